@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
+    from memoryos.hold import Hold
     from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
     from memoryos.progress import Progress
+    from memoryos.retention import RetentionRule
     from memoryos.scope import Namespace, Scope
 
 __version__ = VERSION
@@ -128,6 +130,7 @@ __all__ = [
     "Forgotten",
     "Gate",
     "Hit",
+    "Hold",
     "Job",
     "JobFunction",
     "JobState",
@@ -160,6 +163,7 @@ __all__ = [
     "Recall",
     "RepairReport",
     "Reranker",
+    "RetentionRule",
     "Role",
     "Scope",
     "SegmentView",
@@ -229,6 +233,7 @@ _MODULES = {
     "Forgotten": "operation.correction.forget",
     "Gate": "caller",
     "Hit": "operation.recall.hit",
+    "Hold": "hold",
     "Job": "infrastructure.vault.records",
     "JobFunction": "operation.scheduler.job_kinds",
     "JobState": "infrastructure.vault.records",
@@ -261,6 +266,7 @@ _MODULES = {
     "Recall": "operation.recall.hit",
     "RepairReport": "operation.maintenance.repairer",
     "Reranker": "models.reranker",
+    "RetentionRule": "retention",
     "Role": "kinds",
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",

@@ -53,9 +53,9 @@ def test_nothing_removes_what_is_on_hold(world: World, on: HeldThing) -> None:
         lambda: memory.update(page, "It was never there."),
         lambda: memory.governance.expire(page),
         lambda: memory.of(Scope(user="ann", session="case")).forget(),
-        lambda: memory.forget(),
+        memory.forget,
         lambda: store.admin.forget("ann"),
-        lambda: memory.upkeep.rebuild(),
+        memory.upkeep.rebuild,
     ):
         with pytest.raises(OnHold, match=rf"{hold} \({on.value}, the case of Smith\)"):
             attempt()

@@ -93,6 +93,12 @@ class _Governance(LazyGroup):
         "thaw": ("governance_command", "thaw"),
         "expire": ("governance_command", "expire"),
         "transitions": ("governance_command", "transitions"),
+        "retain": ("retention_command", "retain"),
+        "retention": ("retention_command", "retention"),
+        "unretain": ("retention_command", "unretain"),
+        "hold": ("retention_command", "hold"),
+        "holds": ("retention_command", "holds"),
+        "release": ("retention_command", "release"),
     }
 
 
@@ -147,8 +153,8 @@ facts = group(_FactCommands, "State a fact. `memoryos list facts` lists them, `u
 profile = group(_Profile, "What is known about the user and the agent: show it, set a field.")
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
-governance = group(_Governance, "The states of memories: freeze, thaw, let expire, and see who did.")
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
+governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

@@ -1,0 +1,64 @@
+"""`memoryos governance retain | retention | unretain | hold | holds | release`, each as a process of its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forked
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments):
+        return forked.memoryos(*arguments, cwd=tmp_path)
+
+    return call
+
+
+@pytest.fixture
+def told(run):
+    def call(*arguments):
+        result = run(*arguments, "--json")
+        assert (result.returncode, result.stderr) == (0, ""), result.stdout
+        return json.loads(result.stdout)
+
+    return call
+
+
+def test_rules_are_made_listed_and_removed(run, told):
+    page = told("add", "The code is 4711.", "--tag", "code")["id"]
+    rule = told("governance", "retain", "codes", "--ttl", "30d", "--kind", "page", "--tag", "code")
+    assert rule == {"name": "codes", "kinds": ["page"], "tags": ["code"], "ttl_seconds": 2_592_000, "until": None}
+    assert told("get", page)["expires_at"] is not None
+    told("governance", "retain", "all", "--until", "2999-01-01")
+    assert [one["name"] for one in told("governance", "retention")["rules"]] == ["all", "codes"]
+    assert "2,592,000 s after it was stored" in run("governance", "retention").stdout
+    for name in ("all", "codes"):
+        told("governance", "unretain", name)
+    assert told("get", page)["expires_at"] is None
+    assert "no retention rules" in run("governance", "retention").stdout
+    assert run("governance", "unretain", "codes").returncode == 3
+
+
+def test_a_rule_names_the_option_that_is_wrong(run):
+    run("add", "I keep bees.")
+    assert "--kind" in run("governance", "retain", "x", "--ttl", "1d", "--kind", "segment").stderr
+    assert "--ttl" in run("governance", "retain", "x").stderr
+    assert "--ttl" in run("governance", "retain", "x", "--ttl", "0").stderr
+
+
+def test_a_hold_refuses_until_it_is_released(run, told):
+    page = told("add", "I keep bees.")["id"]
+    hold = told("governance", "hold", "--reason", "the case of Smith", "--memory", page)
+    assert (hold["on"], hold["subject"], hold["reason"]) == ("memory", page, "the case of Smith")
+    refused = run("delete", page, "--yes")
+    assert refused.returncode != 0
+    assert hold["id"] in refused.stderr
+    assert [one["id"] for one in told("governance", "holds")["holds"]] == [hold["id"]]
+    assert "the case of Smith" in run("governance", "holds").stdout
+    assert "is released" in run("governance", "release", hold["id"]).stdout
+    assert "no legal holds" in run("governance", "holds").stdout
+    assert run("delete", page, "--yes").returncode == 0
+    assert run("governance", "release", hold["id"]).returncode == 3
