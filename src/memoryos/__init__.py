@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
-    from memoryos.hold import Hold
+    from memoryos.hold import LegalHold
     from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
@@ -130,12 +130,12 @@ __all__ = [
     "Forgotten",
     "Gate",
     "Hit",
-    "Hold",
     "Job",
     "JobFunction",
     "JobState",
     "Jobs",
     "Kind",
+    "LegalHold",
     "ListFilters",
     "Listing",
     "LoadedExport",
@@ -233,12 +233,12 @@ _MODULES = {
     "Forgotten": "operation.correction.forget",
     "Gate": "caller",
     "Hit": "operation.recall.hit",
-    "Hold": "hold",
     "Job": "infrastructure.vault.records",
     "JobFunction": "operation.scheduler.job_kinds",
     "JobState": "infrastructure.vault.records",
     "Jobs": "nouns.jobs",
     "Kind": "kinds",
+    "LegalHold": "hold",
     "ListFilters": "arguments",
     "Listing": "listing",
     "LoadedExport": "operation.portability.load_export",

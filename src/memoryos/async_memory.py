@@ -174,6 +174,8 @@ class AsyncAdmin(Awaited[Admin]):
     export = _awaited(Admin.export)
     load = _awaited(Admin.load)
     forget = _awaited(Admin.forget)
+    forget_tenant = _awaited(Admin.forget_tenant)
+    verify_receipt = _awaited(Admin.verify_receipt)
 
 
 class AsyncAudit(Awaited[Audit]):

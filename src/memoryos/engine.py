@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
 
 from memoryos import arguments
 from memoryos.caller import Action, Gate, OpenGate, current, running_call
@@ -36,6 +38,7 @@ from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.deletion_job import DeletionJob
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.forget import Forgetter, Forgotten
+from memoryos.operation.correction.receipt import Receipt
 from memoryos.operation.correction.retention_job import RetentionJob
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
@@ -181,7 +184,34 @@ class Engine:
         """The scope that holds the persona of this subject."""
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
-    def forget(self, scope: Scope) -> Forgotten:
+    def forget(self, scope: Scope, memory_id: str | None = None) -> Forgotten:
+        """Remove a memory, or everything of an owner, or of the session of the scope, and sign a receipt."""
+        if memory_id is None:
+            return self.with_receipt(self.forget_unsigned(scope), scope.to_dict())
+        done = self.forgetter.memory(scope, self.corrector(scope), memory_id)
+        self.housekeeping.queued(scope)
+        return self.with_receipt(done, {**scope.to_dict(), "memory": memory_id})
+
+    def with_receipt(self, done: Forgotten, subject: Mapping[str, Any]) -> Forgotten:
+        """What was forgotten, with a signed receipt about that subject."""
+        key = self.vault.signing_key(make=True)
+        if key is None:
+            return done
+        names = ("tenant", "user", "agent", "session", "memory")
+        receipt = Receipt(
+            {name: subject.get(name) for name in names},
+            self.clock(),
+            current().identity,
+            done.memories,
+            done.places,
+            done.left,
+            tuple(self.vault.known_copies()),
+            tuple(mount.name for mount in self.mounted.mounts),
+            tuple(self.vault.unerased),
+        )
+        return replace(done, receipt=receipt.signed(key))
+
+    def forget_unsigned(self, scope: Scope) -> Forgotten:
         """Remove everything of an owner, or of the session of the scope."""
         corrector = self.corrector(scope)
         if scope.session is not None:

@@ -1,4 +1,4 @@
-"""Hold: a legal hold keeps memories from being deleted, expired, swept and forgotten until it is released."""
+"""Legal hold: it keeps memories from being deleted, expired, swept and forgotten until it is released."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HeldThing(Choice):
 
 
 @dataclass(frozen=True, slots=True)
-class Hold(Plain):
+class LegalHold(Plain):
     """A legal hold: what it is on, and who placed it, when and why."""
 
     id: str  #: id, for `governance.release`
@@ -54,7 +54,7 @@ class Hold(Plain):
         return f"the legal hold {self.id} ({self.on.value}, {self.reason})"
 
 
-def read_hold(text: str) -> Hold:
-    """The inverse of `Hold.to_json`."""
+def read_hold(text: str) -> LegalHold:
+    """The inverse of `LegalHold.to_json`."""
     told = json.loads(text)
-    return Hold(**{**told, "on": HeldThing(told["on"]), "at": datetime.fromisoformat(told["at"])})
+    return LegalHold(**{**told, "on": HeldThing(told["on"]), "at": datetime.fromisoformat(told["at"])})

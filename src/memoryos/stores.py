@@ -48,7 +48,9 @@ def backup(
     clock = _checked(settings, progress, clock)
     target = _file(file)
     with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
-        return backups.backup(vault, target, clock=clock, progress=progress)
+        made = backups.backup(vault, target, clock=clock, progress=progress)
+        _note_copy(vault, target)
+        return made
 
 
 @one_call
@@ -89,7 +91,9 @@ def copy(
     clock = _checked(settings, progress, clock)
     origin, place = _place("source", source), _place("target", target)
     with closing(_opened("source", source, settings, clock)) as vault, naming("target"):
-        return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
+        copied = _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
+        _note_copy(vault, place)
+        return copied
 
 
 @one_call
@@ -217,6 +221,14 @@ def _file(name: str | Path) -> Path:
     if not isinstance(place, Path):
         raise InvalidInput("file", "a backup is a file", "Name a file")
     return place
+
+
+def _note_copy(vault: SqlVault, place: Place) -> None:
+    """Record in the store where a copy of it is, so that receipts name it. A backup stays as it is."""
+    with vault.snapshot() as connection:
+        is_backup = backups.manifest_of(connection) is not None
+    if not is_backup:
+        vault.note_copy(shown(place.resolve() if isinstance(place, Path) else place))
 
 
 def _command(name: str, *places: Place) -> str:

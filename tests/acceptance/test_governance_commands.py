@@ -1,4 +1,4 @@
-"""`memoryos governance retain | retention | unretain | hold | holds | release`, each as a process of its own."""
+"""`memoryos governance ...`, and receipts of `memoryos forget`, each as a process of its own."""
 
 from __future__ import annotations
 
@@ -62,3 +62,18 @@ def test_a_hold_refuses_until_it_is_released(run, told):
     assert "no legal holds" in run("governance", "holds").stdout
     assert run("delete", page, "--yes").returncode == 0
     assert run("governance", "release", hold["id"]).returncode == 3
+
+
+def test_a_receipt_is_written_and_verified(run, told, tmp_path):
+    told("add", "I keep bees.", "--user", "hana")
+    done = told("forget", "--user", "hana", "--yes", "--receipt", "receipt.json")
+    assert done["receipt"] == json.loads((tmp_path / "receipt.json").read_text())
+    assert told("verify-receipt", "receipt.json") == {"valid": True, "receipt": done["receipt"]}
+    assert "user hana" in run("verify-receipt", "receipt.json").stdout
+    (tmp_path / "changed.json").write_text((tmp_path / "receipt.json").read_text().replace("hana", "bob"))
+    changed = run("verify-receipt", "changed.json")
+    assert changed.returncode != 0
+    assert "was changed after it was signed" in changed.stderr
+    assert "cannot be read" in run("verify-receipt", "nothing.json").stderr
+    told("add", "I keep bees.", "--user", "hana")
+    assert "exists already" in run("forget", "--user", "hana", "--yes", "--receipt", "receipt.json").stderr

@@ -142,7 +142,7 @@ def test_holds_survive_and_only_callers_place_and_release_them(world: World) -> 
 
     def release() -> None:
         with world.vault.write(ANN) as writer:
-            writer.release_hold(hold.id)
+            writer.retention.release(hold.id)
 
     with pytest.raises(TransitionRefused, match="background work may not release"):
         acting(SYSTEM, release)

@@ -144,10 +144,11 @@ def vault_of(place: str) -> SqlVault:
 
 
 def content(place: str) -> dict[str, list[tuple]]:
-    """Every row of every table, and what the store says of itself, but for which copy it is."""
+    """Every row of every table, and what the store says of itself, but for which copy it is and where others are."""
     with closing(vault_of(place)) as vault, vault.snapshot() as connection:
         found = {table.name: [tuple(row) for row in rows.stream(connection, table)] for table in all_tables()}
-    return {**found, "meta": [row for row in found["meta"] if row[0] != COPY]}
+    own = [row for row in found["meta"] if row[0] != COPY and not row[0].startswith("copied to:")]
+    return {**found, "meta": own}
 
 
 def all_tables():

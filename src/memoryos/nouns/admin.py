@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from memoryos import arguments
 from memoryos.caller import Action, Caller
@@ -14,6 +16,7 @@ from memoryos.listing import Listing, cursor_after, key_in
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.correction.forget import Forgotten
+from memoryos.operation.correction.receipt import checked_receipt
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
 from memoryos.operation.portability.export import Exported, Exporter
@@ -32,6 +35,7 @@ from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 MOST_THREADS = 256  # of one worker
+RECEIPT_CHARS = 10_000_000
 
 
 @door
@@ -97,15 +101,42 @@ class Admin:
     def forget(self, user: str, *, tenant: str = "default") -> Forgotten:
         """Remove everything about a user, of all agents and namespaces: memories with all versions, jobs and counts.
 
-        Returns counts of what was removed; `left` counts what a check found afterwards and is empty. The store keeps
-        only the ids of the removed memories, with the user's name, so that other processes drop them too. Raises
-        NotFound if the user has no memory, and CubeProtected if a memory is frozen. Raises ObjectsUnreachable if
-        objects cannot be removed yet; call it again later.
+        Returns counts of what was removed, and a signed `receipt`; `left` counts what a check found afterwards and is
+        empty. The store keeps only the ids of the removed memories, with the user's name, so that other processes drop
+        them too. Raises NotFound if the user has no memory, and CubeProtected if a memory is frozen or on hold. Raises
+        ObjectsUnreachable if objects cannot be removed yet; call it again later.
         """
         owners = self._known(user, tenant)
         for owner in owners:  # all of them, before anything is removed
             self._engine.forgetter.refuse_frozen(owner)
-        return sum((self._engine.forget(owner) for owner in owners), Forgotten())
+        done = sum((self._engine.forget_unsigned(owner) for owner in owners), Forgotten())
+        return self._engine.with_receipt(done, {"tenant": tenant, "user": user})
+
+    def forget_tenant(self, tenant: str) -> Forgotten:
+        """Remove everything of all users of a tenant, as `forget` does.
+
+        Raises NotFound if the tenant has no memory, and CubeProtected if a memory is frozen or on hold; then nothing is
+        removed.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        checked = checked_text("tenant", tenant, limit=ID_LIMIT)
+        users = self._engine.vault.users(checked)
+        if not users:
+            raise NotFound(f"the tenant {checked!r} has no memory in this store")
+        owners = [owner for user in users for owner in self._engine.vault.owners_of(checked, user)]
+        for owner in owners:
+            self._engine.forgetter.refuse_frozen(owner)
+        done = sum((self._engine.forget_unsigned(owner) for owner in owners), Forgotten())
+        return self._engine.with_receipt(done, {"tenant": checked})
+
+    def verify_receipt(self, receipt: str) -> Mapping[str, Any]:
+        """Check the JSON text of a receipt of `forget`, and return its fields.
+
+        Raises InvalidInput if this store did not sign it, or if it was changed since.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        checked = checked_text("receipt", receipt, limit=RECEIPT_CHARS)
+        return checked_receipt(checked, self._engine.vault.signing_key())
 
     def _known(self, user: str, tenant: str) -> list[Scope]:
         self._engine.admit(Action.ADMINISTER)

@@ -11,7 +11,7 @@ from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.hold import HeldThing, Hold
+from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
@@ -91,7 +91,7 @@ class MemGovernance(Noun):
         end = arguments.moment("until", until)
         rule = RetentionRule(checked, arguments.governed_kinds(kinds), arguments.tags(tags), seconds, end)
         with self._engine.vault.write(self._scope.owner) as writer:
-            writer.write_rule(rule)
+            writer.retention.write_rule(rule)
             writer.enqueue(JobKind.RETAIN)
         self._engine.housekeeping.queued(self._scope)
         return rule
@@ -99,7 +99,7 @@ class MemGovernance(Noun):
     def retention(self) -> Sequence[RetentionRule]:
         """List the retention rules of this owner, by name."""
         with self._engine.vault.read(self._scope.owner) as reader:
-            return reader.rules()
+            return reader.retention.rules()
 
     def unretain(self, name: str) -> None:
         """Remove a retention rule; what it has not ended yet keeps its own end. The gate must admit ADMINISTER.
@@ -109,12 +109,12 @@ class MemGovernance(Noun):
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
         with self._engine.vault.write(self._scope.owner) as writer:
-            if not writer.drop_rule(checked):
+            if not writer.retention.drop_rule(checked):
                 raise NotFound(f"there is no retention rule {checked!r} of this user and agent")
             writer.enqueue(JobKind.RETAIN)
         self._engine.housekeeping.queued(self._scope)
 
-    def hold(self, *, reason: str, memory: str | None = None, session: str | None = None) -> Hold:
+    def hold(self, *, reason: str, memory: str | None = None, session: str | None = None) -> LegalHold:
         """Place a legal hold on a memory, on a session, or (without both) on this owner, and return it.
 
         Until it is released, nothing on hold is deleted, updated, expired, swept or forgotten: that raises OnHold,
@@ -132,19 +132,19 @@ class MemGovernance(Noun):
             home = self._home(subject)
         elif session is not None:
             on, subject = HeldThing.SESSION, checked_text("session", session, limit=ID_LIMIT)
-        hold = Hold(str(uuid7()), on, subject, why, self._caller.identity, self._engine.clock())
+        hold = LegalHold(str(uuid7()), on, subject, why, self._caller.identity, self._engine.clock())
         with self._engine.vault.write(home) as writer:
             if on is HeldThing.MEMORY and not writer.kinds([subject or ""]):
                 raise NotFound(f"there is no memory {subject!r} of this user and agent")
-            writer.place_hold(hold)
+            writer.retention.place(hold)
         return hold
 
-    def holds(self) -> Sequence[Hold]:
+    def holds(self) -> Sequence[LegalHold]:
         """List the legal holds of this owner, in the order in which they were placed."""
         found = []
         for home in self._engine.corrector(self._scope).homes:
             with self._engine.vault.read(home) as reader:
-                found += reader.holds()
+                found += reader.retention.holds()
         return found
 
     def release(self, hold_id: str) -> None:
@@ -156,7 +156,9 @@ class MemGovernance(Noun):
         wanted = arguments.cube_id(hold_id, field="hold_id")
         for home in self._engine.corrector(self._scope).homes:
             with self._engine.vault.write(home) as writer:
-                is_released = writer.release_hold(wanted)
+                is_released = writer.retention.release(wanted)
+                if is_released and writer.expired():
+                    writer.enqueue(JobKind.EXPIRE)
             if is_released:
                 self._engine.housekeeping.queued(home)
                 return

@@ -17,6 +17,7 @@ from memoryos.caller import Gate
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.audit_part import AuditPart
+from memoryos.infrastructure.vault.erasure_notes import KnownCopy
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Job,
@@ -37,7 +38,7 @@ from memoryos.infrastructure.vault.session_parts import (
     PassageReader,
     QueueReader,
     QueueWriter,
-    RetentionWriter,
+    RetentionNotes,
 )
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.scope import Scope
@@ -53,8 +54,13 @@ class Reader(
         """The access to attachment bytes in the object store."""
         ...
 
+    @property
+    def retention(self) -> RetentionNotes:
+        """The retention rules and legal holds."""
+        ...
 
-class Writer(Reader, CubeWriter, LinkWriter, RetentionWriter, QueueWriter, ColdWriter, LedgerWriter, Protocol):
+
+class Writer(Reader, CubeWriter, LinkWriter, QueueWriter, ColdWriter, LedgerWriter, Protocol):
     """A transaction on one owner's cubes. Each change is logged as one event."""
 
 
@@ -177,6 +183,19 @@ class Vault(Reembeddable, Protocol):
 
         Raises ObjectsUnreachable. A writer does this after the commit if it deleted references.
         """
+        ...
+
+    @property
+    def unerased(self) -> Sequence[str]:
+        """What erasing rows leaves behind in the files of the database, and what to do about it."""
+        ...
+
+    def signing_key(self, *, make: bool = False) -> bytes | None:
+        """Return the key that signs receipts; None if there is none and none shall be made."""
+        ...
+
+    def known_copies(self) -> list[KnownCopy]:
+        """Return the backups and copies of this store that may still be there."""
         ...
 
     def copy_id(self) -> str | None:

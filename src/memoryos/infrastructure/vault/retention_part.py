@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
 from memoryos.caller import acting_caller
 from memoryos.errors import OnHold
-from memoryos.hold import HeldThing, Hold, HoldAct, read_hold
+from memoryos.hold import HeldThing, HoldAct, LegalHold, read_hold
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.guard import check_hold_act
 from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.records import Entry
 from memoryos.infrastructure.vault.statements import ask, chunks
 from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS
 from memoryos.kinds import Kind
-from memoryos.retention import RetentionRule, read_rule
+from memoryos.retention import RetentionRule, governed, read_rule
 
 HOLD_KEYS = ("hold:", "hold;")  # the first key, and one behind the last
 
@@ -41,24 +43,34 @@ class RetentionPart:
         self._connection = connection
         self._owner = owner
         self._ledger = ledger
+        self._rules: list[RetentionRule] | None = None  # once they were asked for
 
     def rules(self) -> list[RetentionRule]:
         """The rules, by name."""
-        return list(map(read_rule, self._noted(RULE_KEYS)))
+        if self._rules is None:
+            self._rules = list(map(read_rule, self._noted(RULE_KEYS)))
+        return self._rules
+
+    def governed(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """The entries with the ends that the rules give them."""
+        rules = self.rules()
+        return [_governed(entry, rules) for entry in entries]
 
     def write_rule(self, rule: RetentionRule) -> None:
         """Store a rule, in the place of one with its name."""
+        self._rules = None
         self._ledger.write_note(RULE_KEYS[0] + rule.name, rule.written())
 
     def drop_rule(self, name: str) -> bool:
         """Remove a rule; whether there was one."""
+        self._rules = None
         return self._dropped(RULE_KEYS[0] + name)
 
-    def holds(self) -> list[Hold]:
+    def holds(self) -> list[LegalHold]:
         """The holds, in the order in which they were placed."""
         return list(map(read_hold, self._noted(HOLD_KEYS)))
 
-    def place(self, hold: Hold) -> None:
+    def place(self, hold: LegalHold) -> None:
         """Store a hold."""
         check_hold_act(HoldAct.PLACE, acting_caller())
         self._ledger.write_note(HOLD_KEYS[0] + hold.id, hold.to_json())
@@ -68,7 +80,7 @@ class RetentionPart:
         check_hold_act(HoldAct.RELEASE, acting_caller())
         return self._dropped(HOLD_KEYS[0] + hold_id)
 
-    def held(self, ids: Iterable[str]) -> dict[str, Hold]:
+    def held(self, ids: Iterable[str]) -> dict[str, LegalHold]:
         """Those of these memories that are on hold, each with the first hold."""
         return {cube_id: hold for cube_id, _, hold in self._held(list(ids))}
 
@@ -91,7 +103,7 @@ class RetentionPart:
         for hold in self.holds():
             raise OnHold(f"{hold.told} is in force, and nothing was removed: release it first")
 
-    def _held(self, ids: Sequence[str]) -> list[tuple[str, Kind, Hold]]:
+    def _held(self, ids: Sequence[str]) -> list[tuple[str, Kind, LegalHold]]:
         holds = self.holds() if ids else []
         if not holds:
             return []
@@ -117,10 +129,15 @@ class RetentionPart:
         return [value for (value,) in ask(self._connection, _NOTED, values)]
 
 
-def refusal(cube_id: str, hold: Hold) -> OnHold:
+def _governed(entry: Entry, rules: Sequence[RetentionRule]) -> Entry:
+    cube = governed(entry.cube, rules)
+    return entry if cube is entry.cube else replace(entry, cube=cube, document=None)
+
+
+def refusal(cube_id: str, hold: LegalHold) -> OnHold:
     """The error for a memory on hold."""
     return OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {hold.told} first")
 
 
-def _of_session(named: Mapping[Any, Hold], session: str | None) -> Hold | None:
+def _of_session(named: Mapping[Any, LegalHold], session: str | None) -> LegalHold | None:
     return None if session is None else named.get((HeldThing.SESSION, session))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -14,7 +13,6 @@ from memoryos.caller import acting_caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError
-from memoryos.hold import Hold
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
@@ -50,7 +48,6 @@ from memoryos.infrastructure.vault.statements import (
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
 from memoryos.kinds import Kind, State
-from memoryos.retention import RetentionRule, governed
 from memoryos.scope import Scope
 
 _GOVERNING = (Operation.REVISE, Operation.REFRESH)  # what may change the tags or the end of a cube
@@ -99,18 +96,6 @@ class SqlReader(StoredCubes):
     def next_expiry(self) -> datetime | None:
         return self._expiry.next_expiry()
 
-    def rules(self) -> list[RetentionRule]:
-        with legible("notes"):
-            return self._retention.rules()
-
-    def holds(self) -> list[Hold]:
-        with legible("notes"):
-            return self._retention.holds()
-
-    def held(self, ids: Iterable[str]) -> dict[str, Hold]:
-        with legible("notes"):
-            return self._retention.held(ids)
-
     def note(self, key: str) -> str | None:
         return self._ledger.note(key)
 
@@ -125,14 +110,13 @@ class SqlWriter(SqlReader):
     has_removed_words = False  # of a page
     has_erased = False  # a cube, of whatever kind
     changes: dict[Operation, list[AuditedCube]] | None = None  # by operation; None: nobody asks for them
-    _rules: list[RetentionRule] | None = None  # of the owner, once they were asked for
 
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
         _check_scope(entries, self._scope)
         first, is_ruled = next_position(self._connection, self._owner)
-        entries = self._governed(entries) if is_ruled else entries
+        entries = self.retention.governed(entries) if is_ruled else entries
         rows = [{**row, "position": first + index} for index, row in enumerate(_rows(entries))]
         insert_rows(self._connection, tables.cubes, rows)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
@@ -149,9 +133,9 @@ class SqlWriter(SqlReader):
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
         if operation in _GOVERNING:
-            entries = self._governed(entries)
+            entries = self.retention.governed(entries)
         changed_states = guard.state_changes(entries, stored, acting_caller(), cause or operation.value)
-        self._retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
+        self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
@@ -169,13 +153,13 @@ class SqlWriter(SqlReader):
 
     def delete(self, ids: Sequence[str]) -> None:
         guard.check_deletion(self.states(ids))
-        self._retention.check_deletion(ids)
+        self.retention.check_deletion(ids)
         self._bring_back(ids)
         self._remove(ids)
 
     def discard(self, ids: Sequence[str], *, rows: int, characters: int) -> list[str]:
         guard.check_deletion(self.states(ids))
-        self._retention.check_all()
+        self.retention.check_all()
         known = {cube_id for cube_id, _, _ in self._doomed(ids)}
         removal = RemovalPart(self._connection, self._scope.tenant, rows, characters)
         gone = removal.strip([cube_id for cube_id in ids if cube_id in known])
@@ -277,25 +261,8 @@ class SqlWriter(SqlReader):
         for name in sorted(set(self.cold(ids).values())):
             self.warm(name)
 
-    def write_rule(self, rule: RetentionRule) -> None:
-        self._retention.write_rule(rule)
-        self._rules = None
-
-    def drop_rule(self, name: str) -> bool:
-        self._rules = None
-        return self._retention.drop_rule(name)
-
-    def place_hold(self, hold: Hold) -> None:
-        self._retention.place(hold)
-
-    def release_hold(self, hold_id: str) -> bool:
-        is_released = self._retention.release(hold_id)
-        if is_released and self.expired():
-            self._ask_to_sweep(self._clock())
-        return is_released
-
     def purge(self, limit: int) -> int:
-        self._retention.check_all()
+        self.retention.check_all()
         self._everything.give_up(self._cold, self._clock())
         self.has_erased = True
         return self._everything.purge(limit)
@@ -320,12 +287,6 @@ class SqlWriter(SqlReader):
 
     def spent_by_all(self, day: date) -> tuple[int, int]:
         return self._ledger.spent_by_all(day)
-
-    def _governed(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """The entries with the ends that the retention rules give them."""
-        if self._rules is None:
-            self._rules = self.rules()
-        return [_governed(entry, self._rules) for entry in entries]
 
     def _ask_to_sweep(self, due: datetime | None) -> None:
         """Have what expires removed then."""
@@ -389,11 +350,6 @@ def _check_scope(entries: Sequence[Entry], owner: Scope) -> None:
     for entry in entries:
         if entry.cube.scope.owner != owner:
             raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
-
-
-def _governed(entry: Entry, rules: Sequence[RetentionRule]) -> Entry:
-    cube = governed(entry.cube, rules)
-    return entry if cube is entry.cube else replace(entry, cube=cube, document=None)
 
 
 def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Protocol
 
 from memoryos.cube import MemCube
-from memoryos.hold import Hold
+from memoryos.hold import LegalHold
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault.records import (
     Archived,
@@ -119,18 +119,6 @@ class ExpiryReader(Protocol):
 
     def next_expiry(self) -> datetime | None:
         """Return when the next lifespan ends after now, or None."""
-        ...
-
-    def rules(self) -> list[RetentionRule]:
-        """Return the retention rules, by name."""
-        ...
-
-    def holds(self) -> list[Hold]:
-        """Return the legal holds, in the order in which they were placed."""
-        ...
-
-    def held(self, ids: Iterable[str]) -> dict[str, Hold]:
-        """Return those of these cubes that are on hold, each with the first hold."""
         ...
 
 
@@ -301,8 +289,20 @@ class LinkWriter(Protocol):
         ...
 
 
-class RetentionWriter(Protocol):
-    """Changes to the retention rules and legal holds of an owner."""
+class RetentionNotes(Protocol):
+    """The retention rules and legal holds of an owner. Only a writer may change them."""
+
+    def rules(self) -> list[RetentionRule]:
+        """Return the retention rules, by name."""
+        ...
+
+    def holds(self) -> list[LegalHold]:
+        """Return the legal holds, in the order in which they were placed."""
+        ...
+
+    def held(self, ids: Iterable[str]) -> dict[str, LegalHold]:
+        """Return those of these cubes that are on hold, each with the first hold."""
+        ...
 
     def write_rule(self, rule: RetentionRule) -> None:
         """Store a rule, in the place of one with its name. It applies to each cube that is written from now on."""
@@ -312,12 +312,12 @@ class RetentionWriter(Protocol):
         """Remove a rule; return whether there was one."""
         ...
 
-    def place_hold(self, hold: Hold) -> None:
+    def place(self, hold: LegalHold) -> None:
         """Store a legal hold. Raises TransitionRefused for background work."""
         ...
 
-    def release_hold(self, hold_id: str) -> bool:
-        """Remove a hold; return whether there was one. Expired cubes are swept then. Raises like `place_hold`."""
+    def release(self, hold_id: str) -> bool:
+        """Remove a hold; return whether there was one. Raises like `place`."""
         ...
 
 

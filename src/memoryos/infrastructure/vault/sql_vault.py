@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
+from typing import ClassVar
 
 from sqlalchemy import Connection, Engine, select, tuple_
 from sqlalchemy.exc import DBAPIError
@@ -16,10 +17,11 @@ from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
-from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
+from memoryos.infrastructure.vault import audit_part, erasure_notes, migrations, queries, tables
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
+from memoryos.infrastructure.vault.erasure_notes import KnownCopy
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
@@ -49,6 +51,7 @@ class SqlVault(ABC):
     read refuses writes with StoreReadOnly, and is not brought up to date.
     """
 
+    unerased: ClassVar[tuple[str, ...]]  #: what erasing rows leaves behind, and what to do about it
     driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
     is_one_writer = False  # whether a transaction excludes the writers of all owners
 
@@ -196,6 +199,28 @@ class SqlVault(ABC):
         """The scopes of a user for which the store has more than deletion records."""
         with self._reading(tenant) as connection:
             return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
+
+    def signing_key(self, *, make: bool = False) -> bytes | None:
+        """The key that signs receipts; None if there is none and none shall be made."""
+        with self._reading(EVERY_TENANT) as connection:
+            known = erasure_notes.signing_key(connection)
+        if known is not None or not make:
+            return known
+        with self.change() as connection:
+            return erasure_notes.make_signing_key(connection)
+
+    def known_copies(self) -> list[KnownCopy]:
+        """The backups and copies of this store that may still be there."""
+        with self._reading(EVERY_TENANT) as connection:
+            return erasure_notes.known_copies(connection)
+
+    def note_copy(self, place: str) -> None:
+        """Record that a backup or a copy was made, for receipts; a store that cannot be written records nothing."""
+        try:
+            with self.change() as connection:
+                erasure_notes.note_copy(connection, place, self._clock())
+        except StorageError as error:
+            logger.warning("copy not recorded", extra={"action": "copy", "error": type(error).__name__})
 
     def copy_id(self) -> str | None:
         """The id of this copy of another store; None for an original."""

@@ -78,7 +78,7 @@ class StoredCubes:
         self._queue = Queue(connection, self._owner, clock, known_jobs)
         self._everything = OwnerPart(connection, self._owner)
         self._expiry = ExpiryPart(connection, self._owner, clock)
-        self._retention = RetentionPart(connection, self._owner, self._ledger)
+        self.retention = RetentionPart(connection, self._owner, self._ledger)
         self._packs = packs
         self._cold = ColdPart(connection, self._owner, packs)
         self.blobs = BlobPart(connection, self._owner)

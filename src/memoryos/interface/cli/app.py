@@ -58,6 +58,7 @@ class _Commands(LazyGroup):
         "audit": ("app", "audit"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
+        "verify-receipt": ("people", "verify_receipt"),
         "import": ("app", "imports"),
         "bench": ("app", "benches"),
     }

@@ -55,21 +55,45 @@ def forget(
     session: Session = None,
     tenant: Tenant = "default",
     yes: Yes = False,
+    receipt: Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")] = None,
     db: Db = None,
     json: Json = False,
 ) -> None:
     """Remove everything about a user, or one session, for good: memories with all versions, jobs and attachments."""
+    if receipt is not None and receipt.exists():
+        raise InvalidInput("--receipt", f"{receipt} exists already", "Name a new file")
     what = _what(user, agent, session)
     if not yes:
         _confirm(what, json=json)
     with open_store(db, must_exist=True) as store:
         done = _forgotten(store, user, agent, session, tenant)
+    if receipt is not None and done.receipt is not None:
+        receipt.write_text(done.receipt.to_json() + "\n", "utf-8")
     if json:
         render.print_json({**done.to_dict(), "is_complete": done.is_complete})
     else:
         render.console().print(f"Forgot {what}: {_told(done.memories)}.", markup=False)
     if not done.is_complete:
         raise typer.Exit(1)
+
+
+def verify_receipt(
+    path: Annotated[Path, typer.Argument(help="A file with the JSON of a receipt of `forget`.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Check that this store signed a receipt of `forget`, and that it was not changed since."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("path", f"cannot be read: {type(error).__name__}", "Name the file of a receipt") from None
+    with open_store(db, must_exist=True) as store:
+        told = store.admin.verify_receipt(text)
+    if json:
+        render.print_json({"valid": True, "receipt": told})
+    else:
+        named = ", ".join(f"{name} {value}" for name, value in told["subject"].items() if value)
+        render.console().print(f"This store signed it at {told['at']}: forgotten were {named}.", markup=False)
 
 
 def _forgotten(store: MemoryOS, user: str, agent: str | None, session: str | None, tenant: str) -> Forgotten:

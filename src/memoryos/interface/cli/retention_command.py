@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from memoryos.hold import Hold
+from memoryos.hold import LegalHold
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
 from memoryos.retention import RetentionRule
@@ -134,7 +134,7 @@ def _rule_row(rule: RetentionRule) -> Sequence[str]:
     return rule.name, kinds, ", ".join(rule.tags), f"{rule.ttl_seconds:,.0f} s after it was stored"
 
 
-def _hold_row(one: Hold) -> Sequence[str]:
+def _hold_row(one: LegalHold) -> Sequence[str]:
     on = one.on.value if one.subject is None else f"{one.on.value} {one.subject}"
     return one.id, on, one.by, one.at.isoformat(timespec="seconds"), one.reason
 

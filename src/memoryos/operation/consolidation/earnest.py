@@ -72,7 +72,7 @@ def without(reader: Reader, pages: Collection[str]) -> tuple[Changes, Sequence[S
     """What removes all that was concluded from these pages alone, and the groups of facts to be put in order."""
     changes = Changes(reader)
     found = reader.get(link.source for link in reader.sources(pages, LinkKind.DERIVED_FROM)) if pages else {}
-    held = reader.held(found)
+    held = reader.retention.held(found)
     lost = [cube for cube in found.values() if _rests_on(cube, pages) and not cube.is_frozen and cube.id not in held]
     freed = relatives(reader, [cube for cube in lost if cube.kind is Kind.FACT])
     if any(cube.is_frozen for group in freed for cube in group):  # the order of these facts may not change

@@ -403,7 +403,7 @@ class _Revision:
 
 def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[str]) -> None:
     """Raise OnHold if a memory that is given is on hold, or one that depends on it is by itself."""
-    for cube_id, hold in reader.held({*given, *dependent}).items():
+    for cube_id, hold in reader.retention.held({*given, *dependent}).items():
         if cube_id in given or hold.on is HeldThing.MEMORY:
             raise OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {hold.told} first")
 

@@ -10,7 +10,7 @@ second call continues.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import CubePlace, Operation
 from memoryos.kinds import Kind, State
 from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.receipt import Receipt
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.recall.sources import Sources
 from memoryos.plain import Plain
@@ -35,13 +36,17 @@ class Forgotten(Plain):
     """Counts of what was removed, and of what a check found afterwards."""
 
     memories: Mapping[str, int] = field(default_factory=dict)  #: removed memories by kind
+    places: Mapping[str, int] = field(default_factory=dict)  #: removed rows by table, and objects
+    receipt: Receipt | None = None  #: a signed record of it
     rows: int = 0  #: removed jobs, notes, events and counts of model calls
     packs: int = 0  #: removed packs of the object store
     left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty if all are gone
 
     def __add__(self, other: Forgotten) -> Forgotten:
         memories, left = Counter(self.memories) + Counter(other.memories), Counter(self.left) + Counter(other.left)
-        return Forgotten(dict(memories), self.rows + other.rows, self.packs + other.packs, dict(left))
+        places = Counter(self.places) + Counter(other.places)
+        rows, packs = self.rows + other.rows, self.packs + other.packs
+        return Forgotten(dict(memories), dict(places), None, rows, packs, dict(left))
 
     @property
     def is_complete(self) -> bool:
@@ -67,13 +72,17 @@ class Forgetter:
             pages = [one.id for one in self._placed(owner) if one.kind is Kind.PAGE]
             corrector.refuse_frozen(pages)
             corrector.withdraw(pages)
+        with self.vault.read(owner) as reader:
+            before = Counter(reader.remains())
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)
         self.vault.sweep_blobs(owner)
         self.sources.forget(owner)
         with self.vault.read(owner) as reader:
-            return Forgotten(gone, rows, packs, reader.remains())
+            left = reader.remains()
+        places = before - Counter(left) + Counter(packs=packs)
+        return Forgotten(gone, dict(places), rows=rows, packs=packs, left=left)
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
         """Remove the pages and facts of a session, and what rests on them alone.
@@ -82,23 +91,31 @@ class Forgetter:
         """
         doomed = list(self._placed(scope, scope.session))
         corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], [one.id for one in doomed])
-        before = {home: self._sequence(home) for home in corrector.homes}
-        for one in doomed:
-            self._delete(corrector, one.id)
-        self.sources.follow_erasure(scope.owner)
-        gone = Counter(kind for home, sequence in before.items() for kind in self._deleted(home, sequence))
+        gone = self._gone(scope, corrector, lambda: self._delete(corrector, doomed))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
-        return Forgotten(dict(gone), left=dict(left))
+        return Forgotten(dict(gone), {"cubes": gone.total()} if gone else {}, left=dict(left))
+
+    def memory(self, scope: Scope, corrector: Corrector, memory_id: str) -> Forgotten:
+        """Remove a memory, and what rests on it alone. Raises NotFound, CubeProtected and ObjectsUnreachable."""
+        gone = self._gone(scope, corrector, lambda: corrector.delete(memory_id))
+        return Forgotten(dict(gone), {"cubes": gone.total()})
 
     def refuse_frozen(self, owner: Scope) -> None:
         """Raise CubeProtected if a memory of the owner is frozen, or OnHold if anything is on hold."""
         with self.vault.read(owner) as reader:
-            for hold in reader.holds():
+            for hold in reader.retention.holds():
                 raise OnHold(f"{hold.told} is in force, and nothing was removed: release it first")
             frozen = [cube.id for kind in Kind for cube in reader.cubes(kind, states=[State.FROZEN])]
         if frozen:
             more = f" and {len(frozen) - 1:,} more" if len(frozen) > 1 else ""
             raise CubeProtected(f"frozen: the memory {frozen[0]}{more}; nothing was removed: thaw first")
+
+    def _gone(self, scope: Scope, corrector: Corrector, remove: Callable[[], object]) -> Counter[str]:
+        """Remove memories; returns how many went, by kind."""
+        before = {home: self._sequence(home) for home in corrector.homes}
+        remove()
+        self.sources.follow_erasure(scope.owner)
+        return Counter(kind for home, sequence in before.items() for kind in self._deleted(home, sequence))
 
     def _sequence(self, home: Scope) -> int:
         with self.vault.read(home) as reader:
@@ -121,9 +138,10 @@ class Forgetter:
                 return
             after = found[-1].position
 
-    def _delete(self, corrector: Corrector, cube_id: str) -> None:
-        with suppress(NotFound):  # it went with another one
-            corrector.delete(cube_id)
+    def _delete(self, corrector: Corrector, doomed: Iterable[CubePlace]) -> None:
+        for one in doomed:
+            with suppress(NotFound):  # it went with another one
+                corrector.delete(one.id)
 
     def _memories(self, owner: Scope) -> dict[str, int]:
         gone: Counter[str] = Counter()

@@ -31,7 +31,7 @@ class RetentionJob:
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
         """Apply the rules to what is stored."""
         with self.vault.read(scope) as reader:
-            rules, after = reader.rules(), _begun(reader.note(_NOTE), reader.rules())
+            rules, after = reader.retention.rules(), _begun(reader.note(_NOTE), reader.retention.rules())
         while (last := self._apply(scope, rules, after)) is not None:
             after = last
             if not goes_on():
@@ -59,7 +59,7 @@ def _finish(writer: Writer, jobs: Sequence[Job], rules: Sequence[RetentionRule])
     writer.write_note(_NOTE, None)
     for job in jobs:
         writer.finish(job)
-    if writer.rules() != rules:
+    if writer.retention.rules() != rules:
         writer.enqueue(JobKind.RETAIN)
 
 

@@ -98,7 +98,7 @@ class Rebuilder:
     def begin(self, owner: Scope) -> None:
         """Start a rebuild, unless one is running. Raises CubeProtected if a segment is frozen, OnHold for a hold."""
         with self.promoter.vault.read(owner) as reader:  # to count takes long
-            for hold in reader.holds():
+            for hold in reader.retention.holds():
                 raise OnHold(f"{hold.told} is in force, and nothing was rebuilt: release it first")
             pages = reader.census().of(Kind.PAGE)
             if frozen := reader.cubes(Kind.SEGMENT, states=[State.FROZEN], first=1):

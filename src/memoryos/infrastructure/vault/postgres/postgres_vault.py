@@ -78,6 +78,10 @@ class PostgresVault(SqlVault):
     """A vault in the database at `url`; `name` is what errors call it."""
 
     driver_error = psycopg.Error
+    unerased = (
+        "dead rows, until the server vacuums them, and samples in its statistics: run `memoryos scrub`",
+        "write-ahead logs, base backups and replicas of the server: let them run out, or make them anew",
+    )
 
     def __init__(
         self,

@@ -78,6 +78,10 @@ class SqliteVault(SqlVault):
 
     driver_error = sqlite3.Error
     is_one_writer = True
+    unerased = (
+        "the write-ahead log, if another process was reading meanwhile: run `memoryos scrub`",
+        "snapshots and copies of the disk that were made outside this program",
+    )
 
     def __init__(
         self,

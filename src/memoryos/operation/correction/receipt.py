@@ -1,0 +1,79 @@
+"""Receipt: a signed record of what was forgotten, and of what the store cannot reach.
+
+The signature is an HMAC-SHA256 with a key that lies in the store, so who has the store can check a receipt, and could
+write one. It tells that a receipt came from this store and was not changed since; it is no proof against its operator.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.erasure_notes import KnownCopy
+from memoryos.plain import Plain
+
+FORMAT = "memoryos-receipt-1"
+_FIX = "Pass the JSON of a receipt of this store, as `forget` gave it"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt(Plain):
+    """What was forgotten, when and by whom; what is left; and the signature of the store."""
+
+    subject: Mapping[str, str | None]  #: tenant, user, agent, session and memory; None: all of them
+    at: datetime  #: when it was done
+    by: str  #: identity of the caller
+    memories: Mapping[str, int]  #: removed memories by kind, with all versions, vectors, passages and links
+    places: Mapping[str, int]  #: removed rows by table, and objects
+    left: Mapping[str, int]  #: rows that a check found afterwards, by table; empty if all are gone
+    copies: tuple[KnownCopy, ...] = ()  #: backups and copies of the store that may still hold it
+    mounts: tuple[str, ...] = ()  #: mounted memories, which are not touched
+    advice: tuple[str, ...] = ()  #: what the store cannot remove by itself, and what to do about it
+    format: str = FORMAT  #: of this record
+    key: str = field(default="", compare=False)  #: which key signed it: the beginning of its hash
+    signature: str = field(default="", compare=False)  #: HMAC-SHA256 of all other fields, in hexadecimal
+
+    def signed(self, key: bytes) -> Receipt:
+        """The receipt with its signature."""
+        named = replace(self, key=_name(key), signature="")
+        return replace(named, signature=_signature(named.to_dict(), key))
+
+
+def checked_receipt(text: str, key: bytes | None) -> Mapping[str, Any]:
+    """The fields of a receipt that this store signed. Raises InvalidInput for any other text."""
+    told = _read(text)
+    if key is None or told["key"] != _name(key):
+        raise InvalidInput("receipt", "was signed by another store", _FIX)
+    if not hmac.compare_digest(_signature(told, key), str(told["signature"])):
+        raise InvalidInput("receipt", "was changed after it was signed", _FIX)
+    return told
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInput("receipt", "is not JSON", _FIX) from None
+    if (
+        not isinstance(told, dict)
+        or told.get("format") != FORMAT
+        or told.keys() != {one.name for one in fields(Receipt)}
+    ):
+        raise InvalidInput("receipt", "is not a receipt that this program reads", _FIX)
+    return told
+
+
+def _signature(told: Mapping[str, Any], key: bytes) -> str:
+    unsigned = {name: value for name, value in told.items() if name != "signature"}
+    text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"))
+    return hmac.new(key, text.encode(), sha256).hexdigest()
+
+
+def _name(key: bytes) -> str:
+    return sha256(key).hexdigest()[:16]
