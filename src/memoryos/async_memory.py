@@ -94,6 +94,7 @@ class AsyncPages(Awaited[Pages]):
 
     list = _awaited(Pages.list)
     count = _awaited(Pages.count)
+    swept = _awaited(Pages.swept)
     attachments = _awaited(Pages.attachments)
     attachment = _awaited(Pages.attachment)
 

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Kind, Memory, Strategy
+from memoryos import Kind, Memory, MemoryOS, Role, Strategy, Turn
 from memoryos.errors import CubeProtected, NotFound
+from memoryos.importers.dialogue import Conversation, Session
+from memoryos.importers.load import load_conversation
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.kinds import State
 
@@ -156,3 +158,24 @@ def test_an_expired_memory_is_removed_though_its_state_says_so_twice(world: Worl
     world.clock.advance(hours=1)
     memory.jobs.run()
     assert set(sweeps(memory)) == {JobState.DONE}
+
+
+def conversation(turns: int) -> Conversation:
+    told = tuple(Turn(role=Role.USER, text=f"🎲 number {number}", source_id=f"D1:{number}") for number in range(turns))
+    return Conversation(user="ann", agent="default", sessions=(Session("one", told),))
+
+
+def test_an_import_of_the_same_conversation_brings_nothing_back(world: World) -> None:
+    memory = world.open(**SMALL)
+    store = MemoryOS(memory._engine)
+    memory.governance.retain("all", ttl=HOUR)
+    assert load_conversation(store, conversation(4)).turns == 4
+    world.clock.advance(hours=1)
+    memory.jobs.run()
+    assert world.cubes(Kind.PAGE) == []
+    again = load_conversation(store, conversation(6))
+    assert (again.turns, again.known) == (2, 4)
+    assert [cube.descriptive.source_ids for cube in world.cubes(Kind.PAGE)] == [("D1:4",), ("D1:5",)]
+    assert memory.pages.swept(["D1:0", "D1:5", "else"]) == ["D1:0"]
+    memory.forget()
+    assert memory.pages.swept(["D1:0"]) == []

@@ -1,6 +1,6 @@
 """Loading: adds what a reader returned to a memory, through its public operations.
 
-Loading the same source again adds nothing: turns are known by the ids they have in it.
+Loading the same source again adds nothing: turns are known by the ids they have in it, also after they expired.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def load_conversation(
     """Add a conversation session by session; `progress` is told the turns of each."""
     owner = Scope(user=conversation.user, agent=conversation.agent)
     _check(store, conversation)
-    known = known_sources(store, owner)
+    said = [turn.source_id for session in conversation.sessions for turn in session.turns if turn.source_id]
+    known = known_sources(store, owner) | set(store.of(owner).pages.swept(said))
     turns = pages = old = 0
     for session in conversation.sessions:
         fresh = [turn for turn in session.turns if turn.source_id is None or turn.source_id not in known]
@@ -75,8 +76,9 @@ def load_legacy(store: MemoryOS, legacy: LegacyMemory, *, shared_assistant: bool
         for fact in facts:
             said_at = min(fact.timestamp, now)
             store.of(scope).facts.add(fact.text, subject=subject, at=said_at, origin=Origin.IMPORT)
-    known = known_sources(store, scope)
     said = [turn for page in legacy.pages for turn in _legacy_turns(page, now)]
+    expired = store.of(scope).pages.swept([turn.source_id for turn in said if turn.source_id])
+    known = known_sources(store, scope) | set(expired)
     turns = [turn for turn in said if turn.source_id not in known]
     pages = len(store.of(scope).add_many(turns, origin=Origin.IMPORT)) if turns else 0
     return Loaded(len(turns), pages, len(said) - len(turns))

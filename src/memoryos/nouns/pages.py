@@ -17,6 +17,7 @@ from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes, files_of
 from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.operation.calls.door import door
+from memoryos.operation.correction.swept import swept_among
 
 
 @door
@@ -49,6 +50,15 @@ class Pages(Noun):
     def _selection(self, tier: Tier | None, **only: Unpack[arguments.PageFilters]) -> Selection:
         tiers = [] if tier is None else [arguments.tier(tier, "pages", Tier.STM, Tier.MTM, Tier.ARCHIVE)]
         return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, **only)
+
+    def swept(self, source_ids: Sequence[str]) -> Sequence[str]:
+        """Return those of these ids of messages in their source (`source_id`) whose pages expired and were removed.
+
+        An import leaves them out.
+        """
+        wanted = arguments.ids("source_ids", source_ids)
+        with self._engine.settled(self._scope) as reader:
+            return swept_among(reader, wanted)
 
     def attachments(self, page_id: str) -> Sequence[AttachedFile]:
         """List the attachments of a page: caption, media type, and size or URL. Raises NotFound."""

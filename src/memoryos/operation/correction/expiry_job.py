@@ -14,6 +14,7 @@ from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.swept import note_swept
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.scope import Scope
@@ -54,8 +55,13 @@ class ExpiryJob:
             cube = reader.get([cube_id]).get(cube_id)  # None: it is damaged, and its columns told
         if cube and not cube.has_expired(self.promoter.clock()):
             return True
+        corrector = Corrector(self.promoter, scope)
         try:
-            Corrector(self.promoter, scope).delete(cube_id)
+            if cube and cube.descriptive.source_ids:
+                corrector.refuse_frozen([cube_id])
+                with self.promoter.vault.write(scope) as writer:  # before the page goes, for a crash in between
+                    note_swept(writer, cube.descriptive.source_ids)
+            corrector.delete(cube_id)
         except NotFound:  # it went with another one
             return True
         except CubeProtected:
