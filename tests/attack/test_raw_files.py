@@ -1,4 +1,4 @@
-"""What has expired is in no file of the store once it was swept: neither plain nor packed, in no encoding."""
+"""What was swept or forgotten is in no file of the store: neither plain nor packed, in no encoding."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import Kind, load_settings, stores
+from public import store_of
 
 from .raw import files_with, is_in
 from .test_erasure import statistics_file
@@ -58,19 +59,36 @@ def filled(memory: memoryos.Memory) -> None:
     assert memory.search(WORD).hits
 
 
+def sweep(memory: memoryos.Memory, clock) -> None:
+    clock.advance(hours=1)
+    memory.jobs.run()
+
+
+def forget(memory: memoryos.Memory, _clock) -> None:
+    assert memory.forget().is_complete
+
+
+def forget_person(memory: memoryos.Memory, _clock) -> None:
+    assert store_of(memory).admin.forget("ann").is_complete
+
+
+EVERY_WAY = pytest.mark.parametrize("remove", [sweep, forget, forget_person])
+
+
 @pytest.mark.file
-def test_swept_words_are_in_no_file_while_the_store_is_open_or_after(tmp_path: Path, clock):
+@EVERY_WAY
+def test_removed_words_are_in_no_file_while_the_store_is_open_or_after(tmp_path: Path, clock, remove):
     with memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS, clock=clock) as memory:
         filled(memory)
         assert files_with(tmp_path, WORD)
-        clock.advance(hours=1)
-        memory.jobs.run()
+        remove(memory, clock)
         assert [files_with(tmp_path, word) for word in (WORD, WORD.title(), HAN)] == [[], [], []]
     assert [files_with(tmp_path, word) for word in (WORD, WORD.title(), HAN)] == [[], [], []]
 
 
 @pytest.mark.file
-def test_swept_words_are_in_no_file_of_a_scrubbed_postgres(tmp_path: Path, clock):
+@EVERY_WAY
+def test_removed_words_are_in_no_file_of_a_scrubbed_postgres(tmp_path: Path, clock, remove):
     place = server.store_of(tmp_path).render_as_string(hide_password=False)
     with memoryos.open(place, user="ann", settings=SETTINGS, clock=clock) as memory:
         memory.add(f"I have a parrot called {WORD.title()}. {HAN}. " * 90, ttl=3600)
@@ -81,8 +99,7 @@ def test_swept_words_are_in_no_file_of_a_scrubbed_postgres(tmp_path: Path, clock
             administrator.execute("CHECKPOINT")
             folder = relations(administrator)
             assert files_with(folder, WORD.title())
-            clock.advance(hours=1)
-            memory.jobs.run()
+            remove(memory, clock)
             for refused in stores.scrub(place).refused:
                 if refused.startswith("statistics"):
                     administrator.execute(refused.partition("run ")[2])
@@ -90,7 +107,8 @@ def test_swept_words_are_in_no_file_of_a_scrubbed_postgres(tmp_path: Path, clock
             administrator.execute("CHECKPOINT")
             assert [files_with(folder, word) for word in (WORD, WORD.title(), HAN)] == [[], [], []]
             assert WORD.encode() not in statistics_file(administrator).read_bytes()
-        assert [page.payload.turns[0].text for page in memory.pages.list()] == ["The bees like lavender."]
+        kept = ["The bees like lavender."] if remove is sweep else []
+        assert [page.payload.turns[0].text for page in memory.pages.list()] == kept
 
 
 def relations(administrator: psycopg.Connection) -> Path:
