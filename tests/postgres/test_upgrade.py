@@ -145,6 +145,8 @@ def test_two_new_processes_that_come_at_once_upgrade_it_once(url):
 BACK_TO_0008 = """
     DROP TABLE audit;
     DROP TABLE audit_heads;
+    DROP INDEX cubes_by_end;
+    DROP INDEX cubes_expired;
     DROP TABLE attached;
     DROP TABLE blobs;
     ALTER TABLE jobs DROP COLUMN payload;
