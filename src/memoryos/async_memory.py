@@ -137,6 +137,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     freeze = _awaited(MemGovernance.freeze)
     thaw = _awaited(MemGovernance.thaw)
     expire = _awaited(MemGovernance.expire)
+    erase = _awaited(MemGovernance.erase)
     transitions = _awaited(MemGovernance.transitions)
     retain = _awaited(MemGovernance.retain)
     retention = _awaited(MemGovernance.retention)

@@ -184,10 +184,12 @@ class Engine:
         """The scope that holds the persona of this subject."""
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
-    def forget(self, scope: Scope, memory_id: str | None = None) -> Forgotten:
-        """Remove a memory, or everything of an owner, or of the session of the scope, and sign a receipt."""
-        if memory_id is None:
-            return self.with_receipt(self.forget_unsigned(scope), scope.to_dict())
+    def forget(self, scope: Scope) -> Forgotten:
+        """Remove everything of an owner, or of the session of the scope, and sign a receipt."""
+        return self.with_receipt(self.forget_unsigned(scope), scope.to_dict())
+
+    def erase(self, scope: Scope, memory_id: str) -> Forgotten:
+        """Remove a memory, and sign a receipt."""
         done = self.forgetter.memory(scope, self.corrector(scope), memory_id)
         self.housekeeping.queued(scope)
         return self.with_receipt(done, {**scope.to_dict(), "memory": memory_id})

@@ -242,13 +242,13 @@ class Memory:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
 
-    def forget(self, memory_id: str | None = None) -> Forgotten:
-        """Remove a memory, or everything of this session or owner: memories with all versions, jobs and counts.
+    def forget(self) -> Forgotten:
+        """Remove everything of this owner, or of this session: memories with all their versions, jobs and counts.
 
         Returns counts of what was removed, of what a check found afterwards (`left`, empty), and a signed `receipt`.
         `MemoryOS.admin.forget` removes what other agents know, too. Raises CubeProtected if one is frozen or on hold.
         """
-        return self._engine.forget(self._scope, None if memory_id is None else arguments.cube_id(memory_id))
+        return self._engine.forget(self._scope)
 
     def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""

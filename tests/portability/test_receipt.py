@@ -44,10 +44,10 @@ def test_each_kind_of_forgetting_names_its_subject(open_store: Open):
         store.memory("alice", agent="coder").add("Use tabs.")
         store.memory("bob", tenant="acme").add("Hello.")
         store.memory("cleo", tenant="acme").add("Hello.")
-        one = memory.forget(page)
+        one = memory.governance.erase(page)
         assert (one.memories["page"], one.receipt.subject["memory"]) == (1, page)
         with pytest.raises(NotFound):
-            memory.forget(page)
+            memory.governance.erase(page)
         assert memory.forget().receipt.subject["session"] == "monday"
         person = store.admin.forget("alice").receipt
         assert (person.subject["user"], person.subject["agent"], person.by) == ("alice", None, "operator")

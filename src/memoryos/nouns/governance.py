@@ -17,6 +17,7 @@ from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.states import set_state, thaw
 from memoryos.retention import RetentionRule
 from memoryos.scope import ID_LIMIT, Scope
@@ -59,6 +60,14 @@ class MemGovernance(Noun):
         expired = self._set(memory_id, State.EXPIRED, reason)
         self._engine.housekeeping.queued(expired.scope)
         return expired
+
+    def erase(self, memory_id: str) -> Forgotten:
+        """Delete a memory with what rests on it alone, as `delete` does, and return counts and a signed `receipt`.
+
+        Raises NotFound, CubeProtected if it is frozen or on hold, and ObjectsUnreachable if documents in an object
+        store cannot be removed yet; call it again later.
+        """
+        return self._engine.erase(self._scope, arguments.cube_id(memory_id))
 
     def transitions(self, memory_id: str) -> Sequence[Transition]:
         """List the changes of a memory's state, oldest first: when, from what to what, by whom and why.
