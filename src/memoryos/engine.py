@@ -186,19 +186,20 @@ class Engine:
 
     def forget(self, scope: Scope) -> Forgotten:
         """Remove everything of an owner, or of the session of the scope, and sign a receipt."""
-        return self.with_receipt(self.forget_unsigned(scope), scope.to_dict())
+        return self.with_receipt(scope.to_dict(), lambda: self.forget_unsigned(scope))
 
     def erase(self, scope: Scope, memory_id: str) -> Forgotten:
         """Remove a memory, and sign a receipt."""
-        done = self.forgetter.memory(scope, self.corrector(scope), memory_id)
-        self.housekeeping.queued(scope)
-        return self.with_receipt(done, {**scope.to_dict(), "memory": memory_id})
+        subject = {**scope.owner.to_dict(), "memory": memory_id}
+        try:
+            return self.with_receipt(subject, lambda: self.forgetter.memory(self.corrector(scope), memory_id))
+        finally:
+            self.housekeeping.queued(scope)
 
-    def with_receipt(self, done: Forgotten, subject: Mapping[str, Any]) -> Forgotten:
-        """What was forgotten, with a signed receipt about that subject."""
-        key = self.vault.signing_key(make=True)
-        if key is None:
-            return done
+    def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
+        """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
+        key = self.vault.make_signing_key()
+        done = remove()
         names = ("tenant", "user", "agent", "session", "memory")
         receipt = Receipt(
             {name: subject.get(name) for name in names},

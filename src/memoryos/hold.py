@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from memoryos.choice import Choice
+from memoryos.errors import OnHold
 from memoryos.lifecycle import Actor
 from memoryos.plain import Plain
 
@@ -48,9 +49,16 @@ class LegalHold(Plain):
     by: str  #: identity of who placed it
     at: datetime  #: when it was placed
 
+    def refusal(self, cube_id: str) -> OnHold:
+        """The error about a memory on hold."""
+        return OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {self._told} first")
+
+    def general_refusal(self, undone: str) -> OnHold:
+        """The error about an operation on everything of the owner; `undone` is what it did not do, as `removed`."""
+        return OnHold(f"{self._told} is in force, and nothing more was {undone}: release it first")
+
     @property
-    def told(self) -> str:
-        """The hold in words, for errors."""
+    def _told(self) -> str:
         return f"the legal hold {self.id} ({self.on.value}, {self.reason})"
 
 

@@ -48,9 +48,9 @@ def backup(
     clock = _checked(settings, progress, clock)
     target = _file(file)
     with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
-        made = backups.backup(vault, target, clock=clock, progress=progress)
-        _note_copy(vault, target)
-        return made
+        if not target.exists():
+            _note_copy(vault, target)
+        return backups.backup(vault, target, clock=clock, progress=progress)
 
 
 @one_call
@@ -91,9 +91,7 @@ def copy(
     clock = _checked(settings, progress, clock)
     origin, place = _place("source", source), _place("target", target)
     with closing(_opened("source", source, settings, clock)) as vault, naming("target"):
-        copied = _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
-        _note_copy(vault, place)
-        return copied
+        return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
 @one_call
@@ -183,6 +181,7 @@ def _copied(
     patience, objects = known.busy_timeout_seconds, known.object_store
     begun = copying.begin(place, command, clock=clock, busy_timeout_seconds=patience, object_store=objects)
     with closing(begun) as target:
+        _note_copy(vault, place)
         return copying.copy(vault, target, progress)
 
 
@@ -224,7 +223,7 @@ def _file(name: str | Path) -> Path:
 
 
 def _note_copy(vault: SqlVault, place: Place) -> None:
-    """Record in the store where a copy of it is, so that receipts name it. A backup stays as it is."""
+    """Record in the store where a copy of it will be, so that receipts name it. A backup stays as it is."""
     with vault.snapshot() as connection:
         is_backup = backups.manifest_of(connection) is not None
     if not is_backup:

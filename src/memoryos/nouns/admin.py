@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,27 +107,21 @@ class Admin:
         ObjectsUnreachable if objects cannot be removed yet; call it again later.
         """
         owners = self._known(user, tenant)
-        for owner in owners:  # all of them, before anything is removed
-            self._engine.forgetter.refuse_frozen(owner)
-        done = sum((self._engine.forget_unsigned(owner) for owner in owners), Forgotten())
-        return self._engine.with_receipt(done, {"tenant": tenant, "user": user})
+        return self._forgotten(owners, {"tenant": tenant, "user": user})
 
     def forget_tenant(self, tenant: str) -> Forgotten:
         """Remove everything of all users of a tenant, as `forget` does.
 
         Raises NotFound if the tenant has no memory, and CubeProtected if a memory is frozen or on hold; then nothing is
-        removed.
+        removed. Raises ObjectsUnreachable like `forget`. The receipt of a call that continues another one, as after a
+        crash, counts what this call removed.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = checked_text("tenant", tenant, limit=ID_LIMIT)
-        users = self._engine.vault.users(checked)
-        if not users:
+        owners = self._engine.vault.owners_of(checked)
+        if not owners:
             raise NotFound(f"the tenant {checked!r} has no memory in this store")
-        owners = [owner for user in users for owner in self._engine.vault.owners_of(checked, user)]
-        for owner in owners:
-            self._engine.forgetter.refuse_frozen(owner)
-        done = sum((self._engine.forget_unsigned(owner) for owner in owners), Forgotten())
-        return self._engine.with_receipt(done, {"tenant": checked})
+        return self._forgotten(owners, {"tenant": checked})
 
     def verify_receipt(self, receipt: str) -> Mapping[str, Any]:
         """Check the JSON text of a receipt of `forget`, and return its fields.
@@ -137,6 +131,13 @@ class Admin:
         self._engine.admit(Action.ADMINISTER)
         checked = checked_text("receipt", receipt, limit=RECEIPT_CHARS)
         return checked_receipt(checked, self._engine.vault.signing_key())
+
+    def _forgotten(self, owners: Sequence[Scope], subject: Mapping[str, str]) -> Forgotten:
+        """Remove everything of these owners; none of it if one has something frozen or on hold."""
+        for owner in owners:
+            self._engine.forgetter.refuse_frozen(owner)
+        remove = self._engine.forget_unsigned
+        return self._engine.with_receipt(subject, lambda: sum(map(remove, owners), Forgotten()))
 
     def _known(self, user: str, tenant: str) -> list[Scope]:
         self._engine.admit(Action.ADMINISTER)

@@ -26,11 +26,15 @@ from memoryos.text import checked_text
 
 _KEY = [int, str, str, str, str, int]  # the types of the position of an entry
 
-# What changes who may do what: the state of a memory, and which memories others find.
+# What changes who may do what: the state of a memory, how long it is kept, and which memories others find.
 PERMISSION_OPERATIONS = (
     "governance.freeze",
     "governance.thaw",
     "governance.expire",
+    "governance.retain",
+    "governance.unretain",
+    "governance.hold",
+    "governance.release",
     "mounts.add",
     "mounts.remove",
     "proposals.publish",
@@ -138,8 +142,8 @@ class Audit:
     def permissions(self, **only: Unpack[AuditFilters]) -> Sequence[AuditEntry]:
         """Report the changes of what may be done with memories, and by whom, oldest first.
 
-        These are: freeze, thaw, expire, mounts that were added or removed, and read-only facts that were published;
-        also those that were refused or failed.
+        These are: freeze, thaw, expire, retention rules, legal holds, mounts that were added or removed, and read-only
+        facts that were published; also those that were refused or failed.
         """
         wanted = self._selection(**only)
         operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))

@@ -157,21 +157,19 @@ class MemGovernance(Noun):
         return found
 
     def release(self, hold_id: str) -> None:
-        """Release a legal hold; what has expired meanwhile is removed then. The gate must admit ADMINISTER.
+        """Release a legal hold; a job removes what has expired meanwhile. The gate must admit ADMINISTER.
 
         Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         wanted = arguments.cube_id(hold_id, field="hold_id")
-        for home in self._engine.corrector(self._scope).homes:
-            with self._engine.vault.write(home) as writer:
-                is_released = writer.retention.release(wanted)
-                if is_released and writer.expired():
-                    writer.enqueue(JobKind.EXPIRE)
-            if is_released:
-                self._engine.housekeeping.queued(home)
-                return
-        raise NotFound(f"there is no legal hold {wanted!r} of this user and agent")
+        home = self._home_of_hold(wanted)
+        with self._engine.vault.write(home) as writer:
+            if not writer.retention.release(wanted):
+                raise _no_hold(wanted)
+            if writer.expired():
+                writer.enqueue(JobKind.EXPIRE)
+        self._engine.housekeeping.queued(home)
 
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
         checked, cause = arguments.cube_id(memory_id), _reason(reason)
@@ -180,6 +178,17 @@ class MemGovernance(Noun):
 
     def _home(self, memory_id: str) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id)[1]
+
+    def _home_of_hold(self, hold_id: str) -> Scope:
+        for home in self._engine.corrector(self._scope).homes:
+            with self._engine.vault.read(home) as reader:
+                if any(hold.id == hold_id for hold in reader.retention.holds()):
+                    return home
+        raise _no_hold(hold_id)
+
+
+def _no_hold(hold_id: str) -> NotFound:
+    return NotFound(f"there is no legal hold {hold_id!r} of this user and agent")
 
 
 def _reason(reason: str) -> str:

@@ -118,12 +118,14 @@ class AuditReport(Plain):
 def deeds_of(owner: Scope, at: datetime, changes: Mapping[Operation, Sequence[AuditedCube]]) -> list[Deed]:
     """The entries of a transaction on an owner, given what it did to cubes: one for each operation on them.
 
-    A transaction of a caller that changed no cube is one entry; one of the work behind the calls is none.
+    A transaction of a caller that changed no cube is one entry, about those that the caller named. One of the work
+    behind the calls is none.
     """
     caller, call = acting_caller(), running_call()
     deed = Deed(owner, at, caller, Action.WRITE, call.operation if call else BACKGROUND)
     if not changes:
-        return [] if caller is SYSTEM else [deed]
+        named = sorted((one, kind) for scope, one, kind in call.concerned if scope == owner) if call else ()
+        return [] if caller is SYSTEM else [replace(deed, cubes=tuple(AuditedCube(*one) for one in named))]
     return [replace(deed, change=change.value, cubes=tuple(cubes)) for change, cubes in changes.items()]
 
 

@@ -174,8 +174,8 @@ class Vault(Reembeddable, Protocol):
         """Return the users of the tenant who have a cube, in order; `after` and `limit` select a part."""
         ...
 
-    def owners_of(self, tenant: str, user: str) -> list[Scope]:
-        """Return the scopes of a user for which the store has more than deletion records."""
+    def owners_of(self, tenant: str, user: str | None = None) -> list[Scope]:
+        """Return the scopes of a user (default: of all) for which the store has more than deletion records."""
         ...
 
     def sweep_blobs(self, scope: Scope) -> int:
@@ -190,8 +190,12 @@ class Vault(Reembeddable, Protocol):
         """What erasing rows leaves behind in the files of the database, and what to do about it."""
         ...
 
-    def signing_key(self, *, make: bool = False) -> bytes | None:
-        """Return the key that signs receipts; None if there is none and none shall be made."""
+    def signing_key(self) -> bytes | None:
+        """Return the key that signs receipts; None if there is none yet."""
+        ...
+
+    def make_signing_key(self) -> bytes:
+        """Return the key that signs receipts, and make it if there is none yet."""
         ...
 
     def known_copies(self) -> list[KnownCopy]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +27,13 @@ class KnownCopy(Plain):
     """A backup or a copy that was made of a store."""
 
     place: str  #: its file, or its URL without a password
-    made_at: datetime  #: when it was made, or made last
+    made_at: datetime  #: when it was begun, or begun last
+    machine: str  #: the name of the machine that made it, and that has the file
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether it is there, as far as this machine can tell: it sees its own files alone."""
+        return "://" in self.place or self.machine != socket.gethostname() or Path(self.place).exists()
 
 
 def signing_key(connection: Connection) -> bytes | None:
@@ -44,24 +52,26 @@ def make_signing_key(connection: Connection) -> bytes:
 
 
 def note_copy(connection: Connection, place: str, at: datetime) -> None:
-    """Record that a copy was made, and drop the records of files that are gone."""
-    gone = [one.place for one in _copies(connection) if not _may_exist(one.place)]
-    keys = [_COPIES + one for one in (*gone, place)]
-    connection.execute(delete(_meta).where(_meta.c.key.in_(keys)))
-    connection.execute(_meta.insert(), {"key": _COPIES + place, "value": at.isoformat()})
+    """Record that this machine makes a copy, and drop the records of its files that are gone."""
+    made = KnownCopy(place, at, socket.gethostname())
+    gone = [one for one in _copies(connection) if not one.may_exist]
+    connection.execute(delete(_meta).where(_meta.c.key.in_([_key(one) for one in (*gone, made)])))
+    told = json.dumps([made.machine, made.place, made.made_at.isoformat()])
+    connection.execute(_meta.insert(), {"key": _key(made), "value": told})
 
 
 def known_copies(connection: Connection) -> list[KnownCopy]:
     """The copies that may still be there, by place."""
-    return [one for one in _copies(connection) if _may_exist(one.place)]
+    found = (one for one in _copies(connection) if one.may_exist)
+    return sorted(found, key=lambda one: (one.place, one.machine))
 
 
 def _copies(connection: Connection) -> Iterator[KnownCopy]:
-    query = select(_meta.c.key, _meta.c.value).where(_meta.c.key >= _COPIES, _meta.c.key < _BEHIND)
-    for key, value in connection.execute(query.order_by(_meta.c.key)).all():
-        yield KnownCopy(key.removeprefix(_COPIES), datetime.fromisoformat(value))
+    query = select(_meta.c.value).where(_meta.c.key >= _COPIES, _meta.c.key < _BEHIND)
+    for value in connection.execute(query).scalars().all():
+        machine, place, made_at = json.loads(value)
+        yield KnownCopy(place, datetime.fromisoformat(made_at), machine)
 
 
-def _may_exist(place: str) -> bool:
-    """Whether a copy is there, as far as this machine can tell."""
-    return "://" in place or Path(place).exists()
+def _key(copy: KnownCopy) -> str:
+    return f"{_COPIES}{copy.machine}:{copy.place}"

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from memoryos.caller import acting_caller
-from memoryos.errors import OnHold
 from memoryos.hold import HeldThing, HoldAct, LegalHold, read_hold
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.guard import check_hold_act
@@ -91,17 +90,17 @@ class RetentionPart:
         """
         for cube_id, kind, hold in self._held(ids):
             if kind is Kind.PAGE or hold.on is HeldThing.MEMORY:
-                raise refusal(cube_id, hold)
+                raise hold.refusal(cube_id)
 
     def check_ends(self, ids: Sequence[str]) -> None:
         """Refuse to let memories on hold expire. Raises OnHold."""
         for cube_id, hold in self.held(ids).items():
-            raise refusal(cube_id, hold)
+            raise hold.refusal(cube_id)
 
-    def check_all(self) -> None:
-        """Refuse what would remove everything of the owner, if anything is on hold. Raises OnHold."""
+    def refuse_all(self, undone: str) -> None:
+        """Refuse what is about everything of the owner, if anything is on hold: nothing is `undone`. Raises OnHold."""
         for hold in self.holds():
-            raise OnHold(f"{hold.told} is in force, and nothing was removed: release it first")
+            raise hold.general_refusal(undone)
 
     def _held(self, ids: Sequence[str]) -> list[tuple[str, Kind, LegalHold]]:
         holds = self.holds() if ids else []
@@ -132,11 +131,6 @@ class RetentionPart:
 def _governed(entry: Entry, rules: Sequence[RetentionRule]) -> Entry:
     cube = governed(entry.cube, rules)
     return entry if cube is entry.cube else replace(entry, cube=cube, document=None)
-
-
-def refusal(cube_id: str, hold: LegalHold) -> OnHold:
-    """The error for a memory on hold."""
-    return OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {hold.told} first")
 
 
 def _of_session(named: Mapping[Any, LegalHold], session: str | None) -> LegalHold | None:

@@ -159,7 +159,7 @@ class SqlWriter(SqlReader):
 
     def discard(self, ids: Sequence[str], *, rows: int, characters: int) -> list[str]:
         guard.check_deletion(self.states(ids))
-        self.retention.check_all()
+        self.retention.refuse_all("removed")
         known = {cube_id for cube_id, _, _ in self._doomed(ids)}
         removal = RemovalPart(self._connection, self._scope.tenant, rows, characters)
         gone = removal.strip([cube_id for cube_id in ids if cube_id in known])
@@ -262,7 +262,7 @@ class SqlWriter(SqlReader):
             self.warm(name)
 
     def purge(self, limit: int) -> int:
-        self.retention.check_all()
+        self.retention.refuse_all("removed")
         self._everything.give_up(self._cold, self._clock())
         self.has_erased = True
         return self._everything.purge(limit)
@@ -276,6 +276,7 @@ class SqlWriter(SqlReader):
         ids = {one.cube_id for one in doomed}
         self._check_owned(ids)
         guard.check_deletion(self.states(ids))
+        self.retention.check_deletion(list(ids))
         keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
         delete_rows(self._connection, tables.versions, keys)
 

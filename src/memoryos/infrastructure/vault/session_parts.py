@@ -292,6 +292,10 @@ class LinkWriter(Protocol):
 class RetentionNotes(Protocol):
     """The retention rules and legal holds of an owner. Only a writer may change them."""
 
+    def refuse_all(self, undone: str) -> None:
+        """Raise OnHold if anything of the owner is on hold; `undone` is what then is not done, as `removed`."""
+        ...
+
     def rules(self) -> list[RetentionRule]:
         """Return the retention rules, by name."""
         ...

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import ClassVar
 
 from sqlalchemy import Connection, Engine, select, tuple_
@@ -195,24 +196,28 @@ class SqlVault(ABC):
         with self._reading(tenant) as connection:
             return list(connection.execute(query).scalars())
 
-    def owners_of(self, tenant: str, user: str) -> list[Scope]:
-        """The scopes of a user for which the store has more than deletion records."""
+    def owners_of(self, tenant: str, user: str | None = None) -> list[Scope]:
+        """The scopes of a user, or of all users of a tenant, for which the store has more than deletion records."""
         with self._reading(tenant) as connection:
             return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
 
-    def signing_key(self, *, make: bool = False) -> bytes | None:
-        """The key that signs receipts; None if there is none and none shall be made."""
+    def signing_key(self) -> bytes | None:
+        """The key that signs receipts; None if there is none yet."""
         with self._reading(EVERY_TENANT) as connection:
-            known = erasure_notes.signing_key(connection)
-        if known is not None or not make:
+            return erasure_notes.signing_key(connection)
+
+    def make_signing_key(self) -> bytes:
+        """The key that signs receipts; made if there is none yet."""
+        if (known := self.signing_key()) is not None:
             return known
         with self.change() as connection:
             return erasure_notes.make_signing_key(connection)
 
     def known_copies(self) -> list[KnownCopy]:
-        """The backups and copies of this store that may still be there."""
+        """The backups and copies of this store that may still be there, without itself."""
+        own = self.name if "://" in self.name else str(Path(self.name).resolve())
         with self._reading(EVERY_TENANT) as connection:
-            return erasure_notes.known_copies(connection)
+            return [one for one in erasure_notes.known_copies(connection) if one.place != own]
 
     def note_copy(self, place: str) -> None:
         """Record that a backup or a copy was made, for receipts; a store that cannot be written records nothing."""

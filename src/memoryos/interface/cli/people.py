@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -60,15 +61,13 @@ def forget(
     json: Json = False,
 ) -> None:
     """Remove everything about a user, or one session, for good: memories with all versions, jobs and attachments."""
-    if receipt is not None and receipt.exists():
-        raise InvalidInput("--receipt", f"{receipt} exists already", "Name a new file")
     what = _what(user, agent, session)
     if not yes:
         _confirm(what, json=json)
-    with open_store(db, must_exist=True) as store:
+    with _new_file(receipt) as file, open_store(db, must_exist=True) as store:
         done = _forgotten(store, user, agent, session, tenant)
-    if receipt is not None and done.receipt is not None:
-        receipt.write_text(done.receipt.to_json() + "\n", "utf-8")
+        if file is not None and done.receipt is not None:
+            file.write(done.receipt.to_json() + "\n")
     if json:
         render.print_json({**done.to_dict(), "is_complete": done.is_complete})
     else:
@@ -110,6 +109,27 @@ def _known(store: MemoryOS, user: str, agent: str, tenant: str, session: str | N
     if all((one.user, one.agent) != (user, agent) for one in store.admin.scopes(tenant=tenant)):
         raise NotFound(f"the user {user!r} has no memory with the agent {agent!r} in this store")
     return store.memory(user, agent=agent, session=session, tenant=tenant)
+
+
+@contextmanager
+def _new_file(path: Path | None) -> Iterator[TextIO | None]:
+    """A new file for the receipt, made before anything is removed; it goes again if nothing is written to it."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("x", encoding="utf-8")
+    except FileExistsError:
+        raise InvalidInput("--receipt", f"{path} exists already", "Name a new file") from None
+    except OSError as error:
+        problem = f"{path} cannot be written: {type(error).__name__}"
+        raise InvalidInput("--receipt", problem, "Name a new file in a folder that exists") from None
+    try:
+        with file:
+            yield file
+    finally:
+        if not path.stat().st_size:
+            path.unlink()
 
 
 def _what(user: str, agent: str | None, session: str | None) -> str:

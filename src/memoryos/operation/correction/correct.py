@@ -16,7 +16,7 @@ from datetime import datetime
 
 from memoryos.caller import concerns
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
-from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold
+from memoryos.errors import CubeProtected, InvalidInput, NotFound
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
@@ -124,8 +124,7 @@ class Corrector:
         It would reach their segments, what is derived from them, and the facts that are in order with that. Raises
         OnHold if one of them, or of `others`, is on hold, or something is by itself that depends on them.
         """
-        with self._vault.read(self._owner) as reader:
-            segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
+        segments = self._segments_of(pages)
         given = {*pages, *others}
         for home in self.homes:
             with self._vault.read(home) as reader:
@@ -135,6 +134,21 @@ class Corrector:
             for frozen in (one for one, state in states.items() if state is State.FROZEN):
                 reason = "" if frozen in given else ", which depends on it,"
                 raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
+
+    def dependents(self, ids: Sequence[str]) -> set[str]:
+        """These memories, the pages of segments among them, and what may go with them."""
+        with self._vault.read(self._owner) as reader:
+            kinds = reader.kinds(ids)
+            pages = [page for one, kind in kinds.items() for page in _pages_of(reader, one, kind)]
+        found = {*ids, *pages, *self._segments_of(pages)}
+        for home in self.homes:
+            with self._vault.read(home) as reader:
+                found.update(derived_from(reader, pages))
+        return found
+
+    def _segments_of(self, pages: Sequence[str]) -> list[str]:
+        with self._vault.read(self._owner) as reader:
+            return [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
 
     def _refuse_frozen(self, home: Scope, cube_id: str, kind: Kind) -> None:
         with self._vault.read(home) as reader:
@@ -405,7 +419,7 @@ def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[s
     """Raise OnHold if a memory that is given is on hold, or one that depends on it is by itself."""
     for cube_id, hold in reader.retention.held({*given, *dependent}).items():
         if cube_id in given or hold.on is HeldThing.MEMORY:
-            raise OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {hold.told} first")
+            raise hold.refusal(cube_id)
 
 
 def _describe(changes: Changes, entry: Entry, now: datetime) -> None:

@@ -1,16 +1,19 @@
 """Expiry job: removes the memories of a scope whose lifespan has ended, with all that rests on them alone.
 
 One job waits for each scope, until the next memory expires there. The transaction that writes a memory with an end adds
-it, so a crash loses neither. Each memory goes by the way of a deletion. What is frozen, or what something frozen
-depends on, stays hidden until it is thawed; the thaw adds the job again.
+it, so a crash loses neither. Each memory goes by the way of a deletion. One that is frozen or on hold, or that keeps
+such a memory, stays hidden. A thaw or a release adds the job again; as it may be in another scope, or come while the
+job runs, the job also looks again by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from memoryos.errors import CubeProtected, NotFound
+from memoryos.errors import CubeProtected, MemoryOSError, NotFound, ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.correct import Corrector
@@ -18,6 +21,8 @@ from memoryos.operation.correction.swept import note_swept
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.scope import Scope
+
+LOOK_AGAIN = timedelta(hours=1)  # after which what could not go is looked at again
 
 
 @dataclass(frozen=True)
@@ -30,24 +35,38 @@ class ExpiryJob:
     takes_early: bool = False
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
-        """Remove what has expired, and wait for what expires next. Raises ObjectsUnreachable, as long as that lasts."""
-        vault, kept = self.promoter.vault, set[str]()
+        """Remove what has expired, and wait for what expires next.
+
+        Raises the first ObjectsUnreachable or StoreCorrupt about a memory, when the others are removed.
+        """
+        vault, kept, failures = self.promoter.vault, set[str](), list[MemoryOSError]()
         with vault.read(scope) as reader:
             expired = reader.expired()
         for cube_id in expired:
             if not goes_on():
                 return jobs
-            if not self._removed(scope, cube_id):
-                kept.add(cube_id)
+            try:
+                if not self._removed(scope, cube_id):
+                    kept.add(cube_id)
+            except (ObjectsUnreachable, StoreCorrupt) as error:
+                failures.append(error)
         self.sources.follow_erasure(scope.owner)
+        if failures:
+            raise failures[0]
         with vault.write(scope) as writer:
             for job in jobs:
                 writer.finish(job)
-            is_left = any(cube_id not in kept for cube_id in writer.expired())
-            due = self.promoter.clock() if is_left else writer.next_expiry()
-            if due is not None:
+            if (due := self._due(writer, kept)) is not None:
                 writer.enqueue(JobKind.EXPIRE, not_before=due)
         return ()
+
+    def _due(self, writer: Writer, kept: Collection[str]) -> datetime | None:
+        """When to look next; None if nothing has expired or will."""
+        now, expired, following = self.promoter.clock(), writer.expired(), writer.next_expiry()
+        if any(cube_id not in kept for cube_id in expired):
+            return now
+        moments = [now + LOOK_AGAIN] if expired else []
+        return min([*moments, *([following] if following else [])], default=None)
 
     def _removed(self, scope: Scope, cube_id: str) -> bool:
         """Remove a memory if it is still there and still expired; whether it does not stay."""

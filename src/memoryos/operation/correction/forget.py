@@ -10,13 +10,13 @@ second call continues.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from memoryos.errors import CubeProtected, NotFound, OnHold
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import CubePlace, Operation
+from memoryos.infrastructure.vault.records import CubePlace
 from memoryos.kinds import Kind, State
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.receipt import Receipt
@@ -36,7 +36,7 @@ class Forgotten(Plain):
     """Counts of what was removed, and of what a check found afterwards."""
 
     memories: Mapping[str, int] = field(default_factory=dict)  #: removed memories by kind
-    places: Mapping[str, int] = field(default_factory=dict)  #: removed rows by table, and objects
+    places: Mapping[str, int] = field(default_factory=dict)  #: removed rows by table, and packs
     receipt: Receipt | None = None  #: a signed record of it
     rows: int = 0  #: removed jobs, notes, events and counts of model calls
     packs: int = 0  #: removed packs of the object store
@@ -91,42 +91,43 @@ class Forgetter:
         """
         doomed = list(self._placed(scope, scope.session))
         corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], [one.id for one in doomed])
-        gone = self._gone(scope, corrector, lambda: self._delete(corrector, doomed))
+        gone = self._gone(corrector, [one.id for one in doomed], lambda: self._delete(corrector, doomed))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
         return Forgotten(dict(gone), {"cubes": gone.total()} if gone else {}, left=dict(left))
 
-    def memory(self, scope: Scope, corrector: Corrector, memory_id: str) -> Forgotten:
+    def memory(self, corrector: Corrector, memory_id: str) -> Forgotten:
         """Remove a memory, and what rests on it alone. Raises NotFound, CubeProtected and ObjectsUnreachable."""
-        gone = self._gone(scope, corrector, lambda: corrector.delete(memory_id))
-        return Forgotten(dict(gone), {"cubes": gone.total()})
+        gone = self._gone(corrector, [memory_id], lambda: corrector.delete(memory_id))
+        left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values())
+        return Forgotten(dict(gone), {"cubes": gone.total()}, left=dict(left))
 
     def refuse_frozen(self, owner: Scope) -> None:
         """Raise CubeProtected if a memory of the owner is frozen, or OnHold if anything is on hold."""
         with self.vault.read(owner) as reader:
-            for hold in reader.retention.holds():
-                raise OnHold(f"{hold.told} is in force, and nothing was removed: release it first")
+            reader.retention.refuse_all("removed")
             frozen = [cube.id for kind in Kind for cube in reader.cubes(kind, states=[State.FROZEN])]
         if frozen:
             more = f" and {len(frozen) - 1:,} more" if len(frozen) > 1 else ""
             raise CubeProtected(f"frozen: the memory {frozen[0]}{more}; nothing was removed: thaw first")
 
-    def _gone(self, scope: Scope, corrector: Corrector, remove: Callable[[], object]) -> Counter[str]:
-        """Remove memories; returns how many went, by kind."""
-        before = {home: self._sequence(home) for home in corrector.homes}
+    def _gone(self, corrector: Corrector, ids: Sequence[str], remove: Callable[[], object]) -> Counter[str]:
+        """Remove memories; returns how many of them, and of what depends on them, are gone, by kind.
+
+        What others delete meanwhile does not count.
+        """
+        before = self._kinds(corrector, corrector.dependents(ids))
         remove()
-        self.sources.follow_erasure(scope.owner)
-        return Counter(kind for home, sequence in before.items() for kind in self._deleted(home, sequence))
+        self.sources.follow_erasure(corrector.scope.owner)
+        after = self._kinds(corrector, before)
+        return Counter(kind.value for cube_id, kind in before.items() if cube_id not in after)
 
-    def _sequence(self, home: Scope) -> int:
-        with self.vault.read(home) as reader:
-            return reader.sequence()
-
-    def _deleted(self, home: Scope, sequence: int) -> Iterator[str]:
-        """The kinds of the memories that were deleted after that event, one for each memory."""
-        with self.vault.read(home) as reader:
-            while found := reader.events(after=sequence):
-                yield from (event.kind.value for event in found if event.operation is Operation.DELETE)
-                sequence = found[-1].sequence
+    def _kinds(self, corrector: Corrector, ids: Collection[str]) -> dict[str, Kind]:
+        """The kinds of those of these memories that exist."""
+        found: dict[str, Kind] = {}
+        for home in corrector.homes:
+            with self.vault.read(home) as reader:
+                found |= reader.kinds(ids)
+        return found
 
     def _placed(self, scope: Scope, session: str | None = None) -> Iterator[CubePlace]:
         after = 0

@@ -50,7 +50,7 @@ def checked_receipt(text: str, key: bytes | None) -> Mapping[str, Any]:
     told = _read(text)
     if key is None or told["key"] != _name(key):
         raise InvalidInput("receipt", "was signed by another store", _FIX)
-    if not hmac.compare_digest(_signature(told, key), str(told["signature"])):
+    if not hmac.compare_digest(_signature(told, key).encode(), ascii(told["signature"])[1:-1].encode()):
         raise InvalidInput("receipt", "was changed after it was signed", _FIX)
     return told
 

@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import partial
 
 from memoryos.cube import MemCube, Segment, Trait
-from memoryos.errors import CubeProtected, OnHold
+from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, State, Tier
@@ -98,8 +98,7 @@ class Rebuilder:
     def begin(self, owner: Scope) -> None:
         """Start a rebuild, unless one is running. Raises CubeProtected if a segment is frozen, OnHold for a hold."""
         with self.promoter.vault.read(owner) as reader:  # to count takes long
-            for hold in reader.retention.holds():
-                raise OnHold(f"{hold.told} is in force, and nothing was rebuilt: release it first")
+            reader.retention.refuse_all("rebuilt")
             pages = reader.census().of(Kind.PAGE)
             if frozen := reader.cubes(Kind.SEGMENT, states=[State.FROZEN], first=1):
                 raise CubeProtected(f"the segment {frozen[0].id} is frozen, and nothing was rebuilt: thaw it first")
