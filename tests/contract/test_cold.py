@@ -265,6 +265,30 @@ def test_while_the_object_store_is_away_the_rest_goes_on(memory, objects):
     assert "zqsaturn" in memory.get(page.id).text
 
 
+def test_what_expired_and_is_in_the_store_goes_while_the_object_store_is_away(memory, objects, clock):
+    memory.governance.retain("a day", ttl=timedelta(days=1))
+    memory.wait()
+    store_of(memory).admin.cool(after_days=0)
+    away = set(cold(memory))
+    assert away
+    clock.advance(hours=1)
+    near = memory.add("The train to Graz was on time.")
+    forget_held(memory)
+    objects.go_away()
+    clock.advance(days=1)
+    memory.jobs.run()
+    with memory._engine.vault.read(TOM) as reader:
+        assert reader.kinds([near, *away]).keys() == away
+    assert [job.kind for job in memory.jobs.list(JobState.QUEUED)] == [JobKind.EXPIRE]
+    objects.come_back()
+    clock.advance(hours=1)
+    memory.jobs.run()
+    with memory._engine.vault.read(TOM) as reader:
+        assert reader.kinds(away) == {}
+    sweep(memory, clock)
+    assert names(objects) == []
+
+
 def test_nothing_goes_out_while_it_is_away(memory, objects, clock):
     before = documents(memory)
     objects.go_away()

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from memoryos.errors import CubeProtected, StorageError
+from memoryos.caller import Caller, acting
+from memoryos.errors import CubeProtected, OnHold, StorageError
+from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import State, Tier
 from memoryos.scope import Scope
@@ -95,6 +97,21 @@ def test_versions_of_others_and_of_what_is_frozen_stay(vault, store):
     with vault.write(ALICE) as writer:
         writer.update([Entry(replace(cube, state=State.FROZEN))], Operation.MOVE)
     with pytest.raises(CubeProtected), vault.write(ALICE) as writer:
+        writer.drop_versions(kept)
+    with vault.read(ALICE) as reader:
+        assert len(reader.history(cube.id)) == 1
+
+
+def test_versions_of_what_is_on_hold_stay(vault, store, clock):
+    """The hold may come between the parts of a deletion, of which the first remove versions."""
+    cube = revised(store().cube, "new")
+    hold = LegalHold("h1", HeldThing.OWNER, None, "a case", "ann", clock())
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(cube)], Operation.REVISE)
+        kept = writer.kept_versions([cube.id])
+    with vault.write(ALICE) as writer:
+        acting(Caller("ann"), lambda: writer.retention.place(hold))
+    with pytest.raises(OnHold, match="h1"), vault.write(ALICE) as writer:
         writer.drop_versions(kept)
     with vault.read(ALICE) as reader:
         assert len(reader.history(cube.id)) == 1

@@ -118,6 +118,30 @@ def test_what_is_frozen_stays_until_it_is_thawed(world: World) -> None:
     assert other not in ids(world)
 
 
+@pytest.mark.parametrize("protect", ["freeze", "hold"])
+def test_what_waits_for_a_shared_persona_goes_within_the_hour_after_it(world: World, protect: str) -> None:
+    """The persona is another scope, and nothing there says which agents' pages wait."""
+    memory = world.open(**SMALL, persona_sharing="user")
+    page = memory.add("I have a cello.", ttl=HOUR)
+    memory.consolidate()
+    (fact,) = memory.facts.list()
+    if protect == "freeze":
+        memory.governance.freeze(fact.id)
+    else:
+        hold = memory.governance.hold(reason="a case", memory=fact.id)
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    assert page in ids(world)
+    if protect == "freeze":
+        memory.governance.thaw(fact.id)
+    else:
+        memory.governance.release(hold.id)
+    world.clock.advance(hours=1)
+    memory.jobs.run()
+    assert page not in ids(world)
+    assert memory.facts.list() == []
+
+
 def test_the_job_survives_a_restart_and_a_second_process_does_it_once(world: World) -> None:
     first = world.open(**SMALL)
     page = first.add("🎲 The zanzibarquux.", ttl=HOUR)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memoryos import Mount, Scope, stores
-from memoryos.errors import InvalidInput, NotFound, OnHold
+from memoryos import Action, Caller, Mount, Scope, stores
+from memoryos.errors import InvalidInput, NotFound, OnHold, StorageError
+from memoryos.infrastructure.vault import erasure_notes
 
 from .conftest import Open, live
 
@@ -59,6 +62,69 @@ def test_each_kind_of_forgetting_names_its_subject(open_store: Open):
             store.admin.forget_tenant("acme")
 
 
+def test_what_others_delete_meanwhile_is_not_in_the_receipt(open_store: Open):
+    with open_store("memory") as store:
+        memory, other = store.memory("alice"), store.memory("alice", caller=Caller("bob"))
+        mine, theirs = memory.add("I like tea."), memory.add("I like cake.")
+        between = Between(lambda: other.delete(theirs))
+        store._engine.vault.gate = between
+        done = memory.governance.erase(mine)
+        assert between.is_done
+        assert (done.memories, done.places, done.left) == ({"page": 1}, {"cubes": 1}, {})
+        assert memory.pages.list() == []
+
+
+class Between:
+    """A gate that has something done before it admits the first write of alice."""
+
+    def __init__(self, do: Callable[[], object]) -> None:
+        self._do = do
+        self.is_done = False
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        if caller.identity == "alice" and action is Action.WRITE and not self.is_done:
+            self.is_done = True
+            self._do()
+
+
+def test_an_erased_memory_is_of_the_owner_and_not_of_the_callers_session(open_store: Open):
+    with open_store("memory") as store:
+        page = store.memory("alice", session="monday").add("I like tea.")
+        receipt = store.memory("alice", session="friday").governance.erase(page).receipt
+        assert (receipt.subject["memory"], receipt.subject["session"]) == (page, None)
+
+
+def test_a_tenant_is_forgotten_to_the_end_after_a_crash(open_store: Open):
+    """A crash may leave a user without memories, and with other rows."""
+    with open_store("memory") as store:
+        memory = store.memory("bob", tenant="acme")
+        memory.add("Hello.")
+        memory.governance.retain("short", ttl=60)
+        with store._engine.vault.write(memory.scope) as writer:
+            writer.discard([one.id for one in writer.placed()], rows=1_000, characters=10**6)
+        assert list(store.admin.users(tenant="acme")) == []
+        done = store.admin.forget_tenant("acme")
+        assert done.is_complete
+        assert done.places["notes"] >= 1
+        with pytest.raises(NotFound):
+            store.admin.forget_tenant("acme")
+
+
+def test_nothing_is_removed_when_no_receipt_can_be_signed(open_store: Open, monkeypatch: pytest.MonkeyPatch):
+    with open_store("memory") as store:
+        memory = store.memory("alice")
+        page = memory.add("I like tea.")
+
+        def full(connection: object) -> bytes:
+            raise StorageError("the disk is full")
+
+        monkeypatch.setattr(erasure_notes, "make_signing_key", full)
+        for remove in (memory.forget, lambda: memory.governance.erase(page), lambda: store.admin.forget("alice")):
+            with pytest.raises(StorageError):
+                remove()
+        assert [one.id for one in memory.pages.list()] == [page]
+
+
 def test_a_tenant_on_hold_is_not_forgotten_in_part(open_store: Open):
     with open_store("memory") as store:
         store.memory("bob", tenant="acme").add("Hello.")
@@ -89,7 +155,8 @@ def test_a_signature_holds_in_this_store_alone_and_for_nothing_else(open_store: 
                 changed = {**told, name: {"x": 1} if value != {"x": 1} else {}}
             with pytest.raises(InvalidInput, match="receipt"):
                 store.admin.verify_receipt(json.dumps(changed))
-        for wrong in ("no JSON", "[]", "{}", json.dumps({**told, "more": 1}), "[" * 100_000):
+        odd = [json.dumps({**told, "signature": one}) for one in ("é", "\ud800", None, 1)]
+        for wrong in ("no JSON", "[]", "{}", json.dumps({**told, "more": 1}), "[" * 100_000, *odd):
             with pytest.raises(InvalidInput, match="receipt"):
                 store.admin.verify_receipt(wrong)
         assert store.admin.verify_receipt(json.dumps(told, indent=2)) == told
@@ -124,6 +191,41 @@ def test_backups_and_copies_are_named_while_they_are_there(open_store: Open, tmp
     stores.restore(tmp_path / "one.backup", tmp_path / "restored.db")
     with open_store("restored") as restored:
         assert [page.text for page in restored.memory("alice").pages.list()] == ["user: I like tea."]
+        receipt = restored.memory("alice").forget().receipt
+        assert [Path(one.place).name for one in receipt.copies] == ["one.backup"], "it still holds the memories"
+    with open_store("copy") as copy:
+        receipt = copy.memory("bob").forget().receipt
+        assert [Path(one.place).name for one in receipt.copies] == ["one.backup"], "and not itself"
+
+
+@pytest.mark.file
+def test_a_copy_that_was_interrupted_is_named(open_store: Open, tmp_path: Path):
+    with open_store("memory") as store:
+        store.memory("alice").add("I like tea.")
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stores.copy(tmp_path / "memory.db", tmp_path / "copy.db", progress=interrupt)
+    with open_store("memory") as store:
+        receipt = store.memory("alice").forget().receipt
+        assert [Path(one.place).name for one in receipt.copies] == ["copy.db"]
+
+
+@pytest.mark.file
+def test_files_of_another_machine_may_be_there(open_store: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with open_store("memory") as store:
+        store.memory("alice").add("I like tea.")
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure_notes.socket, "gethostname", lambda: "elsewhere")
+        stores.backup(tmp_path / "memory.db", tmp_path / "one.backup")
+    (tmp_path / "one.backup").unlink()
+    stores.backup(tmp_path / "memory.db", tmp_path / "two.backup")
+    with open_store("memory") as store:
+        copies = store.memory("alice").forget().receipt.copies
+        named = {Path(one.place).name: one.machine for one in copies}
+        assert named == {"one.backup": "elsewhere", "two.backup": socket.gethostname()}
 
 
 def test_mounts_are_named(open_store: Open, tmp_path: Path):
