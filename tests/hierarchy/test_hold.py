@@ -115,6 +115,17 @@ def test_the_work_goes_on_under_a_hold(world: World) -> None:
     assert not [job for job in memory.jobs.list() if job.error]
 
 
+def test_a_value_on_hold_gives_way_to_a_later_one_and_stays_in_the_history(world: World) -> None:
+    memory = world.open(**SMALL)
+    field = memory.profile.set("job", "baker")
+    assert field is not None
+    memory.governance.hold(reason="a case", memory=field)
+    memory.profile.set("job", "actor")
+    assert [one.text for one in memory.history(field)] == ["job: baker", "job: actor"]
+    with pytest.raises(OnHold):
+        memory.delete(field)
+
+
 def test_another_owner_is_not_on_hold(world: World) -> None:
     memory = world.open(**SMALL)
     memory.governance.hold(reason="a case")

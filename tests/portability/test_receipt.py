@@ -74,6 +74,18 @@ def test_what_others_delete_meanwhile_is_not_in_the_receipt(open_store: Open):
         assert memory.pages.list() == []
 
 
+def test_facts_of_a_shared_persona_that_go_with_an_agent_are_counted(open_store: Open):
+    with open_store("memory", persona_sharing="user") as store:
+        memory = store.memory("alice")
+        memory.add("I have a cello.")
+        memory.consolidate()
+        assert memory.facts.count() == 1
+        done = memory.forget()
+        assert memory.facts.list() == []
+        assert done.memories["fact"] == 1
+        assert done.places["cubes"] == sum(done.memories.values())
+
+
 class Between:
     """A gate that has something done before it admits the first write of alice."""
 

@@ -39,10 +39,13 @@ class ExpiryJob:
 
         Raises the first ObjectsUnreachable or StoreCorrupt about a memory, when the others are removed.
         """
-        vault, kept, failures = self.promoter.vault, set[str](), list[MemoryOSError]()
+        vault, failures = self.promoter.vault, list[MemoryOSError]()
         with vault.read(scope) as reader:
             expired = reader.expired()
+            kept = set(reader.retention.held(expired))
         for cube_id in expired:
+            if cube_id in kept:
+                continue
             if not goes_on():
                 return jobs
             try:

@@ -68,21 +68,18 @@ class Forgetter:
         Raises CubeProtected, and removes nothing, if a memory is frozen.
         """
         self.refuse_frozen(owner)
-        if corrector.shares_persona:
-            pages = [one.id for one in self._placed(owner) if one.kind is Kind.PAGE]
-            corrector.refuse_frozen(pages)
-            corrector.withdraw(pages)
+        withdrawn = self._withdrawn(owner, corrector) if corrector.shares_persona else Counter[str]()
         with self.vault.read(owner) as reader:
             before = Counter(reader.remains())
-        gone = self._memories(owner)
+        gone = self._memories(owner) + withdrawn
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)
         self.vault.sweep_blobs(owner)
         self.sources.forget(owner)
         with self.vault.read(owner) as reader:
             left = reader.remains()
-        places = before - Counter(left) + Counter(packs=packs)
-        return Forgotten(gone, dict(places), rows=rows, packs=packs, left=left)
+        places = before - Counter(left) + Counter(cubes=withdrawn.total(), packs=packs)
+        return Forgotten(dict(gone), dict(places), rows=rows, packs=packs, left=left)
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
         """Remove the pages and facts of a session, and what rests on them alone.
@@ -109,6 +106,12 @@ class Forgetter:
         if frozen:
             more = f" and {len(frozen) - 1:,} more" if len(frozen) > 1 else ""
             raise CubeProtected(f"frozen: the memory {frozen[0]}{more}; nothing was removed: thaw first")
+
+    def _withdrawn(self, owner: Scope, corrector: Corrector) -> Counter[str]:
+        """Remove what a shared persona has from pages of this owner alone; returns how many went, by kind."""
+        pages = [one.id for one in self._placed(owner) if one.kind is Kind.PAGE]
+        corrector.refuse_frozen(pages)
+        return self._gone(corrector, pages, lambda: corrector.withdraw(pages))
 
     def _gone(self, corrector: Corrector, ids: Sequence[str], remove: Callable[[], object]) -> Counter[str]:
         """Remove memories; returns how many of them, and of what depends on them, are gone, by kind.
@@ -144,14 +147,14 @@ class Forgetter:
             with suppress(NotFound):  # it went with another one
                 corrector.delete(one.id)
 
-    def _memories(self, owner: Scope) -> dict[str, int]:
+    def _memories(self, owner: Scope) -> Counter[str]:
         gone: Counter[str] = Counter()
         while True:
             with self.vault.write(owner) as writer:
                 kinds = {one.id: one.kind.value for one in writer.placed(limit=AT_ONCE)}
                 removed = writer.discard(list(kinds), rows=PARTS_AT_ONCE, characters=CHARS_AT_ONCE)
             if not kinds:
-                return dict(gone)
+                return gone
             gone.update(kinds[cube_id] for cube_id in removed)
 
     def _rows(self, owner: Scope) -> int:
