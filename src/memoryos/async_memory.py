@@ -265,7 +265,7 @@ class AsyncMemory(Awaited[Memory]):
 
     @property
     def governance(self) -> AsyncMemGovernance:
-        """The states of memories: freeze, thaw, expire."""
+        """The states of memories, how long they are kept, and legal holds."""
         return AsyncMemGovernance(self.sync.governance)
 
     @property

@@ -122,7 +122,7 @@ class Memory:
 
     @property
     def governance(self) -> MemGovernance:
-        """The states of memories: freeze, thaw, expire."""
+        """The states of memories, how long they are kept, and legal holds."""
         return MemGovernance(self._engine, self._scope, self._caller)
 
     @property

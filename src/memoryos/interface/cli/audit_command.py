@@ -132,7 +132,7 @@ def permissions(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Report the changes of what may be done with memories: frozen, thawed, expired, mounted, published."""
+    """Report the changes of what may be done with memories: states, rules, holds, mounts, read-only facts."""
     with open_store(db, must_exist=True) as store:
         found = store.audit.permissions(user=user, tenant=tenant, caller=caller, since=since, until=until)
     if json:
