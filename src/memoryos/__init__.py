@@ -9,12 +9,14 @@ from memoryos.distribution import VERSION
 
 if TYPE_CHECKING:
     from memoryos.about import AboutArguments
+    from memoryos.api_key import ApiKey, NewApiKey
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import (
         AsyncAdmin,
         AsyncAudit,
         AsyncFacts,
         AsyncJobs,
+        AsyncKeys,
         AsyncLog,
         AsyncMemGovernance,
         AsyncMemory,
@@ -31,12 +33,13 @@ if TYPE_CHECKING:
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
+    from memoryos.delegation import Delegation
     from memoryos.errors import MemoryOSError
     from memoryos.hold import LegalHold
     from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
-    from memoryos.kinds import Kind, Origin, Role, Subject, Tier
+    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
     from memoryos.memory import Memory
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.facts import Facts
     from memoryos.nouns.governance import MemGovernance
     from memoryos.nouns.jobs import Jobs
+    from memoryos.nouns.keys import Keys
     from memoryos.nouns.log import Log
     from memoryos.nouns.mounts import Mounts
     from memoryos.nouns.pages import Pages
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.progress import Progress
     from memoryos.retention import RetentionRule
     from memoryos.scope import Namespace, Scope
@@ -85,14 +90,17 @@ __version__ = VERSION
 
 __all__ = [
     "AboutArguments",
+    "AccessMode",
     "Action",
     "Admin",
     "Answer",
     "AnswerStream",
+    "ApiKey",
     "AsyncAdmin",
     "AsyncAudit",
     "AsyncFacts",
     "AsyncJobs",
+    "AsyncKeys",
     "AsyncLog",
     "AsyncMemGovernance",
     "AsyncMemory",
@@ -119,6 +127,7 @@ __all__ = [
     "Context",
     "Cooled",
     "Decision",
+    "Delegation",
     "Digest",
     "Embedder",
     "Event",
@@ -134,6 +143,7 @@ __all__ = [
     "JobFunction",
     "JobState",
     "Jobs",
+    "Keys",
     "Kind",
     "LegalHold",
     "ListFilters",
@@ -150,11 +160,13 @@ __all__ = [
     "Mount",
     "Mounts",
     "Namespace",
+    "NewApiKey",
     "Only",
     "Origin",
     "PageFilters",
     "Pages",
     "PayloadCheck",
+    "PolicyDecision",
     "Profile",
     "Profiles",
     "Progress",
@@ -188,14 +200,17 @@ __all__ = [
 # does not load the database.
 _MODULES = {
     "AboutArguments": "about",
+    "AccessMode": "kinds",
     "Action": "caller",
     "Admin": "nouns.admin",
     "Answer": "models.chat",
     "AnswerStream": "operation.answer.answer_stream",
+    "ApiKey": "api_key",
     "AsyncAdmin": "async_memory",
     "AsyncAudit": "async_memory",
     "AsyncFacts": "async_memory",
     "AsyncJobs": "async_memory",
+    "AsyncKeys": "async_memory",
     "AsyncLog": "async_memory",
     "AsyncMemGovernance": "async_memory",
     "AsyncMemory": "async_memory",
@@ -222,6 +237,7 @@ _MODULES = {
     "Context": "operation.recall.context",
     "Cooled": "operation.maintenance.cooler",
     "Decision": "infrastructure.vault.audit_entry",
+    "Delegation": "delegation",
     "Digest": "operation.recall.digest",
     "Embedder": "models.embedder",
     "Event": "infrastructure.vault.records",
@@ -237,6 +253,7 @@ _MODULES = {
     "JobFunction": "operation.scheduler.job_kinds",
     "JobState": "infrastructure.vault.records",
     "Jobs": "nouns.jobs",
+    "Keys": "nouns.keys",
     "Kind": "kinds",
     "LegalHold": "hold",
     "ListFilters": "arguments",
@@ -253,11 +270,13 @@ _MODULES = {
     "Mount": "mount",
     "Mounts": "nouns.mounts",
     "Namespace": "scope",
+    "NewApiKey": "api_key",
     "Only": "arguments",
     "Origin": "kinds",
     "PageFilters": "arguments",
     "Pages": "nouns.pages",
     "PayloadCheck": "operation.scheduler.job_kinds",
+    "PolicyDecision": "policy.policy_decision",
     "Profile": "operation.recall.overview",
     "Profiles": "nouns.profiles",
     "Progress": "progress",

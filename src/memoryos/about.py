@@ -11,7 +11,8 @@ from typing import Any, TypedDict
 from memoryos.clock import parse_time
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
-from memoryos.filter import checked_tags, json_text
+from memoryos.filter import checked_sensitivity, checked_tags, json_text, labels_about
+from memoryos.kinds import AccessMode
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
 
@@ -31,6 +32,8 @@ class AboutArguments(TypedDict, total=False):
     expires_at: datetime | str  #: when it expires; an alternative to `ttl`
     title: str  #: title of the document; shown with each part of it. A document is not read for facts
     source: str  #: origin of the document, such as a file name or a URL; as `title`
+    sensitivity: Sequence[str]  #: what makes it sensitive, such as diagnosis; policies decide by it
+    access: AccessMode | str  #: private (the default), shared or read_only; policies decide by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,13 @@ class About:
     expires_at: datetime | None = None
     title: str | None = None
     source: str | None = None
+    sensitivity: tuple[str, ...] = ()
+    access: AccessMode | None = None  #: None: as it is
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that policies can ask for."""
+        return labels_about(self.tags, self.sensitivity, self.access)
 
     @property
     def is_plain(self) -> bool:
@@ -54,10 +64,12 @@ class About:
         lifespan = cube.governance.lifespan
         if self.expires_at:
             lifespan = replace(lifespan, expires_at=self.expires_at, rule=None)
+        access = replace(cube.governance.access, mode=self.access) if self.access else cube.governance.access
+        sensitivity = tuple(dict.fromkeys((*cube.governance.sensitivity, *self.sensitivity)))
         return replace(
             cube,
             descriptive=replace(cube.descriptive, **told),
-            governance=replace(cube.governance, lifespan=lifespan),
+            governance=replace(cube.governance, lifespan=lifespan, access=access, sensitivity=sensitivity),
         )
 
     def add_to(self, cube: MemCube) -> MemCube:
@@ -95,6 +107,8 @@ def about(
     expires_at: datetime | str | None = None,
     title: str | None = None,
     source: str | None = None,
+    sensitivity: Sequence[str] = (),
+    access: AccessMode | str | None = None,
 ) -> About:
     """Check the details that a caller passes for a new memory. Raises InvalidInput, which names the field."""
     return About(
@@ -103,7 +117,16 @@ def about(
         _end(now, ttl, expires_at),
         None if title is None else checked_text("title", title, limit=TITLE_CHARS),
         None if source is None else checked_text("source", source, limit=SOURCE_CHARS),
+        checked_sensitivity("sensitivity", sensitivity),
+        None if access is None else _mode(access),
     )
+
+
+def _mode(value: AccessMode | str) -> AccessMode:
+    if value not in tuple(AccessMode):
+        known = ", ".join(AccessMode)
+        raise InvalidInput("access", f"{shown(value)} is unknown", f"Use one of: {known}")
+    return AccessMode(value)
 
 
 def _metadata(value: Mapping[str, Any] | None) -> str:

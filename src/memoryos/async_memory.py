@@ -28,6 +28,7 @@ from memoryos.nouns.audit import Audit
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
+from memoryos.nouns.keys import Keys
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
@@ -145,6 +146,10 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     hold = _awaited(MemGovernance.hold)
     holds = _awaited(MemGovernance.holds)
     release = _awaited(MemGovernance.release)
+    explain = _awaited(MemGovernance.explain)
+    delegate = _awaited(MemGovernance.delegate)
+    delegations = _awaited(MemGovernance.delegations)
+    revoke = _awaited(MemGovernance.revoke)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):
@@ -162,6 +167,16 @@ class AsyncMounts(Awaited[Mounts]):
     list = _awaited(Mounts.list)
     add = _awaited(Mounts.add)
     remove = _awaited(Mounts.remove)
+
+
+class AsyncKeys(Awaited[Keys]):
+    """The API keys of a store."""
+
+    create = _awaited(Keys.create)
+    list = _awaited(Keys.list)
+    rotate = _awaited(Keys.rotate)
+    revoke = _awaited(Keys.revoke)
+    caller = _awaited(Keys.caller)
 
 
 class AsyncAdmin(Awaited[Admin]):
@@ -312,6 +327,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
         gate: Gate | None = None,
+        policies: str | Path | None = None,
         read_only: bool = False,
     ) -> Self:
         """Like `MemoryOS.open`."""
@@ -324,6 +340,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             reranker=reranker,
             clock=clock,
             gate=gate,
+            policies=policies,
             read_only=read_only,
         )
         return cls(store)
@@ -357,6 +374,11 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     def mounts(self) -> AsyncMounts:
         """The mounted memories, which searches include."""
         return AsyncMounts(self.sync.mounts)
+
+    @property
+    def keys(self) -> AsyncKeys:
+        """The API keys by which callers are known."""
+        return AsyncKeys(self.sync.keys)
 
     @property
     def admin(self) -> AsyncAdmin:

@@ -6,11 +6,11 @@ writes, and the gate checks every session of the vault for this caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
@@ -27,8 +27,10 @@ class Action(Choice):
     """What a caller may do with a scope."""
 
     READ = "read"  # search, list and get
-    WRITE = "write"  # add, change and delete
-    ADMINISTER = "administer"  # operations on the whole store: its owners, mounts and jobs
+    WRITE = "write"  # add and change
+    SHARE = "share"  # let others use a memory
+    DELETE = "delete"  # remove a memory, or all of them
+    ADMINISTER = "administer"  # operations on the whole store (its owners, mounts and jobs), and thawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Caller(Plain):
     application: str | None = None  #: program of the caller
     network: str | None = None  #: address or zone of the caller
     at: datetime | None = None  #: time of the call; None: now
+    key: str | None = None  #: id of the API key that it called with, which each session checks; None: none
 
     def __post_init__(self) -> None:
         checked_text("caller.identity", self.identity, limit=NAME_LIMIT)
@@ -50,7 +53,7 @@ class Caller(Plain):
         roles = tuple(self.roles)
         for role in roles:
             checked_text("caller.roles", role, limit=NAME_LIMIT)
-        for name in ("purpose", "session", "application", "network"):
+        for name in ("purpose", "session", "application", "network", "key"):
             if getattr(self, name) is not None:
                 checked_text(f"caller.{name}", getattr(self, name), limit=NAME_LIMIT)
         if not isinstance(self.at, datetime | None):
@@ -67,6 +70,41 @@ class Gate(Protocol):
 
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
         """Return if the caller may do this, or raise PermissionDenied. A scope of None means the whole store."""
+        ...
+
+
+class View(Protocol):
+    """Decides which cubes a caller may use in some way, by their class: owner, kind and labels."""
+
+    def has_all(self, scope: Scope) -> bool:
+        """Whether the caller may use every cube of the scope."""
+        ...
+
+    def admits(self, scope: Scope, kind: str, *labels: str | None) -> bool:
+        """Whether the caller may use cubes of this class; `labels` are JSON lists that the store keeps."""
+        ...
+
+    def admits_anew(self, scope: Scope, kind: str, *labels: str | None) -> bool:
+        """The same without memory, so that it takes as long for every class."""
+        ...
+
+    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
+        """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
+        ...
+
+    def takes_as_long(self, scope: Scope) -> None:
+        """Take as long as a decision about a cube."""
+        ...
+
+
+@runtime_checkable
+class Views(Gate, Protocol):
+    """A gate that also decides about single cubes."""
+
+    passed_on: Callable[[str, Action], Sequence[Any]]  #: the delegations that let a caller do more, by identity
+
+    def view(self, caller: Caller, action: Action) -> View | None:
+        """What decides which cubes the caller may use in this way; None: the caller may use all."""
         ...
 
 
@@ -118,6 +156,7 @@ class Call:
 
 _CURRENT: ContextVar[Caller] = ContextVar("memoryos_caller")
 _CALL: ContextVar[Call | None] = ContextVar("memoryos_call", default=None)
+_ACTION: ContextVar[Action] = ContextVar("memoryos_action")
 
 
 def acting(caller: Caller, call: Callable[[], T], entered: Call | None = None) -> T:
@@ -134,6 +173,21 @@ def acting(caller: Caller, call: Callable[[], T], entered: Call | None = None) -
         return call()
 
     return copy_context().run(run)
+
+
+def doing(action: Action, call: Callable[[], T]) -> T:
+    """Run a function whose writes are asked as this action, and return its result."""
+
+    def run() -> T:
+        _ACTION.set(action)
+        return call()
+
+    return copy_context().run(run)
+
+
+def current_action() -> Action:
+    """What writing sessions are asked as."""
+    return _ACTION.get(Action.WRITE)
 
 
 def acting_caller() -> Caller:

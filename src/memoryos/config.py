@@ -11,6 +11,7 @@ from collections.abc import Collection
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -161,6 +162,13 @@ class Settings(BaseSettings):
     persona_schema: str | None = Field(
         None, description="children_tutor, support_desk, or the path of a persona schema; None: the paper's schema"
     )
+
+    # Governance.
+    policies: Path | None = Field(
+        None, description="a .cedar file, or a folder of them, that says who may do what; None: everybody may"
+    )
+
+    key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
 
     # Consolidation.
     extractor: ExtractorKind = Field(

@@ -300,7 +300,7 @@ class Governance:
     access: Access = Access()  #: who may do what
     lifespan: Lifespan = Lifespan()  #: when it ends
     priority: Priority = Priority.NORMAL  #: reserved
-    sensitivity: tuple[str, ...] = ()  #: reserved
+    sensitivity: tuple[str, ...] = ()  #: what makes it sensitive, such as diagnosis
     watermark: str | None = None  #: reserved
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memoryos import arguments
-from memoryos.caller import Action, Gate, OpenGate, current, running_call
+from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.errors import StillRunning
@@ -30,6 +30,8 @@ from memoryos.operation.answer.streams import Streams
 from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.keyed_gate import KeyedGate
+from memoryos.operation.calls.permission import check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -88,8 +90,12 @@ class Engine:
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         self.settings = settings or load_settings()
         gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
+        self.policies = vault.views = gate if isinstance(gate, Views) else None  # they decide about mounts, too
+        if self.policies is not None:
+            self.policies.passed_on = vault.delegations.to
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
-        vault.gate = self._gate = AuditedGate(gate, self.trail) if self.trail else gate
+        keyed = KeyedGate(gate, vault, self.clock)
+        vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
         vault.audits = self.trail is not None
         self.hand = Hand("calls", self.settings.zone)
         self.hand.is_observed = vault.audits
@@ -155,7 +161,12 @@ class Engine:
 
     def admit(self, action: Action, scope: Scope | None = None) -> None:
         """Ask the gate about work without a vault session of its own. Raises PermissionDenied."""
-        self._gate.admit(current(), action, scope)
+        self.vault.admit(action, scope)
+
+    def admit_all(self, action: Action, scope: Scope) -> None:
+        """Ask the same for every memory of the scope: for what changes or shows all of it. Raises PermissionDenied."""
+        self.admit(action, scope)
+        check_all(self.vault, scope, action)
 
     def audit(self) -> AuditPart:
         """The audit log, after what waits for it was written."""
@@ -171,8 +182,8 @@ class Engine:
 
     @contextmanager
     def settled(self, owner: Scope) -> Iterator[Reader]:
-        """Read the owner's memory, after its pages were moved to their segments."""
-        with self.vault.read(self.caught_up(owner)) as reader:
+        """Read what the caller may read of the owner's memory, after its pages were moved to their segments."""
+        with self.vault.view(self.caught_up(owner)) as reader:
             yield reader
 
     def corrector(self, owner: Scope) -> Corrector:
@@ -185,7 +196,10 @@ class Engine:
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
     def forget(self, scope: Scope) -> Forgotten:
-        """Remove everything of an owner, or of the session of the scope, and sign a receipt."""
+        """Remove everything of an owner, or of the session of the scope, and sign a receipt.
+
+        Raises PermissionDenied.
+        """
         return self.with_receipt(scope.to_dict(), lambda: self.forget_unsigned(scope))
 
     def erase(self, scope: Scope, memory_id: str) -> Forgotten:
@@ -198,7 +212,7 @@ class Engine:
 
     def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
-        key = self.vault.make_signing_key()
+        key = self.vault.erasure.make_signing_key()
         done = remove()
         names = ("tenant", "user", "agent", "session", "memory")
         receipt = Receipt(
@@ -208,14 +222,15 @@ class Engine:
             done.memories,
             done.places,
             done.left,
-            tuple(self.vault.known_copies()),
+            tuple(self.vault.erasure.known_copies()),
             tuple(mount.name for mount in self.mounted.mounts),
             tuple(self.vault.unerased),
         )
         return replace(done, receipt=receipt.signed(key))
 
     def forget_unsigned(self, scope: Scope) -> Forgotten:
-        """Remove everything of an owner, or of the session of the scope."""
+        """Remove everything of an owner, or of the session of the scope. Raises PermissionDenied."""
+        self.admit_all(Action.DELETE, scope)
         corrector = self.corrector(scope)
         if scope.session is not None:
             return self.forgetter.session(scope, corrector)
@@ -230,6 +245,7 @@ class Engine:
     def learn(self, owner: Scope, lesson: Lesson) -> str | None:
         """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
+        check_new(self.vault, home, lesson.payload.type, lesson.about.labels)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
             told = told_in(writer, lesson)

@@ -16,10 +16,15 @@ from typing import Any
 
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
+from memoryos.kinds import AccessMode
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
 
 RESERVED = "\x1f"  # begins each label but tags, which are labels as they are; no tag may begin with it
+
+METADATA_LABEL, SENSITIVITY_LABEL, ACCESS_LABEL = (
+    f"{RESERVED}{name}:" for name in ("metadata", "sensitivity", "access")
+)
 
 _LONGEST = 200  # characters of a value in a label; of a longer one it has a digest
 
@@ -75,20 +80,45 @@ class Definition:
 def one_of(name: str, value_of: Callable[[MemCube], str | None]) -> Definition:
     """A filter by one text of each memory, such as its origin; it takes a text or a list of alternatives."""
 
+    def texts_of(cube: MemCube) -> Iterable[str]:
+        text = value_of(cube)
+        return () if text is None else (text,)
+
+    return some_of(name, texts_of)
+
+
+def some_of(name: str, values_of: Callable[[MemCube], Iterable[str]]) -> Definition:
+    """The same for memories that may have several texts."""
+
     def asks(value: Any) -> Filter:
         texts = (value,) if isinstance(value, str) else value
         return Filter(any_of=(frozenset(_label(name, text) for text in _texts(f"filters.{name}", texts)),))
 
-    def labels(cube: MemCube) -> Iterable[str]:
-        text = value_of(cube)
-        return () if text is None else (_label(name, text),)
-
-    return Definition(asks, labels)
+    return Definition(asks, lambda cube: (_label(name, text) for text in values_of(cube)))
 
 
 def labels_of(cube: MemCube) -> tuple[str, ...]:
     """All labels of a memory."""
     return tuple(dict.fromkeys(label for one in FILTERS.values() for label in one.labels(cube)))
+
+
+def labels_about(tags: Iterable[str], sensitivity: Iterable[str], access: AccessMode | None) -> tuple[str, ...]:
+    """The labels of a memory that has these tags, sensitivity and access: what policies can ask for."""
+    of_sensitivity = (SENSITIVITY_LABEL + one for one in sensitivity)
+    return (*tags, *of_sensitivity, *(ACCESS_LABEL + mode for mode in _shared_mode(access)))
+
+
+def _shared_mode(access: AccessMode | None) -> tuple[str, ...]:
+    """Only what is not private has a label for it."""
+    return () if access in (None, AccessMode.PRIVATE) else (access.value,)
+
+
+def checked_sensitivity(field: str, value: object) -> tuple[str, ...]:
+    """Check the sensitivity of a memory. Raises InvalidInput."""
+    names = _texts(field, value)
+    if long := next((name for name in names if len(name) > _LONGEST), None):
+        raise InvalidInput(field, f"has a name of {len(long)} characters", f"Use at most {_LONGEST}")
+    return names
 
 
 def checked_tags(field: str, value: object) -> tuple[str, ...]:
@@ -182,4 +212,6 @@ FILTERS: dict[str, Definition] = {
     "metadata": Definition(
         _asks_metadata, lambda cube: _of_metadata(cube.metadata) if cube.descriptive.metadata else ()
     ),
+    "sensitivity": some_of("sensitivity", lambda cube: cube.governance.sensitivity),
+    "access": some_of("access", lambda cube: _shared_mode(cube.governance.access.mode)),
 }

@@ -95,9 +95,9 @@ class Level(Choice):
 class AccessMode(Choice):
     """Who besides the owner may use a cube."""
 
-    PRIVATE = "private"
-    SHARED = "shared"
-    READ_ONLY = "read_only"
+    PRIVATE = "private"  # the owner alone, unless policies permit others more
+    SHARED = "shared"  # others, as far as policies permit
+    READ_ONLY = "read_only"  # the same, but nobody changes its words
 
 
 class Priority(Choice):

@@ -14,7 +14,7 @@ from typing import Any, Self, Unpack, cast, overload
 from memoryos import arguments
 from memoryos.about import AboutArguments
 from memoryos.adding import Adding
-from memoryos.caller import Action, Caller
+from memoryos.caller import Action, Caller, doing
 from memoryos.config import Settings
 from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
@@ -234,7 +234,7 @@ class Memory:
         """
         corrector, wanted = self._engine.corrector(self._scope), arguments.cube_id(cube_id)
         try:
-            corrector.delete(wanted)
+            doing(Action.DELETE, lambda: corrector.delete(wanted))
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
             raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error
@@ -248,7 +248,7 @@ class Memory:
         Returns counts of what was removed, of what a check found afterwards (`left`, empty), and a signed `receipt`.
         `MemoryOS.admin.forget` removes what other agents know, too. Raises CubeProtected if one is frozen or on hold.
         """
-        return self._engine.forget(self._scope)
+        return doing(Action.DELETE, lambda: self._engine.forget(self._scope))
 
     def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""
@@ -440,7 +440,7 @@ class Memory:
         """Return a memory by its id, also from the object store. Raises NotFound."""
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
         if cube.tier is Tier.ARCHIVE and self._engine.vault.packs.are_kept:
-            with self._engine.vault.read(home) as reader:
+            with self._engine.vault.view(home) as reader:
                 is_cold = bool(reader.cold([cube.id]))
             if is_cold:
                 self._engine.recaller.visited(home, [cube.id], at_once=True)
@@ -452,13 +452,13 @@ class Memory:
         The history of a fact begins with the facts that it replaced.
         """
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
-        with self._engine.vault.read(home) as reader:
+        with self._engine.vault.view(home) as reader:
             return [*predecessors(reader, cube), *reader.history(cube_id), cube]
 
     def stats(self) -> Stats:
         """Return the sizes of the tiers, the waiting work, and the tuned values of this owner, each with its reason."""
         home = persona_scope(self._scope, self.settings)
-        with self._engine.settled(self._scope) as reader, self._engine.vault.read(home) as persona:
+        with self._engine.settled(self._scope) as reader, self._engine.vault.view(home) as persona:
             readers = [reader] if home == self._scope.owner else [reader, persona]
             facts = sum(map(tally_of, readers), Tally())
             known, embedder = self._engine.job_types.handlers, self._engine.embedder.name

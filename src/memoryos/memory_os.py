@@ -12,12 +12,14 @@ from memoryos.caller import OPERATOR, Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.engine import Engine, left
+from memoryos.errors import InvalidInput
 from memoryos.memory import Memory
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.audit import Audit
+from memoryos.nouns.keys import Keys
 from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
@@ -47,15 +49,18 @@ class MemoryOS:
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
         gate: Gate | None = None,
+        policies: str | Path | None = None,
         read_only: bool = False,
     ) -> Self:
         """Open the store at `path`, and create the file if it does not exist.
 
         `path` is a file, or the URL of an existing PostgreSQL database: postgresql://user:password@host/database.
         ":memory:" is a store in a temporary folder, which is removed on close. The `gate` decides who may do what
-        (default: everybody may do everything). With `read_only`, the store must exist and writes raise StoreReadOnly.
-        Raises StorageError if the store cannot be used, ModelError if an embedder behind an endpoint does not answer,
-        and MissingExtra for a PostgreSQL URL without the extra `postgres`.
+        (default: everybody may do everything). `policies`, a .cedar file or a folder of them, decide instead of a gate
+        (default: the setting `policies`). With `read_only`, the store must exist and writes raise StoreReadOnly. Raises
+        StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError if an embedder
+        behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, or
+        policies without `governance`.
         """
         engine = engine_at(
             path,
@@ -65,6 +70,7 @@ class MemoryOS:
             reranker=reranker,
             clock=clock,
             gate=gate,
+            policies=policies,
             read_only=read_only,
         )
         store = cls(engine)
@@ -104,6 +110,11 @@ class MemoryOS:
     def mounts(self) -> Mounts:
         """The mounted memories, which searches include."""
         return Mounts(self._engine, self._caller)
+
+    @property
+    def keys(self) -> Keys:
+        """The API keys by which callers are known."""
+        return Keys(self._engine, self._caller)
 
     @property
     def admin(self) -> Admin:
@@ -162,12 +173,17 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     clock: Clock = system_clock,
     gate: Gate | None = None,
     caller: Caller | None = None,
+    key: str | None = None,
+    policies: str | Path | None = None,
     read_only: bool = False,
 ) -> Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
-    The arguments are those of `MemoryOS.open` and `MemoryOS.memory`.
+    The arguments are those of `MemoryOS.open` and `MemoryOS.memory`. An API `key` tells who calls, in place of the
+    `caller`; PermissionDenied is raised if it is not valid.
     """
+    if key is not None and caller is not None:
+        raise InvalidInput("key", "is passed together with a caller", "Pass one of them")
     owner = Scope(user, agent, session, tenant, namespace)
     store = MemoryOS.open(
         path,
@@ -177,6 +193,11 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         reranker=reranker,
         clock=clock,
         gate=gate,
+        policies=policies,
         read_only=read_only,
     )
-    return Memory(store._engine, owner, arguments.caller(caller, owner), store.close)
+    with ExitStack() as undo:
+        undo.callback(store.close)
+        known = arguments.caller(caller, owner) if key is None else store.keys.caller(key)
+        undo.pop_all()
+    return Memory(store._engine, owner, known, store.close)

@@ -30,6 +30,7 @@ def engine_at(
     reranker: Reranker | None = None,
     clock: Clock = system_clock,
     gate: Gate | None = None,
+    policies: str | Path | None = None,
     read_only: bool = False,
 ) -> Engine:
     """Open the store at `path`, or create it, and return its engine. Raises like `MemoryOS.open`."""
@@ -41,6 +42,7 @@ def engine_at(
         raise InvalidInput("audit", problem, "Open it without read_only, or without the setting `audit`")
     if arguments.flag("read_only", read_only):  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
+    gate = _gate(gate, settings.policies if policies is None else policies, clock)
     with ExitStack() as undo:
         place = arguments.store_place(_in_memory(undo) if str(path) == arguments.IN_MEMORY else path)
         vault, embedder = opened_with(
@@ -72,6 +74,18 @@ def engine_at(
         undo.pop_all()
     engine.after_close.push(leftovers)
     return engine
+
+
+def _gate(gate: Gate | None, policies: str | Path | None, clock: Clock) -> Gate | None:
+    """The gate that was passed, or one that asks the policies of a file or folder; None: everybody is admitted."""
+    if policies is None:
+        return gate
+    if gate is not None:
+        raise InvalidInput("gate", "cannot be combined with policies", "Pass one of them")
+    from memoryos.policy.policy_files import PolicyFiles  # only stores with policies need them
+    from memoryos.policy.policy_gate import PolicyGate
+
+    return PolicyGate(PolicyFiles(policies), clock)
 
 
 def _in_memory(undo: ExitStack) -> Path:

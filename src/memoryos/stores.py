@@ -227,7 +227,7 @@ def _note_copy(vault: SqlVault, place: Place) -> None:
     with vault.snapshot() as connection:
         is_backup = backups.manifest_of(connection) is not None
     if not is_backup:
-        vault.note_copy(shown(place.resolve() if isinstance(place, Path) else place))
+        vault.erasure.note_copy(shown(place.resolve() if isinstance(place, Path) else place))
 
 
 def _command(name: str, *places: Place) -> str:

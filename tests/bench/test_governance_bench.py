@@ -1,4 +1,4 @@
-"""The cost of governance, timed: each variant, beside a store without any."""
+"""The cost of governance, timed: the audit log and policies, beside a store without any."""
 
 from __future__ import annotations
 
@@ -8,29 +8,47 @@ import pytest
 from typer.testing import CliRunner
 
 from memoryos import load_settings
-from memoryos.bench import governance_cost
-from memoryos.bench.governance_cost import measure_governance
+from memoryos.bench import audit_cost, policy_cost
+from memoryos.bench.audit_cost import measure_audit
+from memoryos.bench.policy_cost import measure_policies
 from memoryos.interface.cli.app import app
+
+OPTIONS = ["bench", "governance", "--pages", "100", "--embedder", "hashing"]
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(governance_cost, "WARM_UP", 1)
-    monkeypatch.setattr(governance_cost, "COUNT", 3)
+    monkeypatch.setattr(audit_cost, "WARM_UP", 1)
+    monkeypatch.setattr(audit_cost, "COUNT", 3)
+    monkeypatch.setattr(policy_cost, "WARM_UP", 1)
+    monkeypatch.setattr(policy_cost, "SEARCHES", 3)
+    monkeypatch.setattr(policy_cost, "FACTS", 5)
+    monkeypatch.setattr(policy_cost, "AT_A_TIME", 10)
 
 
-def test_each_variant_is_measured():
-    found = measure_governance(5, load_settings(embedder="hashing"), count=3)
+def test_the_audit_log_is_measured():
+    found = measure_audit(5, load_settings(embedder="hashing"), count=3)
     assert found.keys() == {"plain", "audit"}
     for one in found.values():
         assert 0 < one.add_ms["p50"] <= one.add_ms["p95"]
         assert 0 < one.search_ms["p50"] <= one.search_ms["p95"]
 
 
+def test_policies_are_measured():
+    (found,) = measure_policies([100], load_settings(embedder="hashing"))
+    assert found.pages == 100
+    assert found.classes == 10 + 2  # ten tags, and two groups of pages are sensitive
+    assert found.guest_pages == 80
+    for times in (found.ungoverned_ms, found.owner_ms, found.guest_ms):
+        assert 0 < times["p50"] <= times["p95"]
+
+
 def test_the_command_prints_ratios():
-    options = ["bench", "governance", "--pages", "5", "--embedder", "hashing"]
-    told = json.loads(CliRunner().invoke(app, [*options, "--json"]).stdout)
-    assert told["pages"] == 5
-    assert told["variants"]["plain"]["add_ratio"] == told["variants"]["plain"]["search_ratio"] == 1
-    assert told["variants"]["audit"]["add_ratio"] > 0
-    assert "audit" in CliRunner().invoke(app, options).stdout
+    (told,) = json.loads(CliRunner().invoke(app, [*OPTIONS, "--json"]).stdout)["sizes"]
+    assert told["pages"] == told["policies"]["pages"] == 100
+    assert told["audit"]["plain"]["add_ratio"] == told["audit"]["plain"]["search_ratio"] == 1
+    assert told["audit"]["audit"]["add_ratio"] > 0
+    assert told["policies"]["guest_ratio"] > 0
+    printed = CliRunner().invoke(app, OPTIONS).stdout
+    assert "audit" in printed
+    assert "guest" in printed

@@ -26,7 +26,7 @@ ANN = Scope(user="ann")
 BOB = Scope(user="bob", namespace=("context",))
 DOCTOR = Caller("dr-lee", frozenset({"doctor"}), purpose="treatment", application="ward")
 LIFE = {"wait", "close"}  # they read and write nothing of anybody
-MADE = {"of", "memory"}  # what they return is asked when it is used
+MADE = {"of", "memory", "keys.caller"}  # what they return is asked when it is used
 
 
 @dataclass

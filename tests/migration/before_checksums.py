@@ -1,4 +1,4 @@
-"""What takes away from a SQLite file what schemas 0008 to 0013 added, as if an older program had made it."""
+"""What takes away from a SQLite file what schemas 0008 to 0014 added, as if an older program had made it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ OLD_STATES = """
     WHEN 'chained' THEN 'activated' WHEN 'proposed' THEN 'frozen' WHEN 'rejected' THEN 'expired' ELSE state END;
 """
 CHECKED = ("cubes", "versions", "vectors", "passages")
-BACK_TO_0011 = "DROP INDEX cubes_by_end;DROP INDEX cubes_expired;DROP TABLE audit;DROP TABLE audit_heads;"
+BACK_TO_0011 = (
+    "DROP TABLE keys;DROP TABLE delegations;DROP INDEX cubes_by_end;DROP INDEX cubes_expired;"
+    "DROP TABLE audit;DROP TABLE audit_heads;"
+)
 BACK_TO_0008 = BACK_TO_0011 + "DROP TABLE attached;DROP TABLE blobs;ALTER TABLE jobs DROP COLUMN payload;"
 BACK_TO_0007 = BACK_TO_0008 + "".join(
     [f"DROP TRIGGER {table}_checksum;" for table in CHECKED if table != "versions"]

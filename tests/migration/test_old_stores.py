@@ -290,6 +290,20 @@ def test_a_page_with_passages_keeps_no_vector_of_its_own(path):
     assert ask(path, count) == [(len(SAID),)]  # Bob's, whose pages nobody searched yet
 
 
+def test_published_facts_get_the_label_that_policies_ask_for(tmp_path):
+    place = tmp_path / "published.db"
+    with opened(place) as memory:
+        memory.proposals.publish(["The limit is 4 pages"], source="v1")
+        memory.facts.add("has bees", tags=["hobby"])
+    with closing(sqlite3.connect(place)) as connection:
+        connection.executescript(BACK_TO_0007 + "UPDATE cubes SET tags = NULL WHERE document LIKE '%4 pages%';")
+        connection.commit()
+    with opened(place) as memory:
+        assert [fact.text for fact in memory.facts.list(filters={"access": ["read_only"]})] == ["The limit is 4 pages"]
+        assert [fact.text for fact in memory.facts.list(tags=["hobby"])] == ["has bees"]
+    assert stores.verify(place).is_sound
+
+
 def test_it_can_be_added_to_before_the_first_search(path):
     with opened(path) as memory:
         new = memory.add("Lavender honey is the best.")

@@ -177,7 +177,7 @@ def test_a_gate_is_asked(open_store: Open):
 
     with open_store("memory") as store:
         live(store.memory("alice"))
-        store._engine._gate = Closed()
+        store._engine.vault.gate = Closed()
         with pytest.raises(PermissionDenied):
             store.admin.forget("alice")
         assert everything(store, "alice")

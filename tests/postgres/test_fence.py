@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import psycopg
 import pytest
 from sqlalchemy import text
 
 from contract import server
+from memoryos.api_key import ApiKey
+from memoryos.caller import Action
 from memoryos.cube import Attachment, Page
+from memoryos.delegation import Delegation
 from memoryos.errors import StorageError
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
@@ -30,6 +34,10 @@ def secrets(vault, store, clock):
     """Rows of two tenants in every table that a tenant's work fills."""
     vault.audits = True
     for scope in (ALICE, BOB):
+        info = ApiKey("id", scope.tenant, "bot", frozenset(), frozenset({Action.READ}), None, "tests", clock())
+        vault.keys.put(info, "hash")
+        given = ("id", scope.tenant, scope.user, "ann", frozenset(), "ben", frozenset({Action.READ}))
+        vault.delegations.put(Delegation(*given, clock(), clock() + timedelta(days=1)))
         page, other = store("a secret", scope=scope), store("another", scope=scope)
         with vault.write(scope) as writer:
             writer.blobs.begin([StoredBlob("a name", PICTURE.sha256, PICTURE.size)], remove_at=clock.advance(hours=1))

@@ -24,6 +24,7 @@ from memoryos.infrastructure.vault.records import Spending
 from memoryos.infrastructure.vault.sql_vault import COPY, SqlVault
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.maintenance import reembed
+from public import store_of
 
 ANN = Scope(user="ann")
 CARL = Scope(user="carl")
@@ -100,7 +101,7 @@ def opened(place: str, **options) -> Memory:
 
 
 def fill(memory: Memory, pages: int = 24) -> None:
-    """Pages in every tier, facts, traits, versions, jobs, notes, usage, audit log, and something deleted."""
+    """Pages in every tier, facts, traits, versions, jobs, notes, usage, a key, audit log, and something deleted."""
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     turns = [Turn(role=Role.USER, text=SAID[number // 2 % 4].format(number), at=at) for number in range(pages)]
     memory.add_many(turns, tags=["home", "家"])
@@ -118,6 +119,8 @@ def fill(memory: Memory, pages: int = 24) -> None:
     first, second, *_ = memory.pages.list()
     memory.update(first.id, "I moved to Lisbon, model 7.")
     memory.delete(second.id)
+    store_of(memory).keys.create("reporter", roles=["reader"])
+    memory.governance.delegate("ben", ttl=1e8)
     memory._engine.vault.audits = True
     with memory._engine.vault.write(ANN) as writer:
         writer.spend(Spending(at.date(), "facts", "m", 1, 20, 300, 4))

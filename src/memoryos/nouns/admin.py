@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryos import arguments
-from memoryos.caller import Action, Caller
+from memoryos.caller import Action, Caller, doing
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
@@ -130,14 +130,17 @@ class Admin:
         """
         self._engine.admit(Action.ADMINISTER)
         checked = checked_text("receipt", receipt, limit=RECEIPT_CHARS)
-        return checked_receipt(checked, self._engine.vault.signing_key())
+        return checked_receipt(checked, self._engine.vault.erasure.signing_key())
 
     def _forgotten(self, owners: Sequence[Scope], subject: Mapping[str, str]) -> Forgotten:
         """Remove everything of these owners; none of it if one has something frozen or on hold."""
         for owner in owners:
             self._engine.forgetter.refuse_frozen(owner)
-        remove = self._engine.forget_unsigned
-        return self._engine.with_receipt(subject, lambda: sum(map(remove, owners), Forgotten()))
+
+        def remove() -> Forgotten:
+            return sum(map(self._engine.forget_unsigned, owners), Forgotten())
+
+        return doing(Action.DELETE, lambda: self._engine.with_receipt(subject, remove))
 
     def _known(self, user: str, tenant: str) -> list[Scope]:
         self._engine.admit(Action.ADMINISTER)

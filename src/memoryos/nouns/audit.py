@@ -26,15 +26,20 @@ from memoryos.text import checked_text
 
 _KEY = [int, str, str, str, str, int]  # the types of the position of an entry
 
-# What changes who may do what: the state of a memory, how long it is kept, and which memories others find.
+# What changes who may do what: rights, the state of a memory, how long it is kept, and which memories others find.
 PERMISSION_OPERATIONS = (
-    "governance.freeze",
-    "governance.thaw",
+    "governance.delegate",
     "governance.expire",
-    "governance.retain",
-    "governance.unretain",
+    "governance.freeze",
     "governance.hold",
     "governance.release",
+    "governance.retain",
+    "governance.revoke",
+    "governance.thaw",
+    "governance.unretain",
+    "keys.create",
+    "keys.revoke",
+    "keys.rotate",
     "mounts.add",
     "mounts.remove",
     "proposals.publish",
@@ -57,7 +62,7 @@ class AuditFilters(TypedDict, total=False):
     caller: str | None  #: entries of the caller with this identity
     since: datetime | str | None  #: entries since then
     until: datetime | str | None  #: entries until then; a day counts whole
-    action: Action | str | None  #: read, write or administer
+    action: Action | str | None  #: read, write, share, delete or administer
     operation: str | None  #: the method that was called, such as `memory.search`
     decision: Decision | str | None  #: allowed, refused or failed
     kind: Kind | str | None  #: entries that name a memory of this kind
@@ -142,8 +147,9 @@ class Audit:
     def permissions(self, **only: Unpack[AuditFilters]) -> Sequence[AuditEntry]:
         """Report the changes of what may be done with memories, and by whom, oldest first.
 
-        These are: freeze, thaw, expire, retention rules, legal holds, mounts that were added or removed, and read-only
-        facts that were published; also those that were refused or failed.
+        These are: API keys that were created, rotated or revoked, rights that were passed on or taken back, freeze,
+        thaw, expire, retention rules, legal holds, mounts that were added or removed, and read-only facts that were
+        published; also those that were refused or failed.
         """
         wanted = self._selection(**only)
         operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))

@@ -63,7 +63,7 @@ class Facts(Noun):
         `tags` and `filters` work as in `search`, but the fact itself must pass.
         """
         of_whom = arguments.one_of("subject", subject, Subject)
-        with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
+        with self._engine.vault.view(self._engine.home(self._scope, of_whom)) as reader:
             return listed(reader, self._selection(of_whom, tier, **only), limit, cursor)
 
     def count(
@@ -71,7 +71,7 @@ class Facts(Noun):
     ) -> int:
         """Return the number of facts; the filters are those of `list`."""
         of_whom = arguments.one_of("subject", subject, Subject)
-        with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
+        with self._engine.vault.view(self._engine.home(self._scope, of_whom)) as reader:
             return reader.counted(self._selection(of_whom, tier, **only))
 
     def _selection(self, of_whom: Subject, tier: Tier, **only: Unpack[arguments.ListFilters]) -> Selection:

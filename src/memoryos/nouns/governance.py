@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from uuid_utils.compat import uuid7
 
 from memoryos import arguments
-from memoryos.caller import Action
+from memoryos.about import about
+from memoryos.caller import NAME_LIMIT, Action, Caller, doing
 from memoryos.cube import MemCube
+from memoryos.delegation import Delegation
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.records import JobKind
@@ -19,9 +23,13 @@ from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.states import set_state, thaw
+from memoryos.policy.policy_decision import PolicyDecision
 from memoryos.retention import RetentionRule
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
+
+if TYPE_CHECKING:
+    from memoryos.policy.policy_gate import PolicyGate
 
 REASON_CHARS = 256
 
@@ -46,9 +54,10 @@ class MemGovernance(Noun):
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), _reason(reason)
-        thawed = thaw(self._engine.vault, self._home(checked), checked, cause)
-        for home in {self._scope.owner, thawed.scope.owner}:
-            self._engine.housekeeping.queued(home)
+        home = self._home(checked, Action.ADMINISTER)
+        thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
+        for one in {self._scope.owner, thawed.scope.owner}:
+            self._engine.housekeeping.queued(one)
         return thawed
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
@@ -67,7 +76,8 @@ class MemGovernance(Noun):
         Raises NotFound, CubeProtected if it is frozen or on hold, and ObjectsUnreachable if documents in an object
         store cannot be removed yet; call it again later.
         """
-        return self._engine.erase(self._scope, arguments.cube_id(memory_id))
+        wanted = arguments.cube_id(memory_id)
+        return doing(Action.DELETE, lambda: self._engine.erase(self._scope, wanted))
 
     def transitions(self, memory_id: str) -> Sequence[Transition]:
         """List the changes of a memory's state, oldest first: when, from what to what, by whom and why.
@@ -75,7 +85,7 @@ class MemGovernance(Noun):
         Raises NotFound.
         """
         checked = arguments.cube_id(memory_id)
-        with self._engine.vault.read(self._home(checked)) as reader:
+        with self._engine.vault.view(self._home(checked)) as reader:
             return reader.transitions(checked)
 
     def retain(
@@ -99,9 +109,13 @@ class MemGovernance(Noun):
         seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
         end = arguments.moment("until", until)
         rule = RetentionRule(checked, arguments.governed_kinds(kinds), arguments.tags(tags), seconds, end)
-        with self._engine.vault.write(self._scope.owner) as writer:
-            writer.retention.write_rule(rule)
-            writer.enqueue(JobKind.RETAIN)
+
+        def write() -> None:
+            with self._engine.vault.write(self._scope.owner) as writer:
+                writer.retention.write_rule(rule)
+                writer.enqueue(JobKind.RETAIN)
+
+        doing(Action.ADMINISTER, write)
         self._engine.housekeeping.queued(self._scope)
         return rule
 
@@ -117,10 +131,14 @@ class MemGovernance(Noun):
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
-        with self._engine.vault.write(self._scope.owner) as writer:
-            if not writer.retention.drop_rule(checked):
-                raise NotFound(f"there is no retention rule {checked!r} of this user and agent")
-            writer.enqueue(JobKind.RETAIN)
+
+        def drop() -> None:
+            with self._engine.vault.write(self._scope.owner) as writer:
+                if not writer.retention.drop_rule(checked):
+                    raise NotFound(f"there is no retention rule {checked!r} of this user and agent")
+                writer.enqueue(JobKind.RETAIN)
+
+        doing(Action.ADMINISTER, drop)
         self._engine.housekeeping.queued(self._scope)
 
     def hold(self, *, reason: str, memory: str | None = None, session: str | None = None) -> LegalHold:
@@ -138,14 +156,18 @@ class MemGovernance(Noun):
         home, on, subject = self._scope.owner, HeldThing.OWNER, None
         if memory is not None:
             on, subject = HeldThing.MEMORY, arguments.cube_id(memory, field="memory")
-            home = self._home(subject)
+            home = self._home(subject, Action.ADMINISTER)
         elif session is not None:
             on, subject = HeldThing.SESSION, checked_text("session", session, limit=ID_LIMIT)
         hold = LegalHold(str(uuid7()), on, subject, why, self._caller.identity, self._engine.clock())
-        with self._engine.vault.write(home) as writer:
-            if on is HeldThing.MEMORY and not writer.kinds([subject or ""]):
-                raise NotFound(f"there is no memory {subject!r} of this user and agent")
-            writer.retention.place(hold)
+
+        def place() -> None:
+            with self._engine.vault.write(home) as writer:
+                if on is HeldThing.MEMORY and not writer.kinds([subject or ""]):
+                    raise NotFound(f"there is no memory {subject!r} of this user and agent")
+                writer.retention.place(hold)
+
+        doing(Action.ADMINISTER, place)
         return hold
 
     def holds(self) -> Sequence[LegalHold]:
@@ -164,20 +186,107 @@ class MemGovernance(Noun):
         self._engine.admit(Action.ADMINISTER, self._scope)
         wanted = arguments.cube_id(hold_id, field="hold_id")
         home = self._home_of_hold(wanted)
-        with self._engine.vault.write(home) as writer:
-            if not writer.retention.release(wanted):
-                raise _no_hold(wanted)
-            if writer.expired():
-                writer.enqueue(JobKind.EXPIRE)
+
+        def release() -> None:
+            with self._engine.vault.write(home) as writer:
+                if not writer.retention.release(wanted):
+                    raise _no_hold(wanted)
+                if writer.expired():
+                    writer.enqueue(JobKind.EXPIRE)
+
+        doing(Action.ADMINISTER, release)
         self._engine.housekeeping.queued(home)
+
+    def explain(
+        self,
+        memory_id: str,
+        caller: Caller,
+        action: Action | str = Action.READ,
+        *,
+        policies: str | Path | None = None,
+    ) -> PolicyDecision:
+        """Return whether a caller may do something with a memory, and which policies say so. Nothing is done.
+
+        `policies`, a .cedar file or a folder, are asked in place of those of the store. The gate must admit ADMINISTER.
+        What was derived from several pages is decided for each of them, and the first refusal is returned. Raises
+        NotFound, PermissionDenied, and InvalidInput if there are no policies.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        arguments.instance("caller", caller, Caller, "Pass Caller(...)")
+        wanted = arguments.one_of("action", action, Action)
+        ruling = self._policies(policies).ruling(caller, wanted)
+        checked = arguments.cube_id(memory_id)
+        with self._engine.vault.read(self._home(checked)) as reader:
+            classes = reader.classes([checked])[checked]
+        decisions = [ruling.explained(*one) for one in classes]
+        return next((one for one in decisions if not one.allowed), decisions[0])
+
+    def delegate(
+        self,
+        to: str,
+        actions: Iterable[Action | str] = (Action.READ,),
+        *,
+        ttl: timedelta | float | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> Delegation:
+        """Let another caller do with this user's memories what the caller itself may do, until it ends.
+
+        Only a store with policies asks for it. It ends after `ttl` (a timedelta or seconds) or at `expires_at`; one of
+        them is needed. What a policy forbids the other caller stays forbidden, and it cannot pass the right on. The
+        policies must permit SHARE. Raises PermissionDenied and InvalidInput.
+        """
+        self._engine.admit(Action.SHARE, self._scope)
+        now = self._engine.clock()
+        end = about(now, ttl=ttl, expires_at=expires_at).expires_at
+        if end is None:
+            raise InvalidInput("ttl", "is missing", "Pass e.g. ttl=3600, or expires_at")
+        named = (actions,) if isinstance(actions, str) else tuple(actions)
+        made = Delegation(
+            id=str(uuid7()),
+            tenant=self._scope.tenant,
+            user=self._scope.user,
+            by=self._caller.identity,
+            roles=self._caller.roles,
+            to=checked_text("to", to, limit=NAME_LIMIT),
+            actions=frozenset(arguments.one_of("actions", one, Action) for one in named),
+            created_at=now,
+            expires_at=end,
+        )
+        self._engine.vault.delegations.put(made)
+        return made
+
+    def delegations(self) -> Sequence[Delegation]:
+        """List the rights about this user's memories that were passed on and have not ended, oldest first."""
+        self._engine.admit(Action.SHARE, self._scope)
+        return self._engine.vault.delegations.of(self._scope)
+
+    def revoke(self, delegation_id: str) -> None:
+        """End a right that was passed on, in every process at once. Raises NotFound."""
+        self._engine.admit(Action.SHARE, self._scope)
+        wanted = arguments.cube_id(delegation_id, field="delegation_id")
+        if not self._engine.vault.delegations.remove(self._scope, wanted):
+            raise NotFound(f"there is no delegation {delegation_id!r} about the memories of this user")
+
+    def _policies(self, path: str | Path | None) -> PolicyGate:
+        from memoryos.policy.policy_files import PolicyFiles  # only stores with policies need them
+        from memoryos.policy.policy_gate import PolicyGate
+
+        if path is not None:
+            gate = PolicyGate(PolicyFiles(path), self._engine.clock)
+            gate.passed_on = self._engine.vault.delegations.to
+            return gate
+        views = self._engine.vault.views
+        if not isinstance(views, PolicyGate):
+            raise InvalidInput("policies", "are not set", "Pass a .cedar file, or open the store with `policies`")
+        return views
 
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
         checked, cause = arguments.cube_id(memory_id), _reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
-        return set_state(self._engine.vault, self._home(checked), checked, state, cause)
+        return set_state(self._engine.vault, self._home(checked, Action.WRITE), checked, state, cause)
 
-    def _home(self, memory_id: str) -> Scope:
-        return self._engine.corrector(self._scope).find(memory_id)[1]
+    def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
+        return self._engine.corrector(self._scope).find(memory_id, action)[1]
 
     def _home_of_hold(self, hold_id: str) -> Scope:
         for home in self._engine.corrector(self._scope).homes:

@@ -47,8 +47,10 @@ class Jobs(Noun):
         cube_id = None if about is None else arguments.cube_id(about, field="about")
         urgency = wanted.priority if priority is None else arguments.natural("priority", priority, most=MOST_PRIORITY)
         due = arguments.moment("not_before", not_before)
+        with self._engine.vault.view(self._scope) as reader:
+            is_seen = cube_id is None or bool(reader.kinds([cube_id]))
         with self._engine.vault.write(self._scope) as writer:
-            if cube_id is not None and not writer.kinds([cube_id]):
+            if not is_seen or (cube_id is not None and not writer.kinds([cube_id])):
                 raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
             (job_id,) = writer.enqueue(kind, [cube_id], payload=checked, priority=urgency, not_before=due)
         self._engine.housekeeping.queued(self._scope)

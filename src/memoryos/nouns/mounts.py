@@ -75,11 +75,15 @@ class Mounts:
         other = engine_at(
             mount.place,
             settings=engine.settings.model_copy(
-                update={"mounts": (), "audit": engine.settings.audit and mount.writable}
+                update={"mounts": (), "policies": None, "audit": engine.settings.audit and mount.writable}
             ),
             embedder=engine.embedder,
             chat=engine.chat,
             clock=engine.clock,
+            gate=engine.policies,
             read_only=not mount.writable,
         )
+        other.vault.keys = engine.vault.keys  # who calls is known here, and what was passed on to it
+        if engine.policies is not None:
+            engine.policies.passed_on = engine.vault.delegations.to
         return StoreAdapter(other.searcher, mount.scope, other.intake, other.wait, other.close)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryos import arguments
+from memoryos.caller import Action
 from memoryos.cube import MemCube
-from memoryos.kinds import Subject
+from memoryos.filter import labels_about
+from memoryos.kinds import AccessMode, Kind, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
+from memoryos.operation.calls.permission import check_new
 from memoryos.operation.consolidation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.knowledge.stated import VALUE_CHARS
 from memoryos.text import checked_text
@@ -28,27 +31,29 @@ class Proposals(Noun):
         texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
         lessons = published(promoter, texts, checked_text("source", source, limit=256), about)
         home = self._engine.home(self._scope, about)
+        check_new(self._engine.vault, home, Kind.FACT, labels_about((), (), AccessMode.READ_ONLY))
         verdicts = promoter.verdicts(home, lessons)
         with self._engine.vault.write(home) as writer:
             promoter.learn(writer, home, lessons, verdicts=verdicts)
-            return proposals(writer)
+        with self._engine.vault.view(home) as reader:
+            return proposals(reader)
 
     def list(self) -> Sequence[Proposal]:
         """List the proposals that wait for a decision, oldest first."""
         found: list[Proposal] = []
         for home in dict.fromkeys(self._engine.home(self._scope, subject) for subject in Subject):
-            with self._engine.vault.read(home) as reader:
+            with self._engine.vault.view(home) as reader:
                 found += proposals(reader)
         return found
 
     def accept(self, proposal_id: str) -> MemCube:
         """Accept a proposal. The fact that it replaces stays readable in the archive. Raises NotFound."""
-        _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id))
+        _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id), Action.WRITE)
         with self._engine.vault.write(home) as writer:
             return accept(writer, home, self._engine.promoter, proposal_id)
 
     def reject(self, proposal_id: str) -> MemCube:
         """Reject a proposal. The same change is not proposed again. Raises NotFound."""
-        _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id))
+        _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id), Action.WRITE)
         with self._engine.vault.write(home) as writer:
             return reject(writer, proposal_id)

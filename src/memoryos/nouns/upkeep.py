@@ -16,7 +16,7 @@ class Upkeep(Noun):
 
     def repair(self) -> RepairReport:
         """Move pages that are in the wrong segment, split mixed segments and merge similar ones, now."""
-        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit_all(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
         report = self._engine.repairer.repair(owner)
         self._engine.housekeeping.queued(owner)
@@ -27,7 +27,7 @@ class Upkeep(Noun):
 
         Raises NotFound for an event that does not belong to a repair, InvalidInput if a page has moved since.
         """
-        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit_all(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
         wanted = [arguments.natural("sequences", one, least=-arguments.HIGHEST) for one in sequences]
         report = self._engine.repairer.undo(owner, wanted)
@@ -46,7 +46,7 @@ class Upkeep(Noun):
         seconds; the work goes on.
         """
         arguments.callback("progress", progress)
-        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit_all(Action.WRITE, self._scope)
         self._engine.finish(lambda until: self._engine.housekeeping.rebuild(self._scope, progress, until), timeout)
 
     def index(self) -> bool:
@@ -54,5 +54,5 @@ class Upkeep(Noun):
 
         Returns False if the store has no candidate index: a file has one only if the settings name it.
         """
-        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit_all(Action.WRITE, self._scope)
         return self._engine.sources.move_out(self._scope.owner)

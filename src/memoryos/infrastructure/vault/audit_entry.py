@@ -53,7 +53,7 @@ class AuditEntry(Plain):
     caller: str  #: identity of the caller; "memoryos" for the work behind the calls
     roles: tuple[str, ...]  #: roles of the caller
     context: Mapping[str, str]  #: purpose, session, application, network and time of the call, as far as given
-    action: Action  #: read, write or administer
+    action: Action  #: read, write, share, delete or administer
     operation: str  #: the method that was called, such as `memory.search`
     change: str | None  #: what happened to the memories, as in `log.events`; None: nothing was changed
     cubes: tuple[AuditedCube, ...]  #: the memories; empty if there are none, or all of the owner

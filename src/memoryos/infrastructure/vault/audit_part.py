@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Result, Select, bindparam, select, tuple_
 
-from memoryos.caller import SYSTEM, Action, acting_caller, running_call
+from memoryos.caller import SYSTEM, Action, acting_caller, current_action, running_call
 from memoryos.clock import micros
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import tables
@@ -122,7 +122,7 @@ def deeds_of(owner: Scope, at: datetime, changes: Mapping[Operation, Sequence[Au
     behind the calls is none.
     """
     caller, call = acting_caller(), running_call()
-    deed = Deed(owner, at, caller, Action.WRITE, call.operation if call else BACKGROUND)
+    deed = Deed(owner, at, caller, current_action(), call.operation if call else BACKGROUND)
     if not changes:
         named = sorted((one, kind) for scope, one, kind in call.concerned if scope == owner) if call else ()
         return [] if caller is SYSTEM else [replace(deed, cubes=tuple(AuditedCube(*one) for one in named))]

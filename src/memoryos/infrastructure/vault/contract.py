@@ -13,12 +13,14 @@ from datetime import timedelta
 from threading import Event as Flag
 from typing import Protocol
 
-from memoryos.caller import Gate
+from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.audit_part import AuditPart
-from memoryos.infrastructure.vault.erasure_notes import KnownCopy
+from memoryos.infrastructure.vault.delegation_part import DelegationPart
+from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.records import (
     Job,
     NewVectors,
@@ -48,6 +50,11 @@ class Reader(
     CubeReader, ExpiryReader, LinkReader, PassageReader, LogReader, QueueReader, ColdReader, LedgerReader, Protocol
 ):
     """A consistent snapshot of one owner's cubes."""
+
+    @property
+    def whole(self) -> Reader:
+        """The same snapshot with all cubes, for work whose result the caller does not get to see."""
+        ...
 
     @property
     def blobs(self) -> BlobNotes:
@@ -143,18 +150,34 @@ class Vault(Reembeddable, Protocol):
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
     audits: bool  #: whether each transaction adds what it did to the audit log
+    keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it
+    erasure: ErasurePart  #: the key of receipts, and where copies of the store are
+    delegations: DelegationPart  #: the rights that callers passed on to others
+    views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     @property
     def audit(self) -> AuditPart:
         """The audit log of the store."""
         ...
 
+    def admit(self, action: Action, scope: Scope | None) -> None:
+        """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""
+        ...
+
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """Open a snapshot of the scope's owner."""
         ...
 
+    def view(self, scope: Scope) -> AbstractContextManager[Reader]:
+        """Open a snapshot with only the cubes that the caller may read, for what the caller gets to see."""
+        ...
+
+    def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
+        """Return what decides which cubes of the scope the caller may use; None: all of them."""
+        ...
+
     def write(self, scope: Scope) -> AbstractContextManager[Writer]:
-        """Open a transaction on the scope's owner.
+        """Open a transaction on the scope's owner, for `caller.current_action`.
 
         It waits for other writers, and raises StoreBusy if that takes too long. It is durable when the block ends.
         Raises OutcomeUnknown if the outcome of the commit cannot be found out.
@@ -188,18 +211,6 @@ class Vault(Reembeddable, Protocol):
     @property
     def unerased(self) -> Sequence[str]:
         """What erasing rows leaves behind in the files of the database, and what to do about it."""
-        ...
-
-    def signing_key(self) -> bytes | None:
-        """Return the key that signs receipts; None if there is none yet."""
-        ...
-
-    def make_signing_key(self) -> bytes:
-        """Return the key that signs receipts, and make it if there is none yet."""
-        ...
-
-    def known_copies(self) -> list[KnownCopy]:
-        """Return the backups and copies of this store that may still be there."""
         ...
 
     def copy_id(self) -> str | None:

@@ -202,6 +202,25 @@ ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
 )
 
+CLASSES = select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, *(_cubes.c[name] for name in OWNER)).where(
+    _owned_by_key(), _among(_cubes.c.id)
+)
+
+
+def _beneath(cube: ColumnElement[str], page: ColumnElement[str], kind: LinkKind) -> Select[Any]:
+    """The labels of the pages that cubes rest on; those of a shared persona lie in other scopes of the tenant."""
+    return (
+        select(cube, _cubes.c.tags)
+        .distinct()
+        .join(_cubes, same_cube(page))
+        .where(_links.c.tenant == bindparam("tenant"), _links.c.kind == kind.value, _among(cube))
+    )
+
+
+LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM)
+
+LABELS_OF_MEMBERS = _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF)
+
 TRANSITIONS = (
     select(_events.c.at, _events.c.detail)
     .where(_owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.TRANSITION.value)

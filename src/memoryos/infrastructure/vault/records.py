@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from memoryos.choice import Choice
 from memoryos.clock import micros
-from memoryos.cube import MemCube, to_json
+from memoryos.cube import MemCube, Page, to_json
 from memoryos.errors import StoreCorrupt
 from memoryos.filter import labels_of
 from memoryos.kinds import Kind, Tier
 from memoryos.plain import Plain
+from memoryos.scope import Scope
 
 Vector = NDArray[np.float32]
 
@@ -190,6 +191,14 @@ def labels_text(cube: MemCube) -> str | None:
     return tags_text(labels_of(cube))
 
 
+def alone(cube: MemCube) -> MemCube:
+    """The cube without what it says of other pages: the summary of its chain."""
+    payload = cube.payload
+    if not isinstance(payload, Page) or not (payload.chain_summary or payload.chain_written):
+        return cube
+    return replace(cube, payload=replace(payload, chain_summary="", chain_written=""))
+
+
 def tags_text(tags: Sequence[str]) -> str | None:
     """Labels as the store keeps them."""
     return json.dumps(tags, ensure_ascii=False) if tags else None
@@ -301,6 +310,15 @@ class Job(Plain):
         """Whether the job is only due at some later day, so that nobody waits for it yet."""
         is_untouched = self.state is JobState.QUEUED and not self.attempts
         return is_untouched and not self.priority and self.not_before is not None
+
+
+class CubeClass(NamedTuple):
+    """What decides who may use a cube; a derived one is in a class for each page that it rests on."""
+
+    scope: Scope
+    kind: str
+    labels: str | None  #: its own, as the store keeps them
+    page_labels: str | None = None  #: those of the page
 
 
 class AskedJob(NamedTuple):

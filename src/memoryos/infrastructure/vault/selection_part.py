@@ -45,6 +45,11 @@ class SelectionPart:
         query = select(func.count()).select_from(_cubes).where(self._selected(wanted))
         return int(self._connection.execute(query).scalar_one())
 
+    def tallied(self, wanted: Selection) -> dict[str | None, int]:
+        """The number of cubes with the same labels, by these labels; only conditions on columns count."""
+        query = select(_cubes.c.tags, func.count()).where(self._selected(wanted)).group_by(_cubes.c.tags)
+        return {row[0]: row[1] for row in self._connection.execute(query)}
+
     def _admitted(self, wanted: Selection, after: int) -> Iterator[Positioned]:
         while rows := self._connection.execute(self._some(wanted, after)).all():
             for position, *stored in rows:

@@ -58,6 +58,10 @@ GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for
 class SqlReader(StoredCubes):
     """`contract.Reader` over a connection."""
 
+    @property
+    def whole(self) -> SqlReader:
+        return self
+
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):
             return self._queue.jobs(states)

@@ -16,6 +16,7 @@ from memoryos.infrastructure.vault.records import (
     Archived,
     AskedJob,
     Census,
+    CubeClass,
     CubePlace,
     Entry,
     Event,
@@ -38,6 +39,14 @@ from memoryos.retention import RetentionRule
 
 class CubeReader(Protocol):
     """The cubes of one owner, with what is stored beside each."""
+
+    def permitted(self, ids: Iterable[str]) -> set[str]:
+        """Return the ids of those cubes that the caller may read: all, unless the session is a view."""
+        ...
+
+    def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
+        """Return the classes of those cubes that exist; a derived one has one for each different page beneath it."""
+        ...
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """Return the cubes with these ids that exist in this scope; a damaged cube is left out and logged."""

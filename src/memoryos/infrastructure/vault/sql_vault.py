@@ -7,23 +7,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import ClassVar
 
 from sqlalchemy import Connection, Engine, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
-from memoryos.caller import Action, Gate, current, running_call
+from memoryos.caller import Action, Gate, View, Views, current, current_action, running_call
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
-from memoryos.infrastructure.vault import audit_part, erasure_notes, migrations, queries, tables
+from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
-from memoryos.infrastructure.vault.erasure_notes import KnownCopy
+from memoryos.infrastructure.vault.delegation_part import DelegationPart
+from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
 from memoryos.infrastructure.vault.patience import patience
@@ -33,6 +34,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -67,6 +69,10 @@ class SqlVault(ABC):
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
         self.audits = False
+        self.views: Views | None = None
+        self.keys = KeyPart(self._reading, self._rewriting)
+        self.erasure = ErasurePart(name, clock, self.snapshot, self.change)
+        self.delegations = DelegationPart(self._reading, self._rewriting, clock)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder
@@ -80,15 +86,33 @@ class SqlVault(ABC):
     @contextmanager
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
-        self._admit(Action.READ, scope)
+        with self._seeing(scope) as connection:
+            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[SqlReader]:
+        """A snapshot with only the cubes that the caller may read."""
+        with self._seeing(scope) as connection:
+            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            view = self.seen(scope)
+            yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view)
+
+    @contextmanager
+    def _seeing(self, scope: Scope) -> Iterator[Connection]:
+        self.admit(Action.READ, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
-            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            yield connection
+
+    def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
+        """What decides which cubes of the scope the caller may use; None: all."""
+        view = self.views.view(current(), action) if self.views else None
+        return None if view is None or view.has_all(scope) else view
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
-        self._admit(Action.WRITE, scope)
+        self.admit(current_action(), scope)
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
@@ -125,7 +149,8 @@ class SqlVault(ABC):
         except StorageError as error:
             logger.warning("bytes not removed yet", extra={"action": "sweep", "error": type(error).__name__})
 
-    def _admit(self, action: Action, scope: Scope) -> None:
+    def admit(self, action: Action, scope: Scope | None) -> None:
+        """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""
         if self.gate is not None:
             self.gate.admit(current(), action, scope)
 
@@ -200,32 +225,6 @@ class SqlVault(ABC):
         """The scopes of a user, or of all users of a tenant, for which the store has more than deletion records."""
         with self._reading(tenant) as connection:
             return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
-
-    def signing_key(self) -> bytes | None:
-        """The key that signs receipts; None if there is none yet."""
-        with self._reading(EVERY_TENANT) as connection:
-            return erasure_notes.signing_key(connection)
-
-    def make_signing_key(self) -> bytes:
-        """The key that signs receipts; made if there is none yet."""
-        if (known := self.signing_key()) is not None:
-            return known
-        with self.change() as connection:
-            return erasure_notes.make_signing_key(connection)
-
-    def known_copies(self) -> list[KnownCopy]:
-        """The backups and copies of this store that may still be there, without itself."""
-        own = self.name if "://" in self.name else str(Path(self.name).resolve())
-        with self._reading(EVERY_TENANT) as connection:
-            return [one for one in erasure_notes.known_copies(connection) if one.place != own]
-
-    def note_copy(self, place: str) -> None:
-        """Record that a backup or a copy was made, for receipts; a store that cannot be written records nothing."""
-        try:
-            with self.change() as connection:
-                erasure_notes.note_copy(connection, place, self._clock())
-        except StorageError as error:
-            logger.warning("copy not recorded", extra={"action": "copy", "error": type(error).__name__})
 
     def copy_id(self) -> str | None:
         """The id of this copy of another store; None for an original."""

@@ -33,6 +33,7 @@ from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.records import (
     Census,
+    CubeClass,
     Event,
     Facet,
     KeptVersion,
@@ -51,7 +52,7 @@ from memoryos.infrastructure.vault.statements import (
     chunks,
     stream,
 )
-from memoryos.infrastructure.vault.tables import OWNER, owner_row
+from memoryos.infrastructure.vault.tables import OWNER, owner_row, scope_of
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
@@ -79,9 +80,23 @@ class StoredCubes:
         self._everything = OwnerPart(connection, self._owner)
         self._expiry = ExpiryPart(connection, self._owner, clock)
         self.retention = RetentionPart(connection, self._owner, self._ledger)
-        self._packs = packs
+        self._packs, self._known_jobs = packs, known_jobs
         self._cold = ColdPart(connection, self._owner, packs)
         self.blobs = BlobPart(connection, self._owner)
+
+    def permitted(self, ids: Iterable[str]) -> set[str]:
+        return set(ids)
+
+    def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
+        wanted, found = list(ids), dict[str, CubeClass]()
+        for cube_id, kind, labels, *owner in self._asked(queries.CLASSES, wanted):
+            found[cube_id] = CubeClass(scope_of(*owner), kind, labels)
+        rests_on: dict[str, list[CubeClass]] = {}
+        for query in (queries.LABELS_OF_SUPPORT, queries.LABELS_OF_MEMBERS):
+            for cube_id, labels in self._asked(query, wanted):  # also for unknown ids, so that they take as long
+                if cube_id in found:
+                    rests_on.setdefault(cube_id, []).append(found[cube_id]._replace(page_labels=labels))
+        return {cube_id: rests_on.get(cube_id, [known]) for cube_id, known in found.items()}
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))

@@ -287,6 +287,41 @@ audit_heads = Table(  # the last entry of each chain, so that a missing end is n
 )
 
 
+keys = Table(  # of callers; a key itself is only known to who has it
+    "keys",
+    metadata,
+    Column("tenant", _Text, nullable=False),  # whose memories it opens
+    Column("id", _Text, nullable=False),
+    Column("hash", _Text, nullable=False),  # of the secret part
+    Column("identity", _Text, nullable=False),
+    Column("roles", _Text, nullable=False),  # a JSON list
+    Column("actions", _Text, nullable=False),  # a JSON list
+    Column("users", _Text),  # a JSON list of owners; NULL: all of the tenant
+    Column("created_by", _Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+
+
+delegations = Table(  # rights that callers passed on to others, for a while
+    "delegations",
+    metadata,
+    Column("tenant", _Text, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("user_id", _Text, nullable=False),  # whose memories they are about
+    Column("delegator", _Text, nullable=False),
+    Column("roles", _Text, nullable=False),  # of the delegator, a JSON list
+    Column("delegate", _Text, nullable=False),
+    Column("actions", _Text, nullable=False),  # a JSON list
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant", "id"),
+    Index("delegations_by_delegate", "tenant", "delegate"),
+)
+
+
 def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""
     agent = EVERY_AGENT if scope.agent is None else scope.agent

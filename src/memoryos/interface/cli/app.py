@@ -56,6 +56,8 @@ class _Commands(LazyGroup):
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
         "audit": ("app", "audit"),
+        "policy": ("app", "policy"),
+        "keys": ("app", "keys"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "verify-receipt": ("people", "verify_receipt"),
@@ -113,6 +115,23 @@ class _Audit(LazyGroup):
     }
 
 
+class _Policy(LazyGroup):
+    places: ClassVar[Places] = {
+        "check": ("policy_command", "check"),
+        "explain": ("policy_command", "explain"),
+        "schema": ("policy_command", "schema"),
+    }
+
+
+class _Keys(LazyGroup):
+    places: ClassVar[Places] = {
+        "create": ("keys_command", "create"),
+        "list": ("keys_command", "list_keys"),
+        "rotate": ("keys_command", "rotate"),
+        "revoke": ("keys_command", "revoke"),
+    }
+
+
 class _Imports(LazyGroup):
     places: ClassVar[Places] = {
         "locomo": ("importing", "locomo"),
@@ -156,6 +175,8 @@ jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
+policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
+keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

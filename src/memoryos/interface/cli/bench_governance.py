@@ -1,14 +1,16 @@
-"""`memoryos bench governance`: what the audit log adds to adds and searches."""
+"""`memoryos bench governance`: what the audit log and policies cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from memoryos.bench.governance_cost import PLAIN, Governed, measure_governance
+from memoryos.bench.audit_cost import PLAIN, AuditCost, measure_audit
+from memoryos.bench.policy_cost import PolicyCost, measure_policies
 from memoryos.config import load_settings
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Json
@@ -18,45 +20,77 @@ _WANTED = ("p50", "p95")
 
 
 def governance(
-    pages: Annotated[int, typer.Option(help="Pages of each store.", min=1)] = 10_000,
+    pages: Annotated[
+        list[int] | None,
+        typer.Option("--pages", help="Pages of the memory; may be repeated (default: 10000 and 100000).", min=100),
+    ] = None,
     embedder: Annotated[
         str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Time adds and searches with and without the audit log, in turn."""
-    settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
+    """Time adds and searches with and without the audit log, and searches with and without policies, in turn."""
+    settings = load_settings(mounts=(), policies=None, **({"embedder": embedder} if embedder else {}))
+    sizes = pages or [10_000, 100_000]
     with watched() as progress:
-        found = measure_governance(pages, settings, progress)
+        audits = {size: measure_audit(size, settings, progress) for size in sizes}
+        policies = list(measure_policies(sizes, settings, progress))
     if json:
-        render.print_json({"pages": pages, "variants": {name: _as_json(one, found) for name, one in found.items()}})
-    else:
-        _print(pages, found)
+        render.print_json({"sizes": [_as_json(one, audits[one.pages]) for one in policies]})
+        return
+    for size, variants in audits.items():
+        _print_audit(size, variants)
+    _print_policies(policies)
 
 
-def _as_json(one: Governed, found: Mapping[str, Governed]) -> dict[str, Any]:
-    plain = found[PLAIN]
+def _as_json(one: PolicyCost, audited: Mapping[str, AuditCost]) -> dict[str, Any]:
+    ratios = {"owner_ratio": one.owner_ratio, "guest_ratio": one.guest_ratio}
+    variants = {name: _compared(variant, audited) for name, variant in audited.items()}
+    return _rounded({"pages": one.pages, "audit": variants, "policies": {**asdict(one), **ratios}})
+
+
+def _compared(one: AuditCost, variants: Mapping[str, AuditCost]) -> dict[str, Any]:
+    plain = variants[PLAIN]
     return {
-        "add_ms": {name: round(one.add_ms[name], 3) for name in _WANTED},
-        "search_ms": {name: round(one.search_ms[name], 3) for name in _WANTED},
-        "add_ratio": round(one.add_ms["p50"] / plain.add_ms["p50"], 3),
-        "search_ratio": round(one.search_ms["p50"] / plain.search_ms["p50"], 3),
+        **asdict(one),
+        "add_ratio": one.add_ms["p50"] / plain.add_ms["p50"],
+        "search_ratio": one.search_ms["p50"] / plain.search_ms["p50"],
     }
 
 
-def _print(pages: int, found: Mapping[str, Governed]) -> None:
-    table = Table(title=f"Stores of {pages:,} pages, ms", title_justify="left")
+def _rounded(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _rounded(one) if isinstance(one, dict) else _shown(one) for name, one in told.items()}
+
+
+def _shown(number: float) -> float:
+    return round(number, 3) if isinstance(number, float) else number
+
+
+def _print_audit(pages: int, variants: Mapping[str, AuditCost]) -> None:
+    table = Table(title=f"Audit log, stores of {pages:,} pages, ms", title_justify="left")
     table.add_column("")
     for operation in ("add", "search"):
-        for column in (f"{operation} p50", f"{operation} p95", f"times {PLAIN}"):
+        for column in (*(f"{operation} {wanted}" for wanted in _WANTED), f"times {PLAIN}"):
             table.add_column(column, justify="right")
-    for name, one in found.items():
-        told = _as_json(one, found)
-        cells = (
-            *(f"{told['add_ms'][wanted]:.2f}" for wanted in _WANTED),
-            f"{told['add_ratio']:.2f}",
-            *(f"{told['search_ms'][wanted]:.2f}" for wanted in _WANTED),
-            f"{told['search_ratio']:.2f}",
+    for name, one in variants.items():
+        told = _compared(one, variants)
+        numbers = (
+            *(told["add_ms"][wanted] for wanted in _WANTED),
+            told["add_ratio"],
+            *(told["search_ms"][wanted] for wanted in _WANTED),
+            told["search_ratio"],
         )
-        table.add_row(name, *cells)
+        table.add_row(name, *(f"{number:.2f}" for number in numbers))
+    render.console().print(table)
+
+
+def _print_policies(found: Sequence[PolicyCost]) -> None:
+    table = Table(title="Searches with policies, ms (median)", title_justify="left")
+    for column in ("pages", "classes", "without", "owner", "ratio", "guest", "ratio", "guest's first"):
+        table.add_column(column, justify="right")
+    for one in found:
+        owner = f"{one.owner_ms['p50']:.2f}", f"{one.owner_ratio:.2f}"
+        guest = f"{one.guest_ms['p50']:.2f}", f"{one.guest_ratio:.2f}"
+        sizes = f"{one.pages:,}", f"{one.classes:,}"
+        table.add_row(*sizes, f"{one.ungoverned_ms['p50']:.2f}", *owner, *guest, f"{one.first_ms:.1f}")
     render.console().print(table)

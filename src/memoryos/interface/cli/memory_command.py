@@ -35,7 +35,7 @@ from memoryos.interface.cli.options import (
     open_store,
     seconds_of,
 )
-from memoryos.kinds import Tier
+from memoryos.kinds import AccessMode, Tier
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.scope import Scope
 
@@ -62,6 +62,10 @@ def add(
     expires_at: Annotated[str | None, typer.Option(help="When it expires, e.g. 2027-01-01.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the document; shown with each part of it.")] = None,
     source: Annotated[str | None, typer.Option(help="Origin, e.g. a URL; shown with each part of it.")] = None,
+    sensitivity: Annotated[
+        list[str] | None, typer.Option(help="What makes it sensitive, e.g. diagnosis; may be repeated.")
+    ] = None,
+    access: Annotated[AccessMode | None, typer.Option(help="What policies may let others do.")] = None,
     attach: Annotated[
         list[str] | None, typer.Option(help="A file or a URL to attach; may be repeated.", metavar="FILE|URL")
     ] = None,
@@ -81,6 +85,7 @@ def add(
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "title": title}
         said |= {"tags": tag or (), "metadata": metadata_of(meta), "source": source}
+        said |= {"sensitivity": sensitivity or (), "access": access}
         files = attachments_of(attach, memory.settings.max_attachment_bytes)
         page = memory.add(query, response, at=at, attachments=files, idempotency_key=idempotency_key, **said)
     if json:

@@ -97,8 +97,9 @@ def open_memory(
     """Open one owner's memory; `must_exist` refuses to create a store, for commands that only read."""
     settings = load_settings()
     path = _path(db, settings, must_exist=must_exist)
+    key = settings.key.get_secret_value() if settings.key else None
     with naming("--db"):
-        return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)
+        return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings, key=key)
 
 
 def open_store(db: str | Path | None, *, must_exist: bool = False) -> MemoryOS:

@@ -170,7 +170,7 @@ class CallNotes:
 
     def admitted(self, deed: Deed) -> None:
         """Note that the gate admitted this, once for each owner."""
-        if deed.action is Action.WRITE:
+        if deed.action in (Action.WRITE, Action.DELETE):
             self._writes.setdefault((deed.caller, deed.scope), deed)
         elif (key := (deed.caller, deed.action, deed.scope)) not in self._reads:
             self._reads[key] = self._trail.keep(deed, is_open=True)
@@ -220,7 +220,7 @@ class AuditedGate:
         deed, call = self._trail.deed(caller, action, scope), running_call()
         if call is not None:
             self._trail.notes(call).admitted(deed)
-        elif action is not Action.WRITE:  # a stream goes on after its call
+        elif action not in (Action.WRITE, Action.DELETE):  # a stream goes on after its call
             self._trail.keep(deed)
 
     def _note_refusal(self, deed: Deed) -> None:

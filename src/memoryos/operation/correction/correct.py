@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memoryos.caller import concerns
+from memoryos.caller import Action, concerns
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
 from memoryos.errors import CubeProtected, InvalidInput, NotFound
 from memoryos.hold import HeldThing
@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Role, State
 from memoryos.language.words import keywords
+from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals
@@ -85,7 +86,7 @@ class Corrector:
         Raises NotFound, and CubeProtected if the memory, or one that depends on it, is frozen, or it is read-only.
         `role` selects the turn of a page.
         """
-        cube, home = self.find(cube_id)
+        cube, home = self.find(cube_id, Action.WRITE)
         self._refuse_frozen(home, cube_id, cube.kind)
         self._load_rules()
         revision = _Revision(self, home, cube_id, text, role)
@@ -100,21 +101,28 @@ class Corrector:
             self._derive_in_persona(cube_id, revision.read_before)
         return self.find(cube_id)[0]
 
-    def find(self, cube_id: str) -> tuple[MemCube, Scope]:
-        """Return a memory of the scope, or of the shared persona, and its home scope. Raises NotFound."""
+    def find(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
+        """Return a memory of the scope, or of the shared persona, and its home scope.
+
+        Raises NotFound if there is none that the caller may read, and PermissionDenied if it may not do more with it.
+        """
         for home in self.homes:
-            with self._vault.read(home) as reader:
+            with self._vault.view(home) as reader:
                 if cube := reader.one(cube_id):
                     concerns(home, cube_id, cube.kind)
+                    if action is not Action.READ:
+                        check_stored(self._vault, home, reader, [cube_id], action)
                     return cube, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
     def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
-        """The kind of a memory, and its home scope. Raises NotFound."""
+        """The kind of a memory that is to be deleted, and its home scope. Raises NotFound, PermissionDenied."""
         for home in self.homes:
-            with self._vault.read(home) as reader:
+            with self._vault.view(home) as reader:
                 if kind := reader.kinds([cube_id]).get(cube_id):
                     concerns(home, cube_id, kind)
+                    pages = _pages_of(reader.whole, cube_id, kind)
+                    check_stored(self._vault, home, reader, [cube_id, *pages], Action.DELETE)
                     return kind, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.erasure_notes import KnownCopy
+from memoryos.infrastructure.vault.erasure_part import KnownCopy
 from memoryos.plain import Plain
 
 FORMAT = "memoryos-receipt-1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,11 @@ class Facets:
         having += [self._sets_with_any(some) for some in wanted.any_of]
         found = set.intersection(*having) if having else set(self._set_numbers.values())
         return np.isin(self._tags.values, list(found - self._sets_with_any(wanted.none_of)))
+
+    def admitted(self, admits: Callable[[str | None], bool]) -> Flags:
+        """Which rows have a set of labels that is admitted, shape (n,); each set is asked about once."""
+        may = np.fromiter(map(admits, self._set_numbers), np.bool_, len(self._set_numbers))
+        return np.ones(len(self._tags), np.bool_) if may.all() else may[self._tags.values]
 
     def _sets_with_any(self, labels: Iterable[str]) -> set[int]:
         return set().union(*(self._sets_with.get(label, set()) for label in labels))

@@ -10,9 +10,10 @@ from memoryos.about import NOTHING, About
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.kinds import Origin
+from memoryos.kinds import Kind, Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import taken_out, with_parcels
+from memoryos.operation.calls.permission import check_new
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.arrival import Arrival
 from memoryos.operation.maintenance.housekeeping import Housekeeping
@@ -42,7 +43,8 @@ class Intake:
     max_attachment_bytes: int
 
     def store(self, owner: Scope, arriving: Arriving, progress: Progress | None = None) -> list[str]:
-        """Store the turns and return the ids of their pages."""
+        """Store the turns and return the ids of their pages. Raises PermissionDenied."""
+        check_new(self.vault, owner, Kind.PAGE, arriving.about.labels)
         turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
         arrival = Arrival(self.vault, owner, self._pages(owner, replace(arriving, turns=turns)), arriving.key)
         with self.housekeeping.call():

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from memoryos.errors import StorageError
+from memoryos.errors import PermissionDenied, StorageError
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.mounts.adapter import MemoryAdapter
@@ -57,14 +57,15 @@ class MountedSearch:
     def _offers(self, own: Found, wanted: Wanted) -> tuple[Offers, list[str]]:
         """The offers of all, and the names of mounts that did not answer.
 
-        The owner's memory answers even if a mount is unreachable, but a mount that the call names must answer.
+        The owner's memory answers even if a mount is unreachable or the caller may not read it, but a mount that the
+        call names must answer.
         """
         offers: dict[str | None, Found] = {None: own}
         missing: list[str] = []
         for name, adapter in self.adapters.items():
             try:
                 offers[name] = adapter.query(wanted)
-            except StorageError as error:
+            except (StorageError, PermissionDenied) as error:
                 if self.is_named:
                     raise
                 told = {"action": "search", "mount": name, "error": type(error).__name__}

@@ -54,7 +54,7 @@ class Exporter:
         """Yield the lines with their line ends; the last line has the number of memories."""
         yield _line({"format": FORMAT, "version": VERSION, "exported_at": self._now.isoformat()})
         for owner in self._owners:
-            with self._vault.read(owner) as reader:
+            with self._vault.view(owner) as reader:
                 for record in self._records(reader):
                     yield _line(record)
         yield _line({"end": self._kinds.total()})

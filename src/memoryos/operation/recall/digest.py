@@ -10,7 +10,7 @@ What a search must not find (expired, deleted) is in no line, and neither is a s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
@@ -99,7 +99,7 @@ def digest(
     resident = source.resident
     with resident.lock:
         index = resident.turns
-        rows = np.flatnonzero(filters.admitted(index).rows)
+        rows = np.flatnonzero(replace(filters, classes=source.classes).admitted(index).rows)
         worth = by_question(resident, rows, asked) if asked else by_use(resident, rows, settings, filters.now)
         span = Span.of(index, rows, worth)
         lines = _Teller(source, span, count_tokens, filters.now, asked).lines(budget) if len(span) else []

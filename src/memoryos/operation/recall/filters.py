@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from memoryos.caller import View
 from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube, Turn
 from memoryos.filter import EVERYTHING, Filter, labels_of
@@ -13,9 +14,22 @@ from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.index.turns import Flags, TurnIndex
+from memoryos.scope import Scope
 
 SEARCHABLE = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
 UNASKED = frozenset(SEARCHABLE) - {Kind.SEGMENT}  # the kinds that are found when none is named
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Which pages of an owner the caller may read, by their labels: policies are compiled into this filter."""
+
+    view: View
+    owner: Scope
+
+    def admits(self, labels: str | None) -> bool:
+        """Whether pages with these labels may be read; they are the JSON list that the store keeps."""
+        return self.view.admits(self.owner, Kind.PAGE.value, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +45,7 @@ class Filters:
     until: datetime | None = None  #: nor only after
     as_of: datetime | None = None  #: the memory as it was then
     cold: bool = False  #: whether archived pages may be found that have to be read from the object store
+    classes: Classes | None = None  #: what the caller may read; None: everything
 
     def admitted(self, index: TurnIndex) -> Admitted:
         """The turns that may be found."""
@@ -41,6 +56,8 @@ class Filters:
         for end in (self.until, self.as_of):
             if end:
                 rows &= index.said_at <= micros(end)
+        if self.classes:
+            rows &= facets.admitted(self.classes.admits)
         return Admitted(index, rows & self._labelled(index) if self._has_labels else rows)
 
     def admits(self, page: MemCube) -> bool:

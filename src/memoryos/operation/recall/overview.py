@@ -117,7 +117,7 @@ def profile(owner: Reader, persona: Reader, now: datetime) -> Profile:
 
 def profile_of(vault: Vault, owner: Scope, home: Scope, now: datetime) -> Profile:
     """Return the personas of an owner; the user's persona is stored in `home`."""
-    with vault.read(owner) as reader, vault.read(home) as persona:
+    with vault.view(owner) as reader, vault.view(home) as persona:
         return profile(reader, persona, now)
 
 

@@ -13,20 +13,20 @@ from itertools import islice
 from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import Entry
+from memoryos.infrastructure.vault.records import Entry, alone
 from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
-from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.filters import Classes, Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.moment import cubes_at, entries_at, former
 from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
-from memoryos.operation.recall.topics import Home, fits, homes
+from memoryos.operation.recall.topics import Home, fits, homes, named
 from memoryos.operation.recall.two_stage import cosine, two_stage
 
 _AT_A_TIME = 32  # archived facts
@@ -59,8 +59,21 @@ class Search:
 class Source:
     """Where an owner's memory is read: the store and the resident index."""
 
-    reader: Reader
+    reader: Reader  #: has only the cubes that the caller may read; the resident has all
     resident: Resident
+    classes: Classes | None = None  #: which of the resident's turns the caller may read; None: all
+
+    def under(self, search: Search) -> Search:
+        """The search with only the turns that the caller may read."""
+        return replace(search, filters=replace(search.filters, classes=self.classes)) if self.classes else search
+
+    def permitted(self, entries: Iterable[Entry]) -> list[Entry]:
+        """The entries of the resident that the caller may read, as the reader shows them."""
+        held = list(entries)
+        if self.classes is None:
+            return held
+        known = self.reader.permitted(entry.cube.id for entry in held)
+        return [replace(entry, cube=alone(entry.cube)) for entry in held if entry.cube.id in known]
 
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
@@ -69,8 +82,9 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     turns = reranked(turns, asked, search)
 
     def held(source: Source, entries: Sequence[Entry]) -> list[Entry]:
+        permitted = source.permitted(entries)
         with owner.resident.lock:
-            found = search.filters.entries(entries, owner.resident.turns)
+            found = search.filters.entries(permitted, owner.resident.turns)
         return entries_at(source.reader, found, search.filters.as_of)
 
     def about(kind: Kind, subject: Subject) -> list[Entry]:
@@ -128,7 +142,10 @@ def _turns(
     if search.strategy is Strategy.TWO_STAGE:
         knobs = tuned_for(owner.reader, settings)
         pages = search.pages or knobs.recall_pages
-        return two_stage(owner.reader, owner.resident, asked, pages, search.filters, knobs, explain=search.explain)
+        turns, found, chosen = two_stage(
+            owner.reader, owner.resident, asked, pages, search.filters, knobs, explain=search.explain
+        )
+        return turns, named(owner.reader, found), chosen
     read = partial(cubes_at, owner.reader, moment=search.filters.as_of)
     pages = search.pages or settings.recall_pages
     turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
@@ -179,6 +196,7 @@ def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -
         admitted = filters.admitted(owner.resident.turns)
         told = fits(owner.reader, owner.resident, asked, filters, admitted, settings)
         alive = (fit for fit in told if fit.pages and not fit.topic.cube.has_expired(filters.now))
+        alive = (fit for fit in alive if owner.reader.permitted([fit.topic.cube.id]))
         for fit in islice(alive, settings.recall_segments):
             yield Hit(fit.topic.cube, fit.score.total, search.parts(**fit.parts), topic=fit.home.topic)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -61,10 +61,11 @@ class Searcher:
         home = persona_scope(owner, self.settings)
 
         def found(source: Source) -> T:
+            under = source.under(search)
             if home == owner.owner:
-                return use(recall(source, source, asked, search, self.settings), source)
+                return use(recall(source, source, asked, under, self.settings), source)
             with self.sources.of(home) as persona:
-                return use(recall(source, persona, asked, search, self.settings), source)
+                return use(recall(source, persona, asked, under, self.settings), source)
 
         pages = search.pages or self.settings.recall_pages
         return self.sources.answer(owner, asked, search, pages, found)
@@ -109,7 +110,7 @@ def _latest_pages(source: Source, filters: Filters, limit: int) -> dict[str, Mem
         return {}
     with source.resident.lock:
         index = source.resident.turns
-        rows = np.flatnonzero(filters.admitted(index).rows)
+        rows = np.flatnonzero(replace(filters, classes=source.classes).admitted(index).rows)
         latest = rows[np.lexsort((-index.order[rows], -index.said_at[rows]))]
         ids = list(dict.fromkeys(index.place(row)[0] for row in latest.tolist()))[:limit]
     return _in_order(source.reader, ids)
@@ -123,6 +124,7 @@ def _in_order(reader: Reader, ids: Iterable[str]) -> dict[str, MemCube]:
 def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
     """The memories of LPM that pass the filters; they also have the labels and times of their pages."""
     held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
+    permitted = persona.permitted(held)
     with pages.resident.lock:
-        admitted = filters.entries(held, pages.resident.turns)
+        admitted = filters.entries(permitted, pages.resident.turns)
     return [Hit(entry.cube, 0.0) for entry in admitted]

@@ -22,6 +22,7 @@ from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.excerpt import excerpt
+from memoryos.operation.recall.filters import Classes
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.search import Search, Source
@@ -51,16 +52,17 @@ class Sources:
     @contextmanager
     def of(self, owner: Scope) -> Iterator[Source]:
         """The owner's memory with all turns."""
-        with self.vault.read(owner) as reader:
-            resident = self.residency.following(owner, reader, whole=True)
+        with self.vault.view(owner) as reader:
+            resident = self.residency.following(owner, reader.whole, whole=True)
             self._note_size(owner, resident.nbytes)
             unindexed = self._outdated(resident)
             if not unindexed:
-                yield Source(reader, resident)
+                yield Source(reader, resident, self._classes(owner))
                 return
         self._index(owner, unindexed)
-        with self.vault.read(owner) as reader:
-            yield Source(reader, self.residency.following(owner, reader, whole=True))
+        with self.vault.view(owner) as reader:
+            resident = self.residency.following(owner, reader.whole, whole=True)
+            yield Source(reader, resident, self._classes(owner))
 
     def answer(self, owner: Scope, asked: Asked, search: Search, pages: int, find: Callable[[Source], T]) -> T:
         """Call `find` with the owner's memory, with at least the turns that a search for that many pages needs.
@@ -87,13 +89,14 @@ class Sources:
         self, follower: Follower, owner: Scope, asked: Asked, search: Search, pages: int
     ) -> Iterator[Source | None]:
         """The owner's memory with the candidates of a question; None without a candidate index."""
-        with self.vault.read(owner) as reader:
-            if not follower.follow(owner, reader):
+        with self.vault.view(owner) as reader:
+            if not follower.follow(owner, reader.whole):
                 yield None
                 return
             with follower.asking(owner) as candidates:
-                turns = excerpt(candidates, reader, asked, search.filters, pages)
-                yield Source(reader, self.residency.following(owner, reader, whole=False).having(turns))
+                turns = excerpt(candidates, reader.whole, asked, search.filters, pages)
+                resident = self.residency.following(owner, reader.whole, whole=False).having(turns)
+                yield Source(reader, resident, self._classes(owner))
 
     def follow_erasure(self, owner: Scope) -> None:
         """Remove deleted turns from the owner's candidate index at once; an unreachable index does it later."""
@@ -135,6 +138,11 @@ class Sources:
         finally:
             if self.follower is not None:
                 self.follower.close()
+
+    def _classes(self, owner: Scope) -> Classes | None:
+        """Which pages the caller may read; None: all."""
+        view = self.vault.seen(owner)
+        return None if view is None else Classes(view, owner.owner)
 
     def _outdated(self, resident: Resident) -> Sequence[str]:
         """The pages that must be indexed before a search."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memoryos.config import Settings
@@ -58,7 +58,16 @@ def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str,
         segment: cube for segment, cube in read.items() if cube.kind is Kind.SEGMENT
     }  # a damaged link's is none
     found = {segment: Home(segment, topic_name(cube or archived.get(segment))) for segment, cube in known.items()}
-    return {page: found[segment] for page, segment in segments.items()}
+    return named(reader, {page: found[segment] for page, segment in segments.items()})
+
+
+def named(reader: Reader, found: Mapping[str, Home]) -> dict[str, Home]:
+    """The homes of pages, without the names of those with a page that the caller may not read: these are its words."""
+    known = reader.permitted(home.segment for home in found.values() if home.segment)
+    return {
+        page: home if home.segment is None or home.segment in known else Home(home.segment, "")
+        for page, home in found.items()
+    }
 
 
 def fits(

@@ -213,3 +213,33 @@ CREATE INDEX audit_by_time ON audit (tenant, at)
 CREATE INDEX cubes_by_end ON cubes (tenant, user_id, agent_id, namespace, expires_at) WHERE expires_at IS NOT NULL
 
 CREATE INDEX cubes_expired ON cubes (tenant, user_id, agent_id, namespace) WHERE state = 'expired'
+
+CREATE TABLE keys (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	hash TEXT NOT NULL, 
+	identity TEXT NOT NULL, 
+	roles TEXT NOT NULL, 
+	actions TEXT NOT NULL, 
+	users TEXT, 
+	created_by TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT, 
+	revoked_at BIGINT, 
+	PRIMARY KEY (tenant, id)
+)
+
+CREATE TABLE delegations (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	delegator TEXT NOT NULL, 
+	roles TEXT NOT NULL, 
+	delegate TEXT NOT NULL, 
+	actions TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	PRIMARY KEY (tenant, id)
+)
+
+CREATE INDEX delegations_by_delegate ON delegations (tenant, delegate)

@@ -1,4 +1,4 @@
-"""Governance cost: what the audit log adds to adds and searches.
+"""Audit cost: what the audit log adds to adds and searches.
 
 Each variant has a store of its own with the same pages. Adds and searches go from store to store in turn, so that all
 meet the machine as it is at that moment.
@@ -33,16 +33,16 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({PLAIN: {"audit": F
 
 
 @dataclass(frozen=True, slots=True)
-class Governed:
+class AuditCost:
     """The times of one variant, ms."""
 
     add_ms: dict[str, float]  #: p50 and p95 of a durable add
     search_ms: dict[str, float]  #: p50 and p95
 
 
-def measure_governance(
+def measure_audit(
     pages: int, settings: Settings, progress: Progress = unwatched, *, count: int | None = None
-) -> dict[str, Governed]:
+) -> dict[str, AuditCost]:
     """Measure adds and searches of every variant, in stores of so many pages; `count` of each (default: COUNT)."""
     wanted = WARM_UP + (COUNT if count is None else count)
     with ExitStack() as stack:
@@ -61,7 +61,7 @@ def measure_governance(
         searches = _timed(memories, Memory.search, [(one,) for one in later.questions(wanted)])
         adds = _timed(memories, Memory.add, later.exchanges(wanted))
         return {
-            name: Governed(percentiles(adds[name], 50, 95), percentiles(searches[name], 50, 95)) for name in memories
+            name: AuditCost(percentiles(adds[name], 50, 95), percentiles(searches[name], 50, 95)) for name in memories
         }
 
 

@@ -1,0 +1,89 @@
+"""ApiKey: what is known of a caller's key, and how a key is made, hashed and read.
+
+A key is `mos_ID_SECRET`. The secret has 256 random bits, so one HMAC with SHA-256 is enough to keep it: a slow hash
+protects only what can be guessed. The store has the hash alone; the key is shown once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memoryos.caller import Action, Caller
+from memoryos.plain import Plain
+from memoryos.scope import Scope
+
+_FORM = re.compile(r"mos_([0-9a-f]{16})_([0-9a-zA-Z_-]{43})")
+_PURPOSE = b"memoryos api key "
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey(Plain):
+    """A key without its secret: whose it is, what it opens, and until when."""
+
+    id: str  #: for `keys.rotate` and `keys.revoke`
+    tenant: str  #: the tenant whose memories it opens
+    identity: str  #: identity of the caller
+    roles: frozenset[str]  #: roles of the caller
+    actions: frozenset[Action]  #: what the caller may do at most; policies may permit less
+    users: frozenset[str] | None  #: the owners whose memories it opens; None: all of the tenant
+    created_by: str  #: who created it
+    created_at: datetime  #: when
+    expires_at: datetime | None = None  #: until when it is valid; None: no end
+    revoked_at: datetime | None = None  #: since when it is not valid any more
+
+    def is_valid(self, now: datetime) -> bool:
+        """Whether it opens anything at that time."""
+        ends = [end for end in (self.expires_at, self.revoked_at) if end]
+        return all(now < end for end in ends)
+
+    def opens(self, caller: Caller, action: Action, scope: Scope | None) -> bool:
+        """Whether it lets this caller do this; a scope of None means the whole store."""
+        if caller.identity != self.identity or not caller.roles <= self.roles or action not in self.actions:
+            return False
+        if scope is None:
+            return self.users is None
+        return scope.tenant == self.tenant and (self.users is None or scope.user in self.users)
+
+
+@dataclass(frozen=True, slots=True)
+class NewApiKey(Plain):
+    """A new key. Its secret is in no other place."""
+
+    key: str = field(repr=False)  #: what the caller passes to `keys.caller`
+    info: ApiKey  #: what the store knows of it
+
+
+def new_id() -> str:
+    """The id of a new key."""
+    return secrets.token_hex(8)
+
+
+def new_secret() -> str:
+    """The secret part of a new key."""
+    return secrets.token_urlsafe(32)
+
+
+def written(key_id: str, secret: str) -> str:
+    """The key that a caller gets."""
+    return f"mos_{key_id}_{secret}"
+
+
+def read(key: str) -> tuple[str, str] | None:
+    """Id and secret of a key; None if it does not have the form of one."""
+    found = _FORM.fullmatch(key)
+    return (found[1], found[2]) if found else None
+
+
+def hashed(key_id: str, secret: str) -> str:
+    """What the store keeps of a secret: of no use with another id."""
+    return hmac.new(_PURPOSE + key_id.encode(), secret.encode(), hashlib.sha256).hexdigest()
+
+
+def is_same(stored: str, key_id: str, secret: str) -> bool:
+    """Whether this is the secret of the hash; takes as long for every wrong one."""
+    return hmac.compare_digest(stored, hashed(key_id, secret))

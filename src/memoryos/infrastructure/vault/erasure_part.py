@@ -1,0 +1,106 @@
+"""ErasurePart: what a store records in `meta` for receipts: the key that signs them, and where copies of it are."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, select
+
+from memoryos.clock import Clock
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault import tables
+from memoryos.plain import Plain
+
+_KEY = "receipt key"
+_COPIES = "copied to:"  # before the place of a copy
+_BEHIND = "copied to;"  # the first key behind all of them
+
+_meta = tables.meta
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCopy(Plain):
+    """A backup or a copy that was made of a store."""
+
+    place: str  #: its file, or its URL without a password
+    made_at: datetime  #: when it was begun, or begun last
+    machine: str  #: the name of the machine that made it, and that has the file
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether it is there, as far as this machine can tell: it sees its own files alone."""
+        return "://" in self.place or self.machine != socket.gethostname() or Path(self.place).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class ErasurePart:
+    """The records of one store for receipts."""
+
+    place: str  #: of the store: a file or a URL
+    clock: Clock
+    snapshot: Callable[[], AbstractContextManager[Connection]]  #: of the whole store
+    change: Callable[[], AbstractContextManager[Connection]]  #: a transaction on the whole store
+
+    def signing_key(self) -> bytes | None:
+        """The key that signs receipts; None if there is none yet."""
+        with self.snapshot() as connection:
+            return _signing_key(connection)
+
+    def make_signing_key(self) -> bytes:
+        """The key that signs receipts; made if there is none yet."""
+        if (known := self.signing_key()) is not None:
+            return known
+        with self.change() as connection:
+            if (theirs := _signing_key(connection)) is not None:  # another process was faster
+                return theirs
+            made = secrets.token_bytes(32)
+            connection.execute(_meta.insert(), {"key": _KEY, "value": made.hex()})
+            return made
+
+    def known_copies(self) -> list[KnownCopy]:
+        """The backups and copies of this store that may still be there, without itself; by place."""
+        own = self.place if "://" in self.place else str(Path(self.place).resolve())
+        with self.snapshot() as connection:
+            found = [one for one in _copies(connection) if one.may_exist and one.place != own]
+        return sorted(found, key=lambda one: (one.place, one.machine))
+
+    def note_copy(self, place: str) -> None:
+        """Record that this machine makes a copy, and drop the records of its files that are gone.
+
+        A store that cannot be written records nothing.
+        """
+        made = KnownCopy(place, self.clock(), socket.gethostname())
+        told = json.dumps([made.machine, made.place, made.made_at.isoformat()])
+        try:
+            with self.change() as connection:
+                gone = [one for one in _copies(connection) if not one.may_exist]
+                connection.execute(delete(_meta).where(_meta.c.key.in_([_key(one) for one in (*gone, made)])))
+                connection.execute(_meta.insert(), {"key": _key(made), "value": told})
+        except StorageError as error:
+            logger.warning("copy not recorded", extra={"action": "copy", "error": type(error).__name__})
+
+
+def _signing_key(connection: Connection) -> bytes | None:
+    value: str | None = connection.scalar(select(_meta.c.value).where(_meta.c.key == _KEY))
+    return None if value is None else bytes.fromhex(value)
+
+
+def _copies(connection: Connection) -> Iterator[KnownCopy]:
+    query = select(_meta.c.value).where(_meta.c.key >= _COPIES, _meta.c.key < _BEHIND)
+    for value in connection.execute(query).scalars().all():
+        machine, place, made_at = json.loads(value)
+        yield KnownCopy(place, datetime.fromisoformat(made_at), machine)
+
+
+def _key(copy: KnownCopy) -> str:
+    return f"{_COPIES}{copy.machine}:{copy.place}"

@@ -1,0 +1,166 @@
+"""ViewedReader: a snapshot of one owner with only the cubes that the caller may read.
+
+A cube that was derived from pages (a fact, a trait, a segment) can be read if it and all these pages can. What a page
+itself says of others, the summary of its chain, is left out. Passages, facets and vectors are not words that anybody
+gets to see; they are for the ranking, and are not filtered here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from sqlalchemy import Connection, func, select
+
+from memoryos.caller import View
+from memoryos.clock import Clock
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.records import (
+    Census,
+    CubePlace,
+    Event,
+    Job,
+    JobState,
+    Link,
+    LinkKind,
+    alone,
+    labels_text,
+)
+from memoryos.infrastructure.vault.selection import Selection
+from memoryos.infrastructure.vault.selection_part import SelectionPart
+from memoryos.infrastructure.vault.session import SqlReader
+from memoryos.kinds import Kind, State, Tier
+from memoryos.lifecycle import Transition
+from memoryos.scope import Scope
+
+
+class ViewedReader(SqlReader):
+    """`contract.Reader` for a caller who may not read everything."""
+
+    def __init__(self, connection: Connection, scope: Scope, clock: Clock, whole: SqlReader, view: View) -> None:
+        super().__init__(connection, scope, clock, whole._packs, whole._known_jobs)
+        self._whole = whole
+        self._view = view
+        # A shared persona rests on pages of other scopes, whose changes are not events of this one.
+        is_alone = self._scope.agent is not None
+        self._permitted = view.decided(self._scope, self.sequence()) if is_alone else dict[str, bool]()
+
+    @property
+    def whole(self) -> SqlReader:
+        return self._whole
+
+    def permitted(self, ids: Iterable[str]) -> set[str]:
+        wanted = set(ids)
+        self._decide(wanted.difference(self._permitted))
+        return {cube_id for cube_id in wanted if self._permitted[cube_id]}
+
+    def one(self, cube_id: str) -> MemCube | None:
+        classes = self.classes([cube_id]).get(cube_id)
+        if classes is None:  # an id that is guessed takes as long as one that is forbidden
+            self._view.takes_as_long(self._scope)
+            return None
+        first, *others = classes
+        self._permitted[cube_id] = self._view.admits_anew(*first) and all(self._view.admits(*one) for one in others)
+        if not self._permitted[cube_id]:
+            return None
+        cube = super().one(cube_id)
+        return cube and alone(cube)
+
+    def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        return super().get(self.permitted(ids))
+
+    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
+        return super().kinds(self.permitted(ids))
+
+    def versions(self, ids: Iterable[str]) -> dict[str, int]:
+        return super().versions(self.permitted(ids))
+
+    def states(self, ids: Iterable[str]) -> dict[str, State]:
+        return super().states(self.permitted(ids))
+
+    def added(self, ids: Iterable[str]) -> set[str]:
+        return super().added(self.permitted(ids))
+
+    def history(self, cube_id: str) -> list[MemCube]:
+        found = super().history(cube_id) if self.permitted([cube_id]) else []
+        return [alone(cube) for cube in found if self._admits(cube)]
+
+    def transitions(self, cube_id: str) -> list[Transition]:
+        return super().transitions(cube_id) if self.permitted([cube_id]) else []
+
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
+        while found := super().placed(after=after, limit=limit, session=session):
+            known = self.permitted(one.id for one in found)
+            if some := [one for one in found if one.id in known]:
+                return some
+            after = found[-1].position
+        return []
+
+    def counted(self, wanted: Selection) -> int:
+        if wanted.kind is not Kind.PAGE or not wanted.is_told_by_columns:
+            return len(self.listed(wanted))
+        tally = SelectionPart(self._connection, self._owner, self._readable).tallied(wanted)
+        return sum(count for labels, count in tally.items() if self._admits_class(wanted.kind, labels))
+
+    def census(self) -> Census:
+        cubes = tables.cubes.c
+        pages = select(cubes.tier, cubes.tags, func.count()).where(self._owned(tables.cubes))
+        pages = pages.where(cubes.kind == Kind.PAGE.value).group_by(cubes.tier, cubes.tags)
+        others = select(cubes.id, cubes.kind, cubes.tier).where(self._owned(tables.cubes))
+        counts: Counter[tuple[Kind, Tier]] = Counter()
+        for tier, labels, count in self._connection.execute(pages):
+            if self._admits_class(Kind.PAGE, labels):
+                counts[Kind.PAGE, Tier(tier)] += count
+        rest = self._connection.execute(others.where(cubes.kind != Kind.PAGE.value)).all()
+        known = self.permitted(cube_id for cube_id, _, _ in rest)
+        counts.update((Kind(kind), Tier(tier)) for cube_id, kind, tier in rest if cube_id in known)
+        return Census(dict(counts))
+
+    def jobs(self, *states: JobState) -> list[Job]:
+        found = super().jobs(*states)
+        known = self.permitted(job.cube_id for job in found if job.cube_id)
+        return [job for job in found if job.cube_id is None or job.cube_id in known]
+
+    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """The events of cubes that exist and may be read: of a deleted one, nobody can say who might."""
+        while found := super().events(after=after, limit=limit):
+            known = self.permitted(one.cube_id for one in found)
+            if some := [one for one in found if one.cube_id in known]:
+                return some
+            after = found[-1].sequence
+        return []
+
+    def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
+        return self._between_permitted(super().targets(sources, kind))
+
+    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
+        return self._between_permitted(super().sources(targets, kind))
+
+    def links_of(self, ids: Iterable[str]) -> list[Link]:
+        return self._between_permitted(super().links_of(ids))
+
+    # Parts of the above
+
+    def _between_permitted(self, links: Sequence[Link]) -> list[Link]:
+        known = self.permitted(end for link in links for end in (link.source, link.target))
+        return [link for link in links if link.source in known and link.target in known]
+
+    def _readable(self, cube_id: str, stored: str, told: int | None) -> MemCube | None:
+        """The cube; None if it is damaged or may not be read."""
+        cube = super()._readable(cube_id, stored, told)
+        if cube is None or not self._admits(cube):
+            return None
+        return alone(cube) if cube.kind is Kind.PAGE or self.permitted([cube_id]) else None
+
+    def _admits(self, cube: MemCube) -> bool:
+        """Whether a page may be read, as far as it says itself; what is derived is decided by its pages, too."""
+        is_page = cube.kind is Kind.PAGE
+        return not is_page or self._view.admits(cube.scope.owner, cube.kind.value, labels_text(cube))
+
+    def _admits_class(self, kind: Kind, labels: str | None) -> bool:
+        return self._view.admits(self._scope, kind.value, labels)
+
+    def _decide(self, ids: Collection[str]) -> None:
+        found = self.classes(ids) if ids else {}
+        self._permitted |= {one: one in found and all(self._view.admits(*each) for each in found[one]) for one in ids}

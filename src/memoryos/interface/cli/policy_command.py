@@ -1,0 +1,79 @@
+"""`memoryos policy`: check files of policies, explain what they decide about a memory, and show what they can ask."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memoryos.caller import Action, Caller
+from memoryos.clock import parse_time
+from memoryos.config import load_settings
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place
+from memoryos.memory_os import open as open_memory
+from memoryos.policy.policy_files import PolicyFiles
+from memoryos.policy.policy_schema import SCHEMA
+
+
+def check(
+    paths: Annotated[list[Path], typer.Argument(help=".cedar files, or folders of them.")],
+    json: Json = False,
+) -> None:
+    """Check policies; what is wrong is named with file and line."""
+    found = {str(path): [one.name for one in PolicyFiles(path).policies().texts] for path in paths}
+    if json:
+        render.print_json({"policies": found})
+        return
+    for path, names in found.items():
+        render.console().print(f"{path}: {len(names)} policies, nothing wrong.", markup=False)
+
+
+def explain(
+    memory_id: Annotated[str, typer.Argument(help="Id of the memory, from `list` or `search`.")],
+    caller: Annotated[str, typer.Option(help="Who calls.")],
+    action: Annotated[Action, typer.Option(help="What is to be done.")] = Action.READ,
+    policies: Annotated[
+        Path | None, typer.Option(help="A .cedar file or a folder (default: MEMORYOS_POLICIES).", show_default=False)
+    ] = None,
+    role: Annotated[list[str] | None, typer.Option("--role", help="A role of the caller; may be repeated.")] = None,
+    purpose: Annotated[str | None, typer.Option(help="Why it calls.")] = None,
+    application: Annotated[str | None, typer.Option(help="Its program.")] = None,
+    session: Annotated[str | None, typer.Option(help="Its session.")] = None,
+    network: Annotated[str | None, typer.Option(help="Its address or zone.")] = None,
+    at: Annotated[str | None, typer.Option(help="When (default: now).")] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Say whether a caller may do something with a memory, and which policies decide so."""
+    asked = Caller(caller, frozenset(role or ()), purpose, session, application, network, _moment(at))
+    settings = load_settings()
+    path = db or settings.db
+    existing_place(path, "Add or import something first, or name another file")
+    ungoverned = settings.model_copy(update={"policies": None})  # who asks is not the caller
+    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned) as memory:
+        decision = memory.governance.explain(memory_id, asked, action, policies=policies or settings.policies)
+    if json:
+        render.print_json({"id": memory_id, **decision.to_dict(), "reason": decision.reason})
+        return
+    may = "may" if decision.allowed else "may not"
+    render.console().print(f"{caller} {may} {action.value} {memory_id}: {decision.reason}.", markup=False)
+    for error in decision.errors:
+        render.console().print(f"Left out: {error}", markup=False)
+
+
+def schema(json: Json = False) -> None:
+    """Show what policies can ask about callers, memories and calls."""
+    if json:
+        render.print_json({"schema": SCHEMA})
+    else:
+        render.console().print(SCHEMA.strip(), markup=False)
+
+
+def _moment(at: str | None) -> datetime | None:
+    return None if at is None else parse_time("at", at)

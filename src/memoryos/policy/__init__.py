@@ -1,0 +1,1 @@
+"""Policies: which caller may do what with which memory, in which context."""

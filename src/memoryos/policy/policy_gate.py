@@ -1,0 +1,101 @@
+"""PolicyGate: asks the policies who may do what; what no policy permits is denied."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from threading import Lock
+
+from memoryos.caller import SYSTEM, Action, Caller
+from memoryos.clock import Clock
+from memoryos.delegation import Delegation
+from memoryos.errors import PermissionDenied
+from memoryos.policy.delegated import DelegatedRuling
+from memoryos.policy.policies import Policies
+from memoryos.policy.policy_files import PolicyFiles
+from memoryos.policy.policy_request import PolicyRequest
+from memoryos.policy.ruling import Reach, Ruling
+from memoryos.scope import Scope
+
+_MOST_RULINGS = 256  # that are remembered: one for each caller, context and action
+
+_Key = tuple[Caller, Action, datetime | None]
+_Passed = tuple[Caller, Action, tuple[Delegation, ...]]
+
+PassedOn = Callable[[str, Action], Sequence[Delegation]]
+AnyRuling = Ruling | DelegatedRuling
+
+
+class PolicyGate:
+    """The gate of a store with policies. The work of the program itself is not asked."""
+
+    def __init__(self, files: PolicyFiles, clock: Clock) -> None:
+        self._files = files
+        self._clock = clock
+        self._lock = Lock()
+        self._policies = files.policies()
+        self._rulings: OrderedDict[_Key, Ruling] = OrderedDict()
+        self._delegated: dict[_Passed, DelegatedRuling] = {}
+        self.passed_on: PassedOn = lambda identity, action: ()  # noqa: ARG005 - until a store has delegations
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        """Return if the caller may do this with the store (None), or with some cube of the scope.
+
+        Raises PermissionDenied; what it says is the same whether or not the scope has cubes.
+        """
+        if caller is SYSTEM:
+            return
+        ruling = self.ruling(caller, action)
+        is_admitted = ruling.of_store().allowed if scope is None else ruling.reach(scope) is not Reach.NOTHING
+        if not is_admitted:
+            what = "the store" if scope is None else "this memory"
+            raise PermissionDenied(f"{caller.identity} may not {action.value} {what}: no policy permits it")
+
+    def view(self, caller: Caller, action: Action) -> AnyRuling | None:
+        """What decides which cubes the caller may use in this way; None for the program itself, which may use all."""
+        return None if caller is SYSTEM else self.ruling(caller, action)
+
+    def ruling(self, caller: Caller, action: Action) -> AnyRuling:
+        """The decisions for this caller, under the policies and delegations that are in force now.
+
+        Raises InvalidInput.
+        """
+        own, found = self._own(caller, action), tuple(self.passed_on(caller.identity, action))
+        if not found:
+            return own
+        passed = (replace(caller, at=None), action, found)
+        rulings = [(one, self._own(one.behalf(caller), action)) for one in found]
+        with self._lock:
+            known = self._delegated.get(passed)
+            is_current = (
+                known
+                and known.own is own
+                and all(ours is now for (_, ours), (_, now) in zip(known.passed_on, rulings, strict=True))
+            )
+            if known is None or not is_current:
+                if len(self._delegated) >= _MOST_RULINGS:
+                    self._delegated.clear()
+                known = self._delegated[passed] = DelegatedRuling(own, rulings)
+        return known
+
+    def _own(self, caller: Caller, action: Action) -> Ruling:
+        """The decisions for this caller without what others passed on to it."""
+        policies = self._files.policies()
+        now = (caller.at or self._clock()).replace(second=0, microsecond=0)
+        key = (replace(caller, at=None), action, now if policies.asks_time else None)
+        with self._lock:
+            if policies is not self._policies:
+                self._rulings.clear()
+                self._policies = policies
+            ruling = self._rulings.get(key)
+            if ruling is None:
+                ruling = self._rulings[key] = self._made(policies, key[0], action, now)
+            self._rulings.move_to_end(key)
+            if len(self._rulings) > _MOST_RULINGS:
+                self._rulings.popitem(last=False)
+        return ruling
+
+    def _made(self, policies: Policies, caller: Caller, action: Action, now: datetime) -> Ruling:
+        return Ruling(policies, PolicyRequest(caller, action, now))

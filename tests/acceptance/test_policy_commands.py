@@ -1,0 +1,94 @@
+"""Policies by command: checked, explained, and in force for every command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forked
+
+CLINIC = """
+@id("owners")
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+@id("doctors")
+permit (principal in Role::"doctor", action == Action::"read", resource)
+when { context has purpose && context.purpose == "treatment" };
+@id("sealed")
+forbid (principal, action, resource is Cube) when { resource.tags.contains("sealed") };
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments, **variables):
+        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+
+    (tmp_path / "clinic.cedar").write_text(CLINIC)
+    return call
+
+
+def document(result, code=0):
+    assert result.returncode == code, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_policies_are_checked(run, tmp_path):
+    assert document(run("policy", "check", "clinic.cedar", "--json")) == {
+        "policies": {"clinic.cedar": ["owners", "doctors", "sealed"]}
+    }
+    assert "3 policies, nothing wrong" in run("policy", "check", ".").stdout
+    (tmp_path / "wrong.cedar").write_text("\npermit (principal, action, resource) when { resource.owner = 1 };")
+    error = document(run("policy", "check", ".", "--json"), 2)["error"]
+    assert error["type"] == "InvalidInput"
+    assert "wrong.cedar:2: " in error["message"]
+    assert "sensitivity: Set<String>" in run("policy", "schema").stdout
+    assert "action read" in document(run("policy", "schema", "--json"))["schema"]
+
+
+def test_decisions_are_explained(run):
+    page = document(run("add", "The result is in.", "--user", "ann", "--sensitivity", "diagnosis", "--json"))["id"]
+    sealed = document(run("add", "The letter is sealed.", "--user", "ann", "--tag", "sealed", "--json"))["id"]
+    explain = ("policy", "explain", page, "--user", "ann", "--policies", "clinic.cedar")
+    doctor = ("--caller", "dr-lee", "--role", "doctor")
+    told = document(run(*explain, *doctor, "--purpose", "treatment", "--json"))
+    assert (told["allowed"], told["policies"], told["action"]) == (True, ["doctors"], "read")
+    assert f"dr-lee may not read {page}: no policy permits it." in run(*explain, *doctor).stdout
+    told = document(run(*explain, "--caller", "ann", "--action", "delete", "--json"))
+    assert (told["allowed"], told["reason"]) == (True, "permitted by owners")
+    of_sealed = ("policy", "explain", sealed, "--user", "ann", "--caller", "ann", "--json")
+    assert document(run(*of_sealed, MEMORYOS_POLICIES="clinic.cedar"))["reason"] == "forbidden by sealed"
+    assert document(run(*of_sealed), 2)["error"]["message"].startswith("--policies: are not set")
+    assert document(run("policy", "explain", "nothing", *of_sealed[3:], "--policies", "."), 3)
+
+
+def test_the_setting_puts_policies_in_force(run):
+    sealed = document(run("add", "The letter is sealed.", "--tag", "sealed", "--json"))["id"]
+    open_ = document(run("add", "The letter is open.", "--access", "shared", "--json"))["id"]
+    with_policies = {"MEMORYOS_POLICIES": "clinic.cedar"}
+    found = document(run("search", "letter", "--json", **with_policies))
+    assert [hit["id"] for hit in found["hits"]] == [open_]
+    assert document(run("get", sealed, "--json", **with_policies), 3)["error"]["type"] == "NotFound"
+    refused = document(run("add", "Sealed, too.", "--tag", "sealed", "--json", **with_policies), 5)
+    assert refused["error"]["type"] == "PermissionDenied"
+
+
+def test_keys_are_created_used_rotated_and_revoked(run):
+    run("add", "The letter is open.", "--user", "ann")
+    made = document(run("keys", "create", "bot", "--role", "reader", "--action", "read", "--ttl", "1h", "--json"))
+    assert made["key"].startswith("mos_")
+    as_bot = {"MEMORYOS_KEY": made["key"]}
+    search = ("search", "letter", "--user", "ann", "--json")
+    assert len(document(run(*search, **as_bot))["hits"]) == 1
+    assert document(run("add", "No.", "--user", "ann", "--json", **as_bot), 5)["error"]["type"] == "PermissionDenied"
+    listed = run("keys", "list")
+    assert made["id"] in listed.stdout
+    assert made["key"] not in listed.stdout
+    second = document(run("keys", "rotate", made["id"], "--json"))
+    assert document(run(*search, **as_bot), 5)["error"]["message"] == "the key is not valid"
+    assert len(document(run(*search, MEMORYOS_KEY=second["key"]))["hits"]) == 1
+    assert document(run("keys", "revoke", second["id"], "--json")) == {"revoked": second["id"]}
+    assert document(run(*search, MEMORYOS_KEY=second["key"]), 5)
+    keys = document(run("keys", "list", "--json"))["keys"]
+    assert [one["revoked_at"] is None for one in keys] == [False, False]
+    assert "Keep it" in run("keys", "create", "other").stdout

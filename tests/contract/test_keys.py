@@ -1,0 +1,187 @@
+"""API keys: shown once, hashed in the store, scoped, expiring, rotatable, and revoked at once everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+import memoryos
+from memoryos import Action, Caller, MemoryOS, Scope
+from memoryos.config import load_settings
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.infrastructure.vault import tables
+from memoryos.models.hashing import Hashing
+
+SETTINGS = load_settings(embedder="hashing")
+
+
+@pytest.fixture
+def store(place, clock) -> Iterator[MemoryOS]:
+    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing(), clock=clock)) as store:
+        store.memory("ann").add("I keep bees.")
+        yield store
+
+
+def test_a_key_makes_its_holder_a_caller(store):
+    made = store.keys.create("dr-lee", roles=["doctor"], actions=["read"])
+    assert made.key.startswith(f"mos_{made.info.id}_")
+    caller = store.keys.caller(made.key, purpose="treatment")
+    assert (caller.identity, caller.roles, caller.purpose) == ("dr-lee", {"doctor"}, "treatment")
+    doctor = store.memory("ann", caller=caller)
+    assert len(doctor.search("bees").hits) == 1
+    with pytest.raises(PermissionDenied, match="dr-lee may not write"):
+        doctor.add("I am the doctor.")
+
+
+def test_the_store_and_what_is_shown_have_no_secret(store, place):
+    made = store.keys.create("bot")
+    secret = made.key.split("_", 2)[2]
+    with store._engine.vault.snapshot() as connection:
+        stored = str(connection.execute(tables.keys.select()).all())
+    for told in (stored, repr(made), repr(made.info), json.dumps([one.to_dict() for one in store.keys.list()])):
+        assert secret not in told
+    assert made.info.id in stored
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda key: key[:-1] + ("A" if key[-1] != "A" else "B"),
+        lambda key: "mos_" + "0" * 16 + key[20:],
+        lambda key: key + " ",
+        lambda key: key.upper(),
+        lambda key: "",
+        lambda key: "'; DROP TABLE keys; --",
+        lambda key: None,
+        lambda key: key.replace("mos", "ｍos"),
+    ],
+)
+def test_only_the_key_itself_is_taken(store, alter):
+    made = store.keys.create("bot")
+    with pytest.raises(PermissionDenied, match=r"^the key is not valid$"):
+        store.keys.caller(alter(made.key))
+    assert store.keys.caller(made.key).identity == "bot"
+
+
+def test_a_revoked_key_opens_nothing_in_any_process(store, place, clock):
+    made = store.keys.create("bot")
+    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing(), clock=clock)) as other:
+        here = store.memory("ann", caller=store.keys.caller(made.key))
+        there = other.memory("ann", caller=other.keys.caller(made.key))
+        assert here.search("bees").hits
+        assert there.search("bees").hits
+        store.keys.revoke(made.info.id)
+        for memory in (here, there):
+            for method, argument in ((memory.search, "bees"), (memory.add, "No."), (memory.get, "x")):
+                with pytest.raises(PermissionDenied, match="with its key"):
+                    method(argument)
+        for one in (store, other):
+            with pytest.raises(PermissionDenied, match="not valid"):
+                one.keys.caller(made.key)
+        store.keys.revoke(made.info.id)
+        with pytest.raises(NotFound):
+            store.keys.rotate(made.info.id)
+
+
+def test_a_key_expires(store, clock):
+    made = store.keys.create("bot", ttl=60)
+    memory = store.memory("ann", caller=store.keys.caller(made.key))
+    clock.advance(seconds=59)
+    assert memory.search("bees").hits
+    clock.advance(seconds=1)
+    with pytest.raises(PermissionDenied):
+        memory.search("bees")
+    assert store.keys.list()[0].expires_at == made.info.expires_at
+
+
+def test_a_rotated_key_goes_on_as_long_as_it_is_told(store, clock):
+    first = store.keys.create("bot", roles=["reader"], actions=["read"], users=["ann"])
+    second = store.keys.rotate(first.info.id, overlap=60)
+    assert replace(second.info, id="", created_at=None) == replace(first.info, id="", created_at=None)
+    assert store.keys.caller(first.key).identity == store.keys.caller(second.key).identity == "bot"
+    clock.advance(seconds=60)
+    with pytest.raises(PermissionDenied):
+        store.keys.caller(first.key)
+    third = store.keys.rotate(second.info.id)
+    with pytest.raises(PermissionDenied):
+        store.keys.caller(second.key)
+    assert store.keys.caller(third.key).roles == {"reader"}
+    with pytest.raises(NotFound):
+        store.keys.rotate(first.info.id)
+    with pytest.raises(NotFound):
+        store.keys.revoke("nothing")
+
+
+def test_a_key_opens_its_tenant_and_its_users_alone(store):
+    store.memory("bob").add("I keep hens.")
+    store.memory("ann", tenant="other").add("I keep cats.")
+    key = store.keys.create("bot", users=["ann"]).key
+    caller = store.keys.caller(key)
+    assert store.memory("ann", caller=caller).search("bees").hits
+    for scope in (Scope(user="bob"), Scope(user="ann", tenant="other"), Scope(user="Ann"), Scope(user="аnn")):
+        with pytest.raises(PermissionDenied):
+            store.of(scope, caller).search("hens")
+    assert [one.identity for one in store.keys.list()] == ["bot"]
+    assert store.keys.list(tenant="other") == []
+
+
+def test_the_caller_of_a_key_cannot_be_changed(store):
+    caller = store.keys.caller(store.keys.create("bot", roles=["reader"]).key)
+    for forged in (
+        replace(caller, identity="ann"),
+        replace(caller, roles=frozenset({"reader", "doctor"})),
+        replace(caller, key="0" * 16),
+    ):
+        with pytest.raises(PermissionDenied):
+            store.memory("ann", caller=forged).search("bees")
+    assert store.memory("ann", caller=replace(caller, roles=frozenset())).search("bees").hits
+
+
+def test_keys_are_administered_by_who_may(store, clock):
+    limited = store.keys.caller(store.keys.create("bot").key)
+    admin = store.keys.caller(store.keys.create("chief", actions=list(Action)).key)
+    for use in (lambda keys: keys.list(), lambda keys: keys.create("eve"), lambda keys: keys.revoke("x")):
+        with pytest.raises(PermissionDenied):
+            use(MemoryOS(store._engine, limited).keys)
+    made = MemoryOS(store._engine, admin).keys.create("new")
+    assert made.info.created_by == "chief"
+    of_ann = store.keys.caller(store.keys.create("warden", actions=list(Action), users=["ann"]).key)
+    with pytest.raises(PermissionDenied):
+        MemoryOS(store._engine, of_ann).keys.list()
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("caller.identity", {"identity": " "}),
+        ("roles", {"identity": "a", "roles": "doctor"}),
+        ("actions", {"identity": "a", "actions": ["fly"]}),
+        ("actions", {"identity": "a", "actions": []}),
+        ("users", {"identity": "a", "users": []}),
+        ("ttl", {"identity": "a", "ttl": -1}),
+        ("tenant", {"identity": "a", "tenant": ""}),
+    ],
+)
+def test_a_wrong_key_is_refused(store, field, values):
+    with pytest.raises(InvalidInput) as caught:
+        store.keys.create(**values)
+    assert caught.value.field == field
+    assert store.keys.list() == []
+
+
+def test_a_memory_is_opened_with_a_key(store, place, clock):
+    made = store.keys.create("bot", actions=["read"])
+    options = {"user": "ann", "settings": SETTINGS, "embedder": Hashing(), "clock": clock}
+    with memoryos.open(place, key=made.key, **options) as memory:
+        assert memory.caller.identity == "bot"
+        assert memory.search("bees").hits
+        with pytest.raises(PermissionDenied):
+            memory.add("No.")
+    with pytest.raises(PermissionDenied):
+        memoryos.open(place, key=made.key[:-2], **options)
+    with pytest.raises(InvalidInput, match="key: is passed together"):
+        memoryos.open(place, key=made.key, caller=Caller("ann"), **options)

@@ -1,0 +1,475 @@
+"""Policies: who may do what with which memory, in which context; what may not be read is found by no method."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memoryos
+from memoryos import Caller, Kind, Memory, MemoryOS, Mount, Role, Scope, Strategy, Tier
+from memoryos.config import load_settings
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.models.chat import Answer, Usage
+from memoryos.models.hashing import Hashing
+from memoryos.policy.policy_files import PolicyFiles
+from memoryos.policy.policy_gate import PolicyGate
+from public import function_of, method_of, methods_of
+
+ANN = Scope(user="ann")
+OWNER = Caller("ann")
+DOCTOR = Caller("dr-lee", frozenset({"doctor"}), purpose="treatment", application="ward")
+NURSE = Caller("nurse-kim", frozenset({"nurse"}), purpose="treatment")
+
+CLINIC = """
+@id("patients own their memory")
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+
+@id("staff read")
+permit (principal in Role::"nurse", action == Action::"read", resource) when { resource.sensitivity.isEmpty() };
+
+@id("the treating doctor reads a diagnosis")
+permit (principal in Role::"doctor", action == Action::"read", resource)
+when { context has purpose && context.purpose == "treatment" };
+"""
+
+Open = Callable[..., MemoryOS]
+
+
+class Echo:
+    """A model that answers with the whole prompt."""
+
+    def answer(self, messages: Any) -> Answer:
+        return Answer(json.dumps(list(messages)), Usage(), "echo")
+
+    def stream(self, messages: Any) -> Iterator[str]:
+        yield json.dumps(list(messages))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "policies"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def opened(vault: Vault, clock, folder: Path) -> Iterator[Open]:
+    """opened(policies): a store on which these policies decide."""
+    with ExitStack() as stack:
+
+        def call(policies: str = CLINIC) -> MemoryOS:
+            (folder / "clinic.cedar").write_text(policies)
+            gate = PolicyGate(PolicyFiles(folder), clock)
+            store = MemoryOS(Engine(vault, Hashing(), chat=Echo(), clock=clock, gate=gate))
+            stack.callback(store.close)
+            return store
+
+        yield call
+
+
+def seen_by(store: MemoryOS, caller: Caller, question: str = "What about the bees?") -> set[str]:
+    return {hit.cube.payload.turns[0].text for hit in store.of(ANN, caller).search(question).hits}
+
+
+# The model
+
+
+def test_what_no_policy_permits_is_denied(opened):
+    store = opened()
+    store.of(ANN, OWNER).add("I keep bees.")
+    for caller in (Caller("bob"), Caller("ANN"), Caller("аnn"), Caller("ann "), Caller("doctor")):
+        with pytest.raises(PermissionDenied, match="may not read this memory"):
+            store.of(ANN, caller).search("bees")
+        with pytest.raises(PermissionDenied, match="may not write"):
+            store.of(ANN, caller).add("I am Ann.")
+
+
+def test_only_the_treating_doctor_reads_a_diagnosis(opened):
+    store = opened()
+    ann = store.of(ANN, OWNER)
+    ann.add("The bees sting.")
+    diagnosis = ann.add("The bees made it an allergy.", sensitivity=["diagnosis"])
+    assert seen_by(store, OWNER) == seen_by(store, DOCTOR) == {"The bees sting.", "The bees made it an allergy."}
+    assert seen_by(store, NURSE) == {"The bees sting."}
+    with pytest.raises(NotFound):
+        store.of(ANN, NURSE).get(diagnosis)
+    curious = Caller("dr-lee", frozenset({"doctor"}), purpose="research")
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, curious).get(diagnosis)
+    assert store.of(ANN, DOCTOR).get(diagnosis).id == diagnosis
+    with pytest.raises(PermissionDenied, match="may not write"):
+        store.of(ANN, DOCTOR).update(diagnosis, "All well.")
+
+
+def test_only_authorised_managers_retrieve_a_policy_document(opened):
+    store = opened("""
+        permit (principal in Role::"manager", action == Action::"read", resource)
+        when { resource.tags.contains("policy") } unless { context has network && context.network == "guest" };
+        permit (principal in Role::"staff", action in [Action::"read", Action::"write"], resource)
+        when { !resource.tags.contains("policy") };
+        permit (principal == User::"author", action, resource is Cube);
+    """)
+    company = Scope(user="acme", namespace=("context", "rules"))
+    store.of(company, Caller("author")).add("Travel is paid in business class.", tags=["policy"], title="Travel")
+    store.of(company, Caller("author")).add("The canteen opens at noon.")
+
+    def found(*roles: str, network: str | None = None) -> set[str]:
+        caller = Caller("lee", frozenset(roles), network=network)
+        return {hit.cube.payload.turns[0].text for hit in store.of(company, caller).search("travel canteen").hits}
+
+    assert found("manager") == {"Travel is paid in business class."}
+    assert found("staff") == {"The canteen opens at noon."}
+    assert len(found("staff", "manager")) == 2
+    assert found("staff", "manager", network="guest") == {"The canteen opens at noon."}
+    with pytest.raises(PermissionDenied):
+        store.of(company, Caller("eve")).search("travel")
+    with pytest.raises(PermissionDenied, match="may not write a page with these labels"):
+        store.of(company, Caller("lee", frozenset({"staff"}))).add("Travel is free.", tags=["policy"])
+
+
+def test_the_roles_of_one_person_keep_separate_memories(opened):
+    store = opened("""
+        permit (principal in Role::"parent", action, resource is Cube)
+        when { resource.owner == principal && resource.namespace == "private/family" };
+        permit (principal in Role::"manager", action, resource is Cube)
+        when { resource.owner == principal && resource.namespace == "private/work" };
+    """)
+    family, work = (Scope(user="kim", namespace=("private", name)) for name in ("family", "work"))
+    parent, manager = (Caller("kim", frozenset({role})) for role in ("parent", "manager"))
+    store.of(family, parent).add("The school play is on Friday.")
+    store.of(work, manager).add("The budget meeting is on Friday.")
+    assert len(store.of(family, parent).search("Friday").hits) == 1
+    assert len(store.of(work, manager).search("Friday").hits) == 1
+    for scope, caller in ((family, manager), (work, parent), (family, Caller("kim"))):
+        with pytest.raises(PermissionDenied):
+            store.of(scope, caller).search("Friday")
+
+
+def test_a_writers_drafts_are_shared_read_only(opened):
+    store = opened("""
+        permit (principal, action, resource is Cube) when { resource.owner == principal };
+        permit (principal in Role::"editor", action == Action::"read", resource)
+        when { ["shared", "read_only"].contains(resource.access) };
+        permit (principal in Role::"editor", action == Action::"write", resource) when { resource.access == "shared" };
+    """)
+    editor = store.of(ANN, Caller("ed", frozenset({"editor"})))
+    mine = store.of(ANN, OWNER)
+    private = mine.add("The draft in my drawer.")
+    shared = mine.add("The draft for the team.", access="shared")
+    fixed = mine.add("The draft that is done.", access="read_only")
+    assert {page.id for page in editor.pages.list()} == {shared, fixed}
+    assert editor.update(shared, "A better draft.").id == shared
+    with pytest.raises(PermissionDenied, match="may not write the memory"):
+        editor.update(fixed, "A better draft.")
+    with pytest.raises(NotFound):
+        editor.update(private, "A better draft.")
+    with pytest.raises(PermissionDenied, match="may not delete"):
+        editor.delete(shared)
+    with pytest.raises(PermissionDenied, match="may not share"):
+        editor.add("Mine.", access="shared")
+
+
+def test_the_context_decides(opened, clock):
+    store = opened("""
+        permit (principal, action, resource is Cube) when { resource.owner == principal };
+        permit (principal == User::"bob", action == Action::"read", resource) when {
+          context has application && context.application == "ward" &&
+          context has address && context.address.isInRange(ip("10.0.0.0/8")) &&
+          context has session && context.session == "s1" &&
+          context.time >= datetime("2026-06-01T08:00:00Z") && context.time < datetime("2026-06-01T18:00:00Z")
+        };
+    """)
+    store.of(ANN, OWNER).add("I keep bees.")
+    right = {"application": "ward", "network": "10.1.2.3", "session": "s1"}
+    store.of(ANN, OWNER).search("bees")
+
+    def may(**context: str | None) -> bool:
+        try:
+            return bool(store.of(ANN, Caller("bob", **{**right, **context})).search("bees").hits)
+        except PermissionDenied:
+            return False
+
+    assert not may()  # it is midnight
+    clock.advance(hours=7, minutes=59, seconds=59)
+    assert not may()
+    clock.advance(seconds=1)
+    assert may()
+    for wrong in ({"application": "home"}, {"network": "192.168.0.1"}, {"network": "ward"}, {"session": None}):
+        assert not may(**wrong)
+    clock.advance(hours=9, minutes=59, seconds=59)
+    assert may()
+    clock.advance(seconds=1)
+    assert not may()
+
+
+def test_each_action_is_permitted_by_itself(opened):
+    store = opened("""
+        permit (principal == User::"ann", action in [Action::"read", Action::"write"], resource);
+        permit (principal == User::"clerk", action in [Action::"read", Action::"delete"], resource);
+        permit (principal == User::"warden", action in [Action::"read", Action::"administer"], resource);
+        permit (principal == User::"operator", action == Action::"administer", resource is Store);
+    """)
+    mine = store.of(ANN, OWNER)
+    page = mine.add("I keep bees.")
+    for forbidden in (lambda: mine.delete(page), mine.forget, lambda: mine.governance.thaw(page)):
+        with pytest.raises(PermissionDenied, match="ann may not"):
+            forbidden()
+    mine.governance.freeze(page)
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, Caller("clerk")).governance.thaw(page)
+    assert store.of(ANN, Caller("warden")).governance.thaw(page).id == page
+    store.of(ANN, Caller("clerk")).delete(page)
+    assert store.admin.users() == []
+    mine.add("And hens.")
+    assert store.admin.users() == ["ann"]
+    assert store.of(ANN, Caller("clerk")).forget().is_complete
+
+
+def test_a_policy_that_forbids_overrides_all_that_permit(opened):
+    store = opened(CLINIC + 'forbid (principal, action, resource is Cube) when { resource.tags.contains("sealed") };')
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, OWNER).add("The bees are sealed.", tags=["sealed"])
+    store.of(ANN, OWNER).add("The bees are free.")
+    assert seen_by(store, OWNER) == {"The bees are free."}
+
+
+def test_who_may_delete_parts_may_not_forget_all(opened):
+    store = opened("""
+        permit (principal, action in [Action::"read", Action::"write"], resource);
+        permit (principal, action == Action::"delete", resource) when { resource.tags.contains("scrap") };
+    """)
+    mine = store.of(ANN, OWNER)
+    kept, scrap = mine.add("I keep bees."), mine.add("I keep hens.", tags=["scrap"])
+    with pytest.raises(PermissionDenied, match="only parts of it"):
+        mine.forget()
+    with pytest.raises(PermissionDenied):
+        mine.delete(kept)
+    mine.delete(scrap)
+    assert [page.id for page in mine.pages.list()] == [kept]
+
+
+# Changes
+
+
+def test_a_changed_policy_counts_from_the_next_call(opened, folder):
+    store = opened()
+    store.of(ANN, OWNER).add("The bees sting.")
+    store.of(ANN, OWNER).add("The bees made it an allergy.", sensitivity=["diagnosis"])
+    nobody, everybody = CLINIC.replace("isEmpty()", 'contains("none")'), CLINIC.replace(".isEmpty()", " != [1].toSet")
+    for number in range(30):  # faster than the clock of the file system
+        wide = CLINIC.replace("when { resource.sensitivity.isEmpty() }", "")
+        (folder / "clinic.cedar").write_text(wide if number % 2 else CLINIC)
+        assert len(seen_by(store, NURSE)) == (2 if number % 2 else 1)
+    (folder / "clinic.cedar").write_text(nobody)
+    assert seen_by(store, NURSE) == set()
+    (folder / "more.cedar").write_text('permit (principal in Role::"nurse", action, resource is Cube);')
+    assert len(seen_by(store, NURSE)) == 2
+    (folder / "more.cedar").unlink()
+    assert seen_by(store, NURSE) == set()
+    (folder / "clinic.cedar").write_text(everybody)
+    with pytest.raises(InvalidInput, match=r"clinic\.cedar:5"):  # wrong policies admit nobody
+        store.of(ANN, OWNER).search("bees")
+    (folder / "clinic.cedar").unlink()
+    with pytest.raises(InvalidInput, match=r"has no \.cedar file"):
+        store.of(ANN, OWNER).search("bees")
+
+
+def test_a_memory_that_becomes_sensitive_is_gone_from_the_next_search(opened):
+    store = opened()
+    mine = store.of(ANN, OWNER)
+    fact = mine.facts.add("has bees", tags=["hobby"])
+    assert [one.id for one in store.of(ANN, NURSE).facts.list()] == [fact]
+    assert [hit.id for hit in store.of(ANN, NURSE).search("bees").user_facts] == [fact]
+    assert mine.facts.add("has bees", sensitivity=["diagnosis"]) == fact
+    assert store.of(ANN, NURSE).search("bees").user_facts == ()
+    assert store.of(ANN, NURSE).facts.list() == []
+    assert store.of(ANN, NURSE).facts.count() == 0
+
+
+# Mounts
+
+
+def test_policies_decide_about_mounted_memories(opened, tmp_path, clock):
+    store = opened(
+        CLINIC + 'permit (principal == User::"operator", action == Action::"administer", resource is Store);'
+    )
+    other = tmp_path / "elsewhere.db"
+    with memoryos.open(other, user="ann", settings=load_settings(embedder="hashing"), clock=clock) as elsewhere:
+        elsewhere.add("The bees sting there.", sensitivity=["diagnosis"])
+        elsewhere.add("The bees hum there.")
+    store.of(ANN, OWNER).add("The bees sting here.", sensitivity=["diagnosis"])
+    store.of(ANN, OWNER).add("The bees hum here.")
+    for name, place in (("here", None), ("there", other)):
+        store.mounts.add(Mount(name, place, Scope(user="ann", namespace=("private",))))
+    doctor, nurse = (store.of(Scope(user="ann", agent="ward"), caller) for caller in (DOCTOR, NURSE))
+
+    def found(memory: Memory) -> set[str]:
+        return {hit.cube.payload.turns[0].text for hit in memory.search("bees").hits}
+
+    assert found(doctor) == {f"The bees {do} {where}." for do in ("sting", "hum") for where in ("here", "there")}
+    assert found(nurse) == {"The bees hum here.", "The bees hum there."}
+
+
+def test_a_mount_that_the_caller_may_not_read_is_missing(opened):
+    store = opened("""
+        permit (principal, action, resource is Cube) when { resource.owner == principal };
+        permit (principal == User::"operator", action == Action::"administer", resource is Store);
+    """)
+    shared = Scope(user="acme", namespace=("context",))
+    store.of(shared, Caller("acme")).add("The bees are ours.")
+    store.of(ANN, OWNER).add("The bees are mine.")
+    store.mounts.add(Mount("team", None, shared))
+    found = store.of(ANN, OWNER).search("bees")
+    assert [hit.cube.payload.turns[0].text for hit in found.hits] == ["The bees are mine."]
+    assert found.missing == ("team",)
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, OWNER).search("bees", mounts=["team"])
+
+
+# What may not be read is found nowhere
+
+MARKS = ("zylo", "zorb", "quix")
+
+
+@pytest.fixture
+def ward(opened, clock) -> MemoryOS:
+    """A memory with a secret in every tier: the pages of one topic, and what was learned from them."""
+    store = opened(
+        CLINIC + 'permit (principal in Role::"nurse", action == Action::"write", resource);'
+        'permit (principal in Role::"nurse", action == Action::"delete", resource);'
+    )
+    ann = store.of(ANN, OWNER)
+    for number in range(12):
+        clock.advance(minutes=40)
+        ann.add(f"I planted tulips in bed {number}.", f"Tulips {number} need water.")
+        ann.add(f"Zyloprim {number} is for my zorbitis.", f"Take Zyloprim {number} at noon.", sensitivity=["diagnosis"])
+    ann.add("My name is Quixana and I live in Zorbville.", "Hello Quixana.", sensitivity=["diagnosis"])
+    ann.facts.add("takes Zyloprim", sensitivity=["diagnosis"])
+    ann.facts.add("grows tulips")
+    ann.consolidate()
+    ann.wait()
+    said = json.dumps([one.to_dict() for one in ann.facts.list()])
+    assert "Quixana" in said + json.dumps(ann.profile.get().to_dict())
+    return store
+
+
+def told(result: object) -> str:
+    """Everything that a result says, in lower case."""
+    if isinstance(result, Iterator):
+        result = list(result)
+    if isinstance(result, list | tuple):
+        return " ".join(map(told, result))
+    made = result.to_dict() if hasattr(result, "to_dict") else result
+    return f"{json.dumps(made, default=str, ensure_ascii=False)} {result!r}".lower()
+
+
+CALLS = {
+    "export": lambda memory: (stream := StringIO(), memory.export(stream), stream.getvalue())[2],
+    "search": lambda memory: [memory.search("zyloprim tulips", strategy=one, kinds=list(Kind)[:5]) for one in Strategy],
+    "context": lambda memory: memory.context("What is Zyloprim for, and the tulips?"),
+    "digest": lambda memory: [memory.digest(tokens=size) for size in (64, 200, 5000)],
+    "respond": lambda memory: memory.respond("And the tulips?"),
+    "respond_stream": lambda memory: list(memory.respond_stream("And the tulips?")),
+    "tagged": lambda memory: memory.tagged("hobby"),
+    "segments.list": lambda memory: [memory.segments.list(archive=archive) for archive in (False, True)],
+    "facts.list": lambda memory: [memory.facts.list(tier=tier) for tier in (Tier.LPM, Tier.ARCHIVE)],
+    "pages.list": lambda memory: [memory.pages.list(), memory.pages.list(limit=3), memory.pages.list(role=Role.USER)],
+}
+
+
+@pytest.mark.parametrize("name", [one for one in methods_of(Memory) if one not in ("close", "of")])
+def test_no_method_tells_what_the_caller_may_not_read(ward, name):
+    nurse = ward.of(ANN, NURSE)
+    try:
+        said = told(CALLS[name](nurse) if name in CALLS else called(nurse, name))
+    except (PermissionDenied, NotFound, InvalidInput) as error:
+        assert name not in CALLS
+        said = str(error).lower()
+    asked = ("zyloprim", "zyloprim tulips", "what is zyloprim for, and the tulips?")
+    for one in asked:
+        said = said.replace(one, "")
+    assert not [mark for mark in MARKS if mark in said]
+
+
+def called(memory: Memory, name: str) -> object:
+    from attack.arguments import plain
+
+    positional, named = plain(function_of(Memory, name))
+    if name in ("add", "tagged"):
+        positional = ["hello"]
+    return method_of(memory, name)(*positional, **named)
+
+
+def secrets(store: MemoryOS) -> dict[str, str]:
+    """An id of each kind that the nurse may not read."""
+    ann = store.of(ANN, OWNER)
+    pages = [page for page in ann.pages.list() if page.governance.sensitivity]
+    facts = [fact for fact in ann.facts.list() if any(mark in fact.text.lower() for mark in MARKS)]
+    topics = [view.cube for view in ann.segments.list() if any(mark in view.cube.text.lower() for mark in MARKS)]
+    assert pages and facts and topics
+    return {"page": pages[0].id, "fact": facts[0].id, "segment": topics[0].id}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda memory, one: memory.get(one),
+        lambda memory, one: memory.history(one),
+        lambda memory, one: memory.update(one, "No."),
+        lambda memory, one: memory.delete(one),
+        lambda memory, one: memory.governance.freeze(one),
+        lambda memory, one: memory.governance.expire(one),
+        lambda memory, one: memory.governance.transitions(one),
+        lambda memory, one: memory.pages.attachments(one),
+        lambda memory, one: memory.proposals.accept(one),
+    ],
+    ids=["get", "history", "update", "delete", "freeze", "expire", "transitions", "attachments", "accept"],
+)
+def test_an_id_that_may_not_be_read_is_as_unknown_as_one_that_does_not_exist(ward, use):
+    nurse = ward.of(ANN, NURSE)
+    for hidden in secrets(ward).values():
+        with pytest.raises(NotFound) as caught:
+            use(nurse, hidden)
+        with pytest.raises(NotFound) as unknown:
+            use(nurse, "nothing")
+        assert str(caught.value).replace(hidden, "") == str(unknown.value).replace("nothing", "")
+    assert secrets(ward)
+
+
+def test_counts_are_of_what_may_be_read(ward):
+    nurse, ann = ward.of(ANN, NURSE), ward.of(ANN, OWNER)
+    assert nurse.pages.count() == len(nurse.pages.list()) == 12
+    assert ann.pages.count() == 25
+    assert 0 < nurse.facts.count() == len(nurse.facts.list()) < ann.facts.count()
+    stats = nurse.stats()
+    assert stats.stm_pages + stats.mtm_pages == 12
+    assert stats.profile_fields == 0
+    assert nurse.segments.count() == len(nurse.segments.list())
+    assert {event.cube_id for event in nurse.log.events()}.isdisjoint(secrets(ward).values())
+
+
+@pytest.mark.parametrize("kind", ["page", "fact"])
+def test_a_guessed_id_takes_as_long_as_a_forbidden_one(ward, kind):
+    nurse, hidden = ward.of(ANN, NURSE), secrets(ward)[kind]
+
+    def seconds(cube_id: str) -> float:
+        start = time.perf_counter()
+        with pytest.raises(NotFound):
+            nurse.get(cube_id)
+        return time.perf_counter() - start
+
+    for one in (hidden, "0" * len(hidden)):
+        seconds(one)
+    forbidden, unknown = zip(*((seconds(hidden), seconds("0" * len(hidden))) for _ in range(60)), strict=True)
+    low, high = sorted(statistics.quantiles(times, n=10)[0] for times in (forbidden, unknown))
+    assert high < 1.5 * low
