@@ -176,9 +176,9 @@ class CallNotes:
             self._reads[key] = self._trail.keep(deed, is_open=True)
 
     def refused(self, deed: Deed) -> None:
-        """Note that the gate refused this."""
+        """Note that the gate refused this, with the memories that the caller named."""
         self._is_refused = True
-        self._trail.keep(deed)
+        self._trail.keep(replace(deed, cubes=self._cubes(None).get(deed.scope, ())))
 
     def end(self, result: Any, error: BaseException | None) -> None:
         """Complete the entries when the call ends: with the memories that it returned, or with its error."""
