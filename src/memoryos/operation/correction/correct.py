@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoryos.caller import Action, concerns
-from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
-from memoryos.errors import CubeProtected, InvalidInput, NotFound
+from memoryos.cube import MemCube
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
-from memoryos.kinds import Kind, Origin, Role, State
-from memoryos.language.words import keywords
+from memoryos.kinds import Kind, Role, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
+from memoryos.operation.correction.revised import revised
 from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals
 from memoryos.operation.hierarchy.mid_term import page_of
-from memoryos.operation.hierarchy.page_entries import direction_of, page_entries, topic_words
+from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
 from memoryos.operation.knowledge.fact_base import relatives
@@ -411,7 +411,7 @@ class _Revision:
         if found is None:
             raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
         promoter = self.corrector.promoter
-        cube = _revised(found, self.text, self.role, promoter.clock())
+        cube = revised(found, self.text, self.role, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
         return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)
@@ -474,35 +474,3 @@ def _pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
     if kind is Kind.SEGMENT:
         return [link.source for link in reader.sources([cube_id], LinkKind.MEMBER_OF)]
     return [cube_id] if kind is Kind.PAGE else []
-
-
-def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
-    payload = cube.payload
-    if isinstance(payload, Page):
-        payload = _with_turn(payload, text, role)
-        fingerprint = topic_words(payload)
-    elif isinstance(payload, Fact):
-        payload = replace(payload, text=text)
-        fingerprint = keywords(text)
-    elif isinstance(payload, ProfileField):
-        payload = replace(payload, value=text)
-        fingerprint = keywords(text)
-    elif isinstance(payload, Trait):
-        payload = replace(payload, reason=text)
-        fingerprint = keywords(text)
-    else:
-        raise InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
-    # What the user corrects is the user's word from now on: no page can take it back.
-    return replace(
-        cube,
-        payload=payload,
-        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT),
-        behaviour=replace(cube.behaviour, fingerprint=fingerprint),
-        version=replace(cube.version, number=cube.version.number + 1),
-    )
-
-
-def _with_turn(page: Page, text: str, role: Role) -> Page:
-    if (old := page.turn_of(role)) is None:
-        raise InvalidInput("role", f"the page has no {role.value} turn", "Name the role of a turn it has")
-    return replace(page, turns=tuple(replace(turn, text=text) if turn is old else turn for turn in page.turns))
