@@ -13,7 +13,7 @@ from memoryos.operation.hierarchy.page_entries import topic_words
 
 
 def revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
-    """The next version of the memory, with these words; of a page, the turn of that role has them. Raises InvalidInput."""
+    """The next version of the memory, with these words: of a page, in the turn of that role. Raises InvalidInput."""
     payload = cube.payload
     if isinstance(payload, Page):
         payload = _with_turn(payload, text, role)
