@@ -11,7 +11,7 @@ import pytest
 
 from memoryos import Action, Caller, Mount, Scope, stores
 from memoryos.errors import InvalidInput, NotFound, OnHold, StorageError
-from memoryos.infrastructure.vault import erasure_notes
+from memoryos.infrastructure.vault.erasure_part import ErasurePart
 
 from .conftest import Open, live
 
@@ -127,10 +127,10 @@ def test_nothing_is_removed_when_no_receipt_can_be_signed(open_store: Open, monk
         memory = store.memory("alice")
         page = memory.add("I like tea.")
 
-        def full(connection: object) -> bytes:
+        def full(_: ErasurePart) -> bytes:
             raise StorageError("the disk is full")
 
-        monkeypatch.setattr(erasure_notes, "make_signing_key", full)
+        monkeypatch.setattr(ErasurePart, "make_signing_key", full)
         for remove in (memory.forget, lambda: memory.governance.erase(page), lambda: store.admin.forget("alice")):
             with pytest.raises(StorageError):
                 remove()
