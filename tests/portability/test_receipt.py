@@ -87,14 +87,14 @@ def test_facts_of_a_shared_persona_that_go_with_an_agent_are_counted(open_store:
 
 
 class Between:
-    """A gate that has something done before it admits the first write of alice."""
+    """A gate that has something done before it admits the first deletion of alice."""
 
     def __init__(self, do: Callable[[], object]) -> None:
         self._do = do
         self.is_done = False
 
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
-        if caller.identity == "alice" and action is Action.WRITE and not self.is_done:
+        if caller.identity == "alice" and action is Action.DELETE and not self.is_done:
             self.is_done = True
             self._do()
 
@@ -230,7 +230,7 @@ def test_files_of_another_machine_may_be_there(open_store: Open, tmp_path: Path,
     with open_store("memory") as store:
         store.memory("alice").add("I like tea.")
     with monkeypatch.context() as patch:
-        patch.setattr(erasure_notes.socket, "gethostname", lambda: "elsewhere")
+        patch.setattr(socket, "gethostname", lambda: "elsewhere")
         stores.backup(tmp_path / "memory.db", tmp_path / "one.backup")
     (tmp_path / "one.backup").unlink()
     stores.backup(tmp_path / "memory.db", tmp_path / "two.backup")
