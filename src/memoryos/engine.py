@@ -246,12 +246,11 @@ class Engine:
         """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         check_new(self.vault, home, lesson.payload.type, lesson.about.labels)
-        with self.vault.write(home) as writer:
-            self.promoter.learn(writer, home, [lesson])
-            told = told_in(writer, lesson)
+        self.promoter.learn(home, [lesson])
         if lesson.about.expires_at is not None:
             self.housekeeping.queued(home)
-        return told
+        with self.vault.read(home) as reader:
+            return told_in(reader, lesson)
 
     def register_job(self, kind: JobType) -> None:
         """Run jobs of that kind from now on. Raises InvalidInput if the name is taken."""

@@ -40,7 +40,7 @@ def teach(world: World, *lessons: Lesson, judge: Judge | None = None, scope: Sco
     promoter = world.promoter(LineExtractor(), judge)
     verdicts = promoter.verdicts(scope, lessons)
     with world.vault.write(scope) as writer:
-        return promoter.learn(writer, scope, lessons, verdicts=verdicts)
+        return promoter.planned(writer, scope, lessons, verdicts=verdicts).flush(writer)
 
 
 def known(memory: Memory, as_of: datetime | None = None, scope: Scope = ANN) -> list[str]:

@@ -49,7 +49,7 @@ def lives_in(place: str, page: str, at: datetime) -> Lesson:
 
 def teach(world: World, *lessons: Lesson) -> None:
     with world.vault.write(ANN) as writer:
-        world.promoter(LineExtractor()).learn(writer, ANN, lessons)
+        world.promoter(LineExtractor()).planned(writer, ANN, lessons).flush(writer)
 
 
 def taught(world: World, text: str, path: str) -> tuple[Memory, str]:
@@ -164,6 +164,16 @@ def repaired(world: World, count: int) -> list[int]:
     return taken
 
 
+def published(world: World, count: int) -> list[int]:
+    """So many facts of one slot from a trusted source, all but the first a proposal; then as many others."""
+    memory = world.open(f"publish-{count}.db")
+    memory.proposals.publish([f"Tom lives in Town{number}" for number in range(count)], source="town hall")
+    with locks_of(world.vault) as taken:
+        memory.proposals.publish([f"Tom lives in City{number}" for number in range(count)], source="town hall")
+    assert len(memory.proposals.list()) == 2 * count - 1
+    return taken
+
+
 @pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
@@ -178,7 +188,7 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: C
     assert max(many) < SAME * max(few)
 
 
-@pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated])
+@pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated, published])
 def test_nor_do_steps_that_together_grow_with_it_and_no_faster(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)
     few, many = work(world, 80), work(world, 160)
@@ -195,6 +205,23 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
     deletion(2)
     few, many = deletion(CUBES_AT_ONCE // 2), deletion(CUBES_AT_ONCE)
     assert many < LINEAR * few
+
+
+def test_what_is_published_costs_no_more_beside_many_proposals(world: World):
+    """What each of them says was found out again for each fact."""
+
+    def published_beside(known: int, count: int) -> int:
+        memory = world.open(f"beside-{known}-{count}.db")
+        memory.proposals.publish([f"Tom lives in Town{number}" for number in range(known)], source="town hall")
+        others = [f"Tom lives in City{number}" for number in range(count)]
+        return calls_in(lambda: memory.proposals.publish(others, source="town hall"))
+
+    def each(known: int) -> float:
+        """Beyond the first, with which all proposals are read once; and without the list of them that is returned."""
+        return (published_beside(known, 17) - published_beside(known, 1)) / 16
+
+    each(2)
+    assert each(80) < SAME * each(20)
 
 
 def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from memoryos import Kind, Memory, Scope, Subject, Tier
 from memoryos.cube import Fact
 from memoryos.errors import CubeProtected, NotFound
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.infrastructure.vault.session import SqlWriter
+from memoryos.infrastructure.vault.soundness import verify
 from memoryos.kinds import AccessMode, Origin, SemanticType
 from memoryos.operation.knowledge.lesson import Lesson
 
@@ -21,10 +26,7 @@ def infer(world: World, text: str, page: str) -> None:
     promoter = world.promoter(LineExtractor())
     vector = np.array([0] * 10 + [1], np.float32)
     fact = Fact(subject=Subject.USER, text=text)
-    with world.vault.write(ANN) as writer:
-        promoter.learn(
-            writer, ANN, [Lesson(fact, (page,), world.clock(), SemanticType.FACT, Origin.INFERENCE, vector=vector)]
-        )
+    promoter.learn(ANN, [Lesson(fact, (page,), world.clock(), SemanticType.FACT, Origin.INFERENCE, vector=vector)])
 
 
 def shown(memory: Memory) -> list[str]:
@@ -163,3 +165,25 @@ def test_a_numbered_rule_does_not_contradict_the_one_before(world: World, rules:
     assert memory.proposals.publish(rules, source="handbook") == []
     assert len(memory.profile.get().user.facts) + len(memory.profile.get().agent.facts) == len(rules)
     assert memory.proposals.publish(rules, source="handbook") == []
+
+
+def test_what_a_crash_cut_short_is_published_by_the_next_call(world: World, monkeypatch) -> None:
+    towns = [f"Tom lives in Town{number}" for number in range(40)]
+    memory = world.open()
+    memory.proposals.publish(["Wash your hands"], source="town hall")
+    insert, inserted = SqlWriter.insert, list[int]()
+
+    def die_at_the_second_step(writer: SqlWriter, entries: Sequence[Entry]) -> None:
+        inserted.append(len(entries))
+        if len(inserted) > 1:
+            raise KeyboardInterrupt
+        insert(writer, entries)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SqlWriter, "insert", die_at_the_second_step)
+        memory.proposals.publish(towns, source="town hall")
+    assert 0 < len(memory.proposals.list()) < len(towns) - 1
+    memory.proposals.publish(towns, source="town hall")
+    assert texts(proposal.cube for proposal in memory.proposals.list()) == towns[1:]
+    assert shown(memory) == sorted([towns[0], "Wash your hands"])
+    assert verify(world.vault).is_sound

@@ -12,7 +12,7 @@ from memoryos.kinds import AccessMode, Kind, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new
-from memoryos.operation.consolidation.propose import Proposal, accept, proposals, published, reject
+from memoryos.operation.consolidation.propose import Proposal, accept, proposals, publish, reject
 from memoryos.operation.knowledge.stated import VALUE_CHARS
 from memoryos.text import checked_text
 
@@ -24,17 +24,15 @@ class Proposals(Noun):
     def publish(self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER) -> Sequence[Proposal]:
         """Add facts of a trusted source: new facts are learned, and contradictions become proposals.
 
-        Returns the proposals that wait for a decision. No known fact changes before `accept`.
+        Returns the proposals that wait for a decision. No known fact changes before `accept`. The facts are stored 32
+        at a time: after a crash, call it again with the same facts; what was stored is not stored twice.
         """
-        about, promoter = arguments.one_of("subject", subject, Subject), self._engine.promoter
+        about = arguments.one_of("subject", subject, Subject)
         limit = min(self._engine.settings.max_text_chars, VALUE_CHARS)
         texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
-        lessons = published(promoter, texts, checked_text("source", source, limit=256), about)
         home = self._engine.home(self._scope, about)
         check_new(self._engine.vault, home, Kind.FACT, labels_about((), (), AccessMode.READ_ONLY))
-        verdicts = promoter.verdicts(home, lessons)
-        with self._engine.vault.write(home) as writer:
-            promoter.learn(writer, home, lessons, verdicts=verdicts)
+        publish(self._engine.promoter, home, texts, checked_text("source", source, limit=256), about)
         with self._engine.vault.view(home) as reader:
             return proposals(reader)
 

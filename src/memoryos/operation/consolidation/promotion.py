@@ -56,6 +56,10 @@ READINGS = 5  # of pages that change while they are read; then the job waits, li
 _REJECTED = "rejected"  # the note that counts what was not believed
 
 
+def _nothing(_: Writer) -> None:
+    """Nothing to check, or to write."""
+
+
 def persona_scope(scope: Scope, settings: Settings) -> Scope:
     """Where the user's persona of this scope lives."""
     return scope.across_agents if settings.persona_sharing is PersonaSharing.USER else scope.owner
@@ -198,7 +202,7 @@ class Promoter:
         scope: Scope,
         lessons: Sequence[Lesson],
         check: Callable[[Writer], None],
-        end: Callable[[Writer], None] = lambda _: None,
+        end: Callable[[Writer], None] = _nothing,
         *,
         jokes: Collection[str] = (),
     ) -> None:
@@ -211,16 +215,17 @@ class Promoter:
         def plan(reader: Reader) -> Step:
             changes, freed = without(reader, jokes)
             planned = self.planned(reader, scope, lessons, verdicts=verdicts, changes=changes, freed=freed)
-
-            def write(writer: Writer) -> None:
-                check(writer)
-                planned.flush(writer)
-                end(writer)
-
-            ahead = [partial(_checked, check, part) for part in planned.ahead()]
-            return Step(write, planned.touched, ahead=ahead)
+            return _step(planned, check, end)
 
         take(self.vault, scope, plan)
+
+    def learn(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None = None) -> None:
+        """Add lessons to the personas of the scope: some in each transaction, planned beside other writers."""
+        for some in in_parts(lessons):
+            take(self.vault, scope, partial(self._learning, scope, some, verdicts))
+
+    def _learning(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, reader: Reader) -> Step:
+        return _step(self.planned(reader, scope, lessons, verdicts=verdicts))
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
         with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
@@ -270,12 +275,6 @@ class Promoter:
             writer.enqueue(JobKind.EXTRACT, [segment.id], priority=Urgency.HOT, not_before=now + wait)
         elif latest := extracted_by(self.settings, now):
             writer.enqueue(JobKind.EXTRACT, [segment.id], not_before=latest)
-
-    def learn(
-        self, writer: Writer, scope: Scope, lessons: Sequence[Lesson], *, verdicts: Verdicts | None = None
-    ) -> Tally:
-        """Add lessons to the personas of the writer's scope."""
-        return self.planned(writer, scope, lessons, verdicts=verdicts).flush(writer)
 
     def planned(
         self,
@@ -362,6 +361,20 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
+
+
+def _step(
+    planned: LongTerm, check: Callable[[Writer], None] = _nothing, end: Callable[[Writer], None] = _nothing
+) -> Step:
+    """The step that writes a plan: `check` comes first in each transaction, `end` in the last one."""
+
+    def write(writer: Writer) -> None:
+        check(writer)
+        planned.flush(writer)
+        end(writer)
+
+    ahead = [partial(_checked, check, part) for part in planned.ahead()]
+    return Step(write, planned.touched, ahead=ahead)
 
 
 def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], writer: Writer) -> None:

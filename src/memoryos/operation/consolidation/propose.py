@@ -53,6 +53,14 @@ def proposals(reader: Reader) -> list[Proposal]:
     ]
 
 
+def publish(promoter: Promoter, home: Scope, texts: Sequence[str], source: str, subject: Subject) -> list[Proposal]:
+    """Learn the facts of a trusted source, some in each transaction; returns the proposals that wait then."""
+    lessons = _published(promoter, texts, source, subject)
+    promoter.learn(home, lessons, promoter.verdicts(home, lessons))
+    with promoter.vault.read(home) as reader:
+        return proposals(reader)
+
+
 def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -> MemCube:
     """Make the proposed change; the replaced facts stay readable. Raises NotFound."""
     cube = _waiting(writer, proposal_id)
@@ -70,7 +78,7 @@ def reject(writer: Writer, proposal_id: str) -> MemCube:
     return cube
 
 
-def published(promoter: Promoter, texts: Sequence[str], source: str, subject: Subject) -> list[Lesson]:
+def _published(promoter: Promoter, texts: Sequence[str], source: str, subject: Subject) -> list[Lesson]:
     """The facts of a trusted source as lessons."""
     now = promoter.clock()
     vectors = promoter.embedder.embed(texts)

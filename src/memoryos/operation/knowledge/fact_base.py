@@ -7,7 +7,7 @@ finds it. What is protected is not changed, but a change proposed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -31,8 +31,8 @@ from memoryos.operation.knowledge.fact_values import (
     heirs_of,
     in_order,
     is_guarded,
-    is_same,
     is_same_slot,
+    proposal_names,
     support_of,
     surer,
 )
@@ -78,7 +78,7 @@ class Knowledge:
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # in LPM, by the family of their slot
         self._chains: list[Chain] = []  # facts that exclude each other, as they will be
         self._near: dict[Subject, Nearest] = {}
-        self._known_proposals: dict[str, MemCube] | None = None
+        self._known_proposals: set[Hashable] | None = None  # what names each
         self.tally = Tally()
         for cube in facts:
             if not cube.has_expired(now):  # what is said again is learned again
@@ -391,7 +391,8 @@ class Knowledge:
 
     def _propose(self, lesson: Lesson, candidate: MemCube, victims: Sequence[MemCube]) -> None:
         """Keep the change for somebody to decide on, unless it was proposed before."""
-        if self._was_proposed(candidate):
+        names = proposal_names(candidate)
+        if not names.isdisjoint(self._proposals):
             return
         proposal = replace(
             candidate,
@@ -403,27 +404,15 @@ class Knowledge:
         self._derive(proposal, lesson.pages)
         for cube in victims:
             self._changes.link(proposal.id, LinkKind.SUPERSEDES, cube.id)
-        self._proposals[proposal.id] = proposal
+        self._proposals.update(names)
         self.tally += Tally(proposed=1)
 
-    def _was_proposed(self, candidate: MemCube) -> bool:
-        """Whether the same waits, or was rejected: also in other words, when rules know what they say."""
-        found = filling_of(candidate)
-        return any(
-            identity(known.payload) == identity(candidate.payload)
-            or (found is not None and known.subject is candidate.subject and is_same(filling_of(known), found))
-            for known in self._proposals.values()
-        )
-
     @property
-    def _proposals(self) -> dict[str, MemCube]:
+    def _proposals(self) -> set[Hashable]:
+        """What names those that wait or were rejected."""
         if self._known_proposals is None:
-            self._known_proposals = {
-                cube.id: cube
-                for cube in self._changes.left(
-                    self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], marks=sorted(PROPOSALS))
-                )
-            }
+            stored = self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], marks=sorted(PROPOSALS))
+            self._known_proposals = set().union(*map(proposal_names, self._changes.left(stored)))
         return self._known_proposals
 
     # Parts of the above

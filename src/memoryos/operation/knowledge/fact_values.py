@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.kinds import Origin, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.knowledge.filling import YES, Filling
-from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.lesson import Lesson, identity
 from memoryos.operation.knowledge.slot import filled, term
 from memoryos.operation.knowledge.succession import mentions_of
 from memoryos.scope import Scope
@@ -79,6 +79,13 @@ def is_guarded(cube: MemCube, lesson: Lesson) -> bool:
 def filling_of(cube: MemCube) -> Filling | None:
     """The filling of the fact's slot."""
     return filled(cube.text, min(mention.said for mention in mentions_of(cube)))
+
+
+def proposal_names(cube: MemCube) -> set[Hashable]:
+    """By what a proposed fact is known: its words and, when rules know what they say, what it fills its slot with."""
+    found = filling_of(cube)
+    filled_with = {(cube.subject, found.slot, found.value, found.is_denied)} if found else set[Hashable]()
+    return {identity(cube.payload), *filled_with}
 
 
 def is_same(one: Filling | None, other: Filling | None) -> bool:
