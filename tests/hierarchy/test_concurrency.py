@@ -13,6 +13,7 @@ import memoryos
 from memoryos import load_settings
 from memoryos.errors import LeaseLost, StorageError
 from memoryos.infrastructure.vault.records import JobState, LinkKind
+from memoryos.infrastructure.vault.soundness import verify
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.consolidation.promotion import READINGS
 
@@ -43,6 +44,19 @@ def test_many_new_stores_open_at_once(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(use, range(8))) == [1] * 8
+
+
+def test_what_many_state_at_once_is_one_fact_each_time_and_one_value(world: World):
+    """A statement is planned beside other writers: what was stated meanwhile is part of the plan."""
+    memory = world.open()
+    towns = [f"Tom lives in Town{number}." for number in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        ids = list(pool.map(memory.facts.add, ["Tom likes tea.", *towns] * 4))
+    assert None not in ids
+    assert sum(text == "Tom likes tea." for text in facts(world)) == 1
+    assert len([text for text in facts(world) if text in towns]) == 1
+    assert len({cube.id for cube in world.cubes(Kind.FACT, Tier.LPM)}) == 2
+    assert verify(world.vault).is_sound
 
 
 def test_updates_beside_adds_lose_nothing(world: World):

@@ -32,7 +32,7 @@ from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 from memoryos.scope import Scope
 
 from .work import Writing, calls_in, locks_of
-from .world import ANN, START, LineExtractor, World, added
+from .world import ANN, START, LineExtractor, World, added, texts
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
 LINEAR = 2.8  # a little more than twice as much
@@ -174,7 +174,25 @@ def published(world: World, count: int) -> list[int]:
     return taken
 
 
-@pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned])
+def stated(world: World, count: int) -> list[int]:
+    """What a caller states beside so many facts of one slot, and a field and a fact corrected as often."""
+    memory, _ = taught(world, towns(count), f"stated-{count}.db")
+    world.extract()
+    corrected = memory.facts.add("Tom likes tea.")
+    for number in range(count // 8):
+        memory.update(corrected, f"Tom likes tea number {number}.")
+        memory.profile.set("diet", f"diet {number}")
+    with locks_of(world.vault) as taken:
+        memory.facts.add("Tom plays chess.")
+        memory.facts.add("Tom lives in Rome.")
+        memory.profile.set("diet", "vegan")
+        memory.proposals.publish(["Tom lives in Oslo."], source="town hall")
+        memory.proposals.accept(memory.proposals.list()[0].id)
+    assert texts(memory.facts.list())[-1] == "Tom lives in Oslo."
+    return taken
+
+
+@pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned, stated])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
     few, many = work(world, 80), work(world, 160)

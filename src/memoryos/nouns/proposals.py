@@ -47,8 +47,7 @@ class Proposals(Noun):
     def accept(self, proposal_id: str) -> MemCube:
         """Accept a proposal. The fact that it replaces stays readable in the archive. Raises NotFound."""
         _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id), Action.WRITE)
-        with self._engine.vault.write(home) as writer:
-            return accept(writer, home, self._engine.promoter, proposal_id)
+        return accept(self._engine.promoter, home, proposal_id)
 
     def reject(self, proposal_id: str) -> MemCube:
         """Reject a proposal. The same change is not proposed again. Raises NotFound."""

@@ -41,7 +41,7 @@ from memoryos.operation.hierarchy.recent import (
 from memoryos.operation.knowledge.fact_base import doubts
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.likeness import Judge, Verdicts, judged
-from memoryos.operation.knowledge.long_term import LongTerm
+from memoryos.operation.knowledge.long_term import LongTerm, nothing
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.scheduler.job_runner import LEASE
@@ -54,10 +54,6 @@ LATER_PAGES = 16  # unread ones that the summary of a model is extended by at on
 READINGS = 5  # of pages that change while they are read; then the job waits, like one that failed
 
 _REJECTED = "rejected"  # the note that counts what was not believed
-
-
-def _nothing(_: Writer) -> None:
-    """Nothing to check, or to write."""
 
 
 def persona_scope(scope: Scope, settings: Settings) -> Scope:
@@ -202,7 +198,7 @@ class Promoter:
         scope: Scope,
         lessons: Sequence[Lesson],
         check: Callable[[Writer], None],
-        end: Callable[[Writer], None] = _nothing,
+        end: Callable[[Writer], None] = nothing,
         *,
         jokes: Collection[str] = (),
     ) -> None:
@@ -215,7 +211,7 @@ class Promoter:
         def plan(reader: Reader) -> Step:
             changes, freed = without(reader, jokes)
             planned = self.planned(reader, scope, lessons, verdicts=verdicts, changes=changes, freed=freed)
-            return _step(planned, check, end)
+            return planned.step(check, end)
 
         take(self.vault, scope, plan)
 
@@ -225,7 +221,7 @@ class Promoter:
             take(self.vault, scope, partial(self._learning, scope, some, verdicts))
 
     def _learning(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, reader: Reader) -> Step:
-        return _step(self.planned(reader, scope, lessons, verdicts=verdicts))
+        return self.planned(reader, scope, lessons, verdicts=verdicts).step()
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
         with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
@@ -361,25 +357,6 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
-
-
-def _step(
-    planned: LongTerm, check: Callable[[Writer], None] = _nothing, end: Callable[[Writer], None] = _nothing
-) -> Step:
-    """The step that writes a plan: `check` comes first in each transaction, `end` in the last one."""
-
-    def write(writer: Writer) -> None:
-        check(writer)
-        planned.flush(writer)
-        end(writer)
-
-    ahead = [partial(_checked, check, part) for part in planned.ahead()]
-    return Step(write, planned.touched, ahead=ahead)
-
-
-def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], writer: Writer) -> None:
-    check(writer)
-    part(writer)
 
 
 def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:

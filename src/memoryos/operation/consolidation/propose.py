@@ -20,6 +20,7 @@ from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.long_term import LongTerm
+from memoryos.operation.scheduler.step import Step, take
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
@@ -61,14 +62,18 @@ def publish(promoter: Promoter, home: Scope, texts: Sequence[str], source: str, 
         return proposals(reader)
 
 
-def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -> MemCube:
+def accept(promoter: Promoter, home: Scope, proposal_id: str) -> MemCube:
     """Make the proposed change; the replaced facts stay readable. Raises NotFound."""
-    cube = _waiting(writer, proposal_id)
-    long_term = LongTerm(writer, scope, promoter.settings, promoter.clock())
-    long_term.accept(cube)
-    long_term.settle()
-    long_term.flush(writer)
-    return writer.get([proposal_id])[proposal_id]
+    accepted: dict[str, MemCube] = {}
+
+    def plan(reader: Reader) -> Step:
+        long_term = LongTerm(reader, home, promoter.settings, promoter.clock())
+        long_term.accept(_waiting(reader, proposal_id))
+        long_term.settle()
+        return long_term.step(end=lambda writer: accepted.update(writer.get([proposal_id])))
+
+    take(promoter.vault, home, plan)
+    return accepted[proposal_id]
 
 
 def reject(writer: Writer, proposal_id: str) -> MemCube:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from uuid_utils.compat import uuid7
 
@@ -27,7 +28,12 @@ from memoryos.operation.knowledge.likeness import Verdicts
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.knowledge.tenure import first_told, told
 from memoryos.operation.knowledge.trait import graded
+from memoryos.operation.scheduler.step import Step
 from memoryos.scope import Scope
+
+
+def nothing(_: Writer) -> None:
+    """Nothing to check, and nothing to write."""
 
 
 class LongTerm:
@@ -109,6 +115,19 @@ class LongTerm:
         count(writer, self._knowledge.tally)
         return self._knowledge.tally
 
+    def step(self, check: Callable[[Writer], None] = nothing, end: Callable[[Writer], None] = nothing) -> Step:
+        """The step that writes it; to be called after `settle`.
+
+        `check` comes first in each transaction, and may raise; `end` comes last in the last one.
+        """
+
+        def write(writer: Writer) -> None:
+            check(writer)
+            self.flush(writer)
+            end(writer)
+
+        return Step(write, self.touched, ahead=[partial(_checked, check, part) for part in self.ahead()])
+
     def _was_corrected(self, lesson: Lesson) -> bool:
         """Whether the user corrected what these pages say: read again, they do not bring it back."""
         pages = self._corrected.get(identity(lesson.payload), frozenset())
@@ -170,6 +189,11 @@ class LongTerm:
     def _link(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
+
+
+def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], writer: Writer) -> None:
+    check(writer)
+    part(writer)
 
 
 def _said(cube: MemCube) -> tuple[str, datetime | None]:
