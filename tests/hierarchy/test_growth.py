@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, func, select
 
 import memoryos
 from memoryos import Memory, Subject
-from memoryos.cube import Fact
+from memoryos.cube import Fact, MemCube, to_json
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, LinkKind, Operation
 from memoryos.infrastructure.vault.session import SqlWriter
@@ -28,6 +29,9 @@ from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.portability import load_export
+from memoryos.operation.portability.export_file import read_lines
+from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 from memoryos.scope import Scope
 
@@ -364,6 +368,15 @@ def stored_in(connection: Connection) -> tuple[int, int]:
     return sum(rows), sum(sizes)
 
 
+@contextmanager
+def stored_by(vault: SqlVault) -> Iterator[list[tuple[int, int]]]:
+    """What comes in each write transaction of the vault: rows of memories, and characters of documents."""
+    with removed_from(vault) as removed:
+        stored: list[tuple[int, int]] = []
+        yield stored
+    stored += [(-rows, -characters) for rows, characters in removed]
+
+
 def resting_on_all(world: World, count: int) -> Memory:
     """A trait that rests on so many pages and has as many earlier versions, each with all these pages."""
     memory = world.open(f"rests-{count}.db", short_term_capacity=1, heat_threshold=10**6)
@@ -414,6 +427,64 @@ def test_what_a_deletion_removes_in_one_step_does_not_grow_with_the_history(worl
         assert max(earlier) <= min(characters, CUBES_AT_ONCE * largest)
         assert last <= (REVISIONS + 2) * largest
         assert sum(earlier) > (before - REVISIONS - 2) * largest / 2
+
+
+def exported(world: World, count: int, folder: Path) -> tuple[Path, MemCube]:
+    """A file with a trait that rests on so many pages and has as many earlier versions, and that trait."""
+    memory = resting_on_all(world, count)
+    file = folder / f"{count}.jsonl"
+    memory.export(file)
+    (trait,) = world.cubes(Kind.TRAIT)
+    memory.forget()
+    return file, trait
+
+
+def loaded(world: World, file: Path) -> LoadedExport:
+    return Loader(world.vault, world.embedder, world.clock).load(lambda: read_lines(file))
+
+
+def versions(world: World, cube: MemCube) -> list[MemCube]:
+    """All that is known of a memory, oldest first."""
+    with world.vault.read(ANN) as reader:
+        return [*reader.history(cube.id), reader.get([cube.id])[cube.id]]
+
+
+def test_what_a_load_stores_in_one_step_does_not_grow(world: World, tmp_path: Path, monkeypatch):
+    """One transaction stored 64 memories with all their versions, however many, and all their links."""
+    monkeypatch.setattr(load_export, "CHARS_AT_ONCE", 60_000)
+    monkeypatch.setattr(load_export, "LINKS_AT_ONCE", 40)
+    for count in (80, 160):
+        file, trait = exported(world, count, tmp_path)
+        largest = len(to_json(trait))
+        with stored_by(world.vault) as stored:
+            assert loaded(world, file).memories["trait"] == 1
+        assert len(versions(world, trait)) == count + 1
+        assert sum(size for _, size in stored) > count * largest / 2
+        assert max(size for _, size in stored) <= max(60_000, (REVISIONS + 2) * largest)
+        assert max(rows for rows, _ in stored) <= 4 * CUBES_AT_ONCE
+
+
+def test_a_load_that_dies_amid_the_versions_is_completed_by_the_next(world: World, tmp_path: Path, monkeypatch):
+    file, trait = exported(world, 100, tmp_path)
+    keep, kept = SqlWriter.keep_versions, list[int]()
+
+    def die(writer: SqlWriter, earlier: Sequence[Entry]) -> None:
+        kept.append(len(earlier))
+        if len(kept) > 6:
+            raise KeyboardInterrupt
+        keep(writer, earlier)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SqlWriter, "keep_versions", die)
+        loaded(world, file)
+    assert REVISIONS < len(versions(world, trait)) < 101
+    assert not [found for found in verify(world.vault).damages if "before version" in str(found)]
+    again = loaded(world, file)
+    assert again.memories.get("trait", 0) == 0
+    assert [cube.version.number for cube in versions(world, trait)] == list(range(1, trait.version.number + 1))
+    assert versions(world, trait)[-1] == trait
+    assert loaded(world, file).memories == {}
+    assert verify(world.vault).is_sound
 
 
 def test_a_deletion_that_dies_amid_the_versions_leaves_a_sound_memory(world: World, monkeypatch):

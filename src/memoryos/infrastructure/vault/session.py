@@ -42,6 +42,7 @@ from memoryos.infrastructure.vault.statements import (
     delete_links,
     delete_rows,
     insert_links,
+    insert_new_rows,
     insert_rows,
     next_position,
     update_cubes,
@@ -273,7 +274,7 @@ class SqlWriter(SqlReader):
 
     def keep_versions(self, earlier: Sequence[Entry]) -> None:
         self._check_owned(entry.cube.id for entry in earlier)
-        insert_rows(self._connection, tables.versions, [version_row(entry) for entry in earlier])
+        insert_new_rows(self._connection, tables.versions, [version_row(entry) for entry in earlier])
 
     def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
         doomed = list(versions)

@@ -278,7 +278,7 @@ class CubeWriter(Protocol):
         ...
 
     def keep_versions(self, earlier: Sequence[Entry]) -> None:
-        """Store earlier versions of cubes that exist in a later version."""
+        """Store earlier versions of cubes that exist in a later version; stored versions stay as they are."""
         ...
 
     def drop_versions(self, versions: Iterable[KeptVersion]) -> None:

@@ -59,9 +59,15 @@ def put_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
         _run(connection, _put(connection.dialect.name, table), rows)
 
 
+def insert_new_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert those of some whole rows whose keys are new; existing rows stay as they are."""
+    if rows:
+        _run(connection, _insertion_of_new(connection.dialect.name, table), rows)
+
+
 def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
     """Insert links; existing ones are ignored."""
-    _run(connection, _link_insertion(connection.dialect.name), [_link_row(tenant, link) for link in links])
+    insert_new_rows(connection, tables.links, [_link_row(tenant, link) for link in links])
 
 
 def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
@@ -181,10 +187,9 @@ def _put(dialect: str, table: Table) -> str:
 
 
 @cache
-def _link_insertion(dialect: str) -> str:
-    links = tables.links
-    insertion = _insertion_or(dialect, links).on_conflict_do_nothing(index_elements=list(links.primary_key))
-    return str(_compiled(dialect, insertion, links.c.keys()))
+def _insertion_of_new(dialect: str, table: Table) -> str:
+    insertion = _insertion_or(dialect, table).on_conflict_do_nothing(index_elements=list(table.primary_key))
+    return str(_compiled(dialect, insertion, table.c.keys()))
 
 
 @cache

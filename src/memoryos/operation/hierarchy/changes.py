@@ -269,9 +269,9 @@ class Changes:
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
         ]
-        if sum(map(_chars, alone)) <= CHARS_AT_ONCE:
+        if sum(map(chars_of, alone)) <= CHARS_AT_ONCE:
             return []
-        return [self._part(some) for some in together(alone, _chars, CHARS_AT_ONCE)]
+        return [self._part(some) for some in together(alone, chars_of, CHARS_AT_ONCE)]
 
     def _part(self, entries: Sequence[Entry]) -> Callable[[Writer], None]:
         ids = {entry.cube.id for entry in entries}
@@ -327,7 +327,8 @@ def _drop(versions: Sequence[KeptVersion], writer: Writer) -> None:
     writer.drop_versions(versions)
 
 
-def _chars(entry: Entry) -> int:
+def chars_of(entry: Entry) -> int:
+    """The characters of a document that was made."""
     return len(entry.document or "")
 
 

@@ -1,8 +1,9 @@
 """Load: read a file of `export` back into a store, with ids, versions and links.
 
 The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction, and
-the third links them. Existing memories stay as they are, so a second load after a crash continues. The embedder of the
-store makes vectors and words.
+the third links them. A memory with very many earlier versions gets the first and the last of them, and then the others.
+Existing memories stay as they are, but get versions that they lack if they are as in the file, so a second load after a
+crash continues. The embedder of the store makes vectors and words.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
@@ -19,18 +21,20 @@ from memoryos.clock import Clock
 from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.objects.blob_ref import BlobRef
-from memoryos.infrastructure.vault.contract import Vault, Writer
-from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.operation.portability.export_file import LONGEST_LINE
+from memoryos.operation.scheduler.step import Step, some_at_a_time, take, together
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
-AT_ONCE = 64  # memories stored in one transaction
+LINKS_AT_ONCE = 1_000  # stored in one transaction
 
 Lines = Callable[[], Iterable[str]]  # the lines of the file, from the first
 
@@ -47,10 +51,21 @@ class LoadedExport(Plain):
 @dataclass(frozen=True, slots=True)
 class _Record:
     line: int
+    size: int  #: characters of the line
     cube: MemCube
     earlier: tuple[MemCube, ...]
     links: tuple[Link, ...]
     parcels: Parcels
+
+    @property
+    def edges(self) -> tuple[MemCube, ...]:
+        """The first of the earlier versions and the last ones: with these, `verify` accepts the memory."""
+        return (*self.earlier[:1], *self.earlier[1:][-REVISIONS:])
+
+    @property
+    def middle(self) -> tuple[MemCube, ...]:
+        """The earlier versions between them, newest first: `verify` accepts a gap only before many that follow it."""
+        return self.earlier[1:-REVISIONS][::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,51 +81,84 @@ class Loader:
         owners, ids = _checked(lines())
         kinds: Counter[str] = Counter()
         known = 0
-        for owner, records in groupby(_records(lines()), key=lambda record: record.cube.scope.owner):
-            while some := list(islice(records, AT_ONCE)):
-                fresh = self._stored(owner, some)
-                kinds.update(record.cube.kind.value for record in fresh)
-                known += len(some) - len(fresh)
-        for owner, records in groupby(_records(lines()), key=lambda record: record.cube.scope.owner):
-            while some := list(islice(records, AT_ONCE)):
-                self._joined(owner, some, ids)
+        for owner, some in _batches(lines()):
+            fresh = self._stored(owner, some)
+            self._completed(owner, some)
+            kinds.update(record.cube.kind.value for record in fresh)
+            known += len(some) - len(fresh)
+        for owner, some in _batches(lines()):
+            self._joined(owner, some, ids)
+            if segments := [record.cube.id for record in some if record.cube.kind is Kind.SEGMENT]:
+                take(self.vault, owner, partial(self._described, segments))
         return LoadedExport(dict(kinds), known, owners)
 
     def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
+        earlier = {record.cube.id: [Entry(one).prepared for one in record.edges] for record in records}
 
         def store() -> list[str]:
             with self.vault.write(owner) as writer:
                 present = writer.kinds(record.cube.id for record in records)
-                fresh = [record for record in records if record.cube.id not in present]
-                writer.insert([entries[record.cube.id] for record in fresh])
-                writer.keep_versions([Entry(one) for record in fresh for one in record.earlier])
-            return [record.cube.id for record in fresh]
+                fresh = [record.cube.id for record in records if record.cube.id not in present]
+                writer.insert([entries[cube_id] for cube_id in fresh])
+                writer.keep_versions([entry for cube_id in fresh for entry in earlier[cube_id]])
+            return fresh
 
         parcels = {sha: parcel for record in records for sha, parcel in record.parcels.items()}
         stored = set(with_parcels(self.vault, owner, parcels, self.clock, store))
         return [record for record in records if record.cube.id in stored]
 
-    def _joined(self, owner: Scope, records: Sequence[_Record], ids: Set[str]) -> None:
-        """Add the links, now that both ends exist, and give segments the mean vector of their pages."""
-        links = [link for record in records for link in record.links if link.target in ids]
-        with self.vault.write(owner) as writer:
-            housed = {link.source for link in writer.targets([link.source for link in links], LinkKind.MEMBER_OF)}
-            writer.link([link for link in links if link.kind is not LinkKind.MEMBER_OF or link.source not in housed])
-        with self.vault.write(owner) as writer:
-            segments = [record.cube for record in records if record.cube.kind is Kind.SEGMENT]
-            there = writer.get(cube.id for cube in segments)
-            writer.update([self._described(writer, cube) for cube in there.values()], Operation.REFRESH)
+    def _completed(self, owner: Scope, records: Sequence[_Record]) -> None:
+        """Add the versions in the middle that are missing, also those that an earlier load did not get to."""
+        long = {record.cube.id: record for record in records if record.middle}
+        if not long:
+            return
+        with self.vault.read(owner) as reader:
+            there = [one for one in reader.get(long).values() if _is_same(one, long[one.id].cube)]
+            kept = {(one.cube_id, one.number) for one in reader.kept_versions(cube.id for cube in there)}
+        lacking = (
+            Entry(one).prepared
+            for cube in there
+            for one in long[cube.id].middle
+            if (one.id, one.version.number) not in kept
+        )
+        for some in together(lacking, chars_of, CHARS_AT_ONCE):
+            with self.vault.write(owner) as writer:
+                present = writer.kinds({entry.cube.id for entry in some})  # what was deleted meanwhile stays deleted
+                writer.keep_versions([entry for entry in some if entry.cube.id in present])
 
-    def _described(self, writer: Writer, segment: MemCube) -> Entry:
-        return Entry(segment, segment_vector(writer, segment, self.embedder), ())
+    def _joined(self, owner: Scope, records: Sequence[_Record], ids: Set[str]) -> None:
+        """Add the links, now that both ends exist."""
+        links = [link for record in records for link in record.links if link.target in ids]
+        for some in some_at_a_time(links, LINKS_AT_ONCE):
+            with self.vault.write(owner) as writer:
+                housed = {link.source for link in writer.targets([link.source for link in some], LinkKind.MEMBER_OF)}
+                writer.link([link for link in some if link.kind is not LinkKind.MEMBER_OF or link.source not in housed])
+
+    def _described(self, segments: Sequence[str], reader: Reader) -> Step:
+        """Give segments the mean vectors of their pages."""
+        there = reader.get(segments).values()
+        found = [Entry(cube, segment_vector(reader, cube, self.embedder), ()).prepared for cube in there]
+        return Step(lambda writer: writer.update(found, Operation.REFRESH), segments)
 
     def _entries(self, cubes: Sequence[MemCube]) -> dict[str, Entry]:
         pages = page_entries([cube for cube in cubes if cube.kind is Kind.PAGE], self.embedder)
         facts = [cube for cube in cubes if cube.kind is Kind.FACT]
         vectors = self.embedder.embed([cube.meaning for cube in facts])
         made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
-        return {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
+        entries = {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
+        return {cube_id: entry.prepared for cube_id, entry in entries.items()}
+
+
+def _is_same(stored: MemCube, cube: MemCube) -> bool:
+    return (stored.version.number, stored.payload) == (cube.version.number, cube.payload)
+
+
+def _batches(lines: Iterable[str]) -> Iterator[tuple[Scope, list[_Record]]]:
+    """The memories of the file with their owners: some at a time, but a large one alone."""
+    for owner, records in groupby(_records(lines), key=lambda record: record.cube.scope.owner):
+        for some in together(records, lambda record: record.size, CHARS_AT_ONCE):
+            yield owner, some
 
 
 def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:
@@ -139,7 +187,7 @@ def _records(lines: Iterable[str]) -> Iterator[_Record]:
         if "end" in document:
             end = document["end"]
             continue
-        yield _record(number, document)
+        yield _record(number, len(line), document)
         count += 1
     if end != count:
         raise InvalidInput("file", f"ends early: {count:,} memories of {end or 'more'}", "Export again")
@@ -153,10 +201,11 @@ def _check_head(line: str) -> None:
         raise _wrong(1, f"names version {head.get('version')!r}, and this program reads {VERSION}")
 
 
-def _record(number: int, document: dict[str, Any]) -> _Record:
+def _record(number: int, size: int, document: dict[str, Any]) -> _Record:
     try:
         cube = from_json(json.dumps(document["memory"]))
-        earlier = tuple(from_json(json.dumps(one)) for one in document.get("earlier", ()))
+        told = (from_json(json.dumps(one)) for one in document.get("earlier", ()))
+        earlier = tuple(sorted(told, key=lambda one: one.version.number))
         links = tuple(Link(cube.id, LinkKind(one["kind"]), str(one["target"])) for one in document.get("links", ()))
         parcels = dict(_parcel(one) for one in document.get("blobs", ()))
         has_metadata = all(isinstance(_metadata(one), dict) for one in (cube, *earlier))
@@ -170,7 +219,7 @@ def _record(number: int, document: dict[str, Any]) -> _Record:
         raise _wrong(number, "has two earlier versions of one number")
     if not has_metadata:
         raise _wrong(number, "has metadata that is no JSON object")
-    return _Record(number, cube, earlier, links, parcels)
+    return _Record(number, size, cube, earlier, links, parcels)
 
 
 def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
