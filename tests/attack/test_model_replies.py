@@ -373,6 +373,32 @@ def test_what_cannot_be_stored_breaks_no_job(opened, model, odd):
     assert odd not in "".join(facts)
 
 
+CHARSETS = pytest.mark.parametrize("charset", [b"hex", b"zlib", b"bz2", b"punycode", b"utf-16"])
+
+
+@WAYS
+@CHARSETS
+@pytest.mark.once
+@pytest.mark.parametrize(("kind", "status"), [(b"text/plain", 200), (JSON, 400), (EVENTS, 400)])
+def test_a_body_is_utf_8_whatever_its_server_calls_it(memory, model, ask, charset, kind, status):
+    """Some codecs of Python are no character sets, and some take very long."""
+    model.otherwise = sends(b"a" * 1_000_000, status=status, kind=kind + b"; charset=" + charset)
+    begin = time.process_time()
+    refused(memory, ask, "nothing was stored")
+    assert time.process_time() - begin < 5  # punycode took 15 s
+
+
+@WAYS
+@CHARSETS
+@pytest.mark.once
+def test_an_answer_in_utf_8_is_read_whatever_its_server_calls_it(memory, model, ask, charset):
+    kind = {whole: JSON, streamed: EVENTS}[ask] + b"; charset=" + charset
+    chunks = event("Grüße").replace(b"\\u00fc\\u00df", "üß".encode()), event(finish="stop"), DONE
+    body = completion("Grüße").replace(b"\\u00fc\\u00df", "üß".encode()) if ask is whole else b"".join(chunks)
+    model.will(sends(body, kind=kind))
+    assert ask(memory) == "Grüße"
+
+
 # The end of a stream
 
 

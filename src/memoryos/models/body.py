@@ -68,7 +68,11 @@ class Body(httpx2.AsyncByteStream):
 
 
 def checked(what: str) -> Check:
-    """The hook that checks each answer before it is read: no redirect to another origin, and a bounded size."""
+    """The hook that checks each answer before it is read: no redirect to another origin, a bounded size, and UTF-8.
+
+    The character set that its server names is ignored: JSON and events are UTF-8, and what Python knows by such a name
+    may be no character set (hex, zlib) or take seconds (punycode).
+    """
 
     async def check(response: httpx2.Response) -> None:
         if response.has_redirect_location and not _stays(response):
@@ -77,6 +81,7 @@ def checked(what: str) -> Check:
         encoding = response.headers.pop("content-encoding", "identity").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise ModelError(f"the {what} sent an answer with an unknown compression; nothing was stored")
+        response.encoding = "utf-8"
         response.stream = Body(cast("httpx2.AsyncByteStream", response.stream), encoding, what)
 
     return check
