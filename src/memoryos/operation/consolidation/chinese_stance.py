@@ -22,8 +22,11 @@ _IDIOMS = re.compile(  # they have a 不 or 没 and deny nothing
     r"|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
 )
 _NOT = re.compile(r"[不没未无莫勿别]|并非|非")
-_UNDONE = re.compile(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止")
-_UNTRUE = re.compile(r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣言|谎话|胡说)|才怪")
+_UNDONE = re.compile(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认")
+_UNTRUE = re.compile(
+    r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
+    r"|(?:其实|实际上)(?:并|根本|都)?不是\W*$|没有?这(?:么?回|件)?事"
+)
 _DISLIKES = re.compile(r"讨厌|厌恶|反感|[痛憎]恨|受不了")
 _LIKES = re.compile(r"喜欢|热爱|喜爱|爱(?!人|好)")
 _LESS = re.compile(

@@ -10,6 +10,7 @@ from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.own_words import QuotedPiece
+from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
 
 
 def _any_of(*parts: str) -> re.Pattern[str]:
@@ -62,6 +63,7 @@ _UNDONE = _any_of(
     r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
     r"\black(?:s|ed|ing)?\b|\b(?:short|devoid|deprived|in need) of\b|\b(?:out of|between) (?=work|jobs)",
     r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
+    CALLED_UNTRUE,
 )
 _UNTRUE = _any_of(  # behind the words
     r"\b(?:is|was|'s) (?:simply |just )?(?:not true|untrue|false|a lie|nonsense|a rumou?r|a myth)\b",
