@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from memoryos.language import quotation as quotation_module
 from memoryos.language.quotation import INDENT, disarmed, fenced, item, label, name, one_line, quotation, said
 
 POSTS = [
@@ -198,3 +201,23 @@ def test_an_ordinary_title_stays_as_it_is():
     assert label(["Chapter 1: Intro"], 120) == "[Chapter 1 Intro]"
     assert label([], 120) == label([":", "\u200b"], 120) == ""
     assert label(["x" * 200], 120) == f"[{'x' * 120}]"
+
+
+def test_marks_in_plain_letters_are_found_without_a_look_at_each_character(monkeypatch):
+    """A stored answer of nothing but `</think>` held up each later question for seconds."""
+    looked: list[str] = []
+    reads = quotation_module.reads
+    monkeypatch.setattr(quotation_module, "reads", lambda *told, **how: looked.append(told[0]) or reads(*told, **how))
+    for mark in ("</think>", "<tool_call>", "<Memory>", "<function=", "<SYSTEM"):
+        assert disarmed(f"{mark} " * 1_000) == f"&lt;{mark[1:]} " * 1_000
+    assert looked == []
+
+
+@pytest.mark.parametrize("end", ["", ">", " x", "x", "_", "1", "é", "|>", "> x"])
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_they_are_the_same_marks_that_the_look_would_find(monkeypatch, slash, end):
+    words = [*quotation_module.FENCES, *quotation_module._OPEN, *quotation_module._ALONE, "sy", "toolbox", "thinking"]
+    texts = [f"a <{slash}{case(word)}{end}" for word in words for case in (str, str.upper, str.title)]
+    found = [disarmed(text) for text in texts]
+    monkeypatch.setattr(quotation_module, "_SPELLED", re.compile("(?!)"))
+    assert found == [disarmed(text) for text in texts]

@@ -46,6 +46,11 @@ _MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human 
 _CALLS = "tool_call tool_calls tool_response tool_responses functioncall function_call function_calls invoke".split()
 _OPEN = [*_MESSAGES, *_CALLS, "function_results", "function=", "extra_id_"]  # more may stand before the bracket closes
 _ALONE = "s think tools".split()
+# Those in plain letters, which the slower look at each character would find, too: a text may be full of them.
+_SPELLED = re.compile(
+    rf"/?(?ai:{'|'.join(FENCES)}|function=|extra_id_|(?:{'|'.join(_ALONE)})>)"
+    rf"|/?(?ai:{'|'.join(map(re.escape, _OPEN))})(?!\w)"
+)
 _SQUARED = "inst system_prompt available_tools tool_results tool_calls tool_content".split()
 _CAPITALS = "system user assistant think".split()  # in small letters they stand in logs and in code
 _IN_CAPITALS = re.compile(rf"[^a-z{re.escape(_CLOSED)}]{{1,64}}[{re.escape(_CLOSED)}]")
@@ -150,7 +155,7 @@ def _is_squared(text: str, start: int, first: str) -> bool:
 
 
 def _is_angled(text: str, start: int, first: str) -> bool:
-    if _PIPED.match(text, start) or _is_message(text, start, first):
+    if _SPELLED.match(text, start) or _PIPED.match(text, start) or _is_message(text, start, first):
         return True
     named = _NAMESPACE.match(text, start + (text[start : start + 1] in _SLASHES))
     return named is not None and _is_message(text, named.end(), text[named.end()])
