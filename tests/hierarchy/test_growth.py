@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.records import REVISIONS, Entry, LinkKind, Op
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
-from memoryos.kinds import Kind, Origin, SemanticType
+from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.operation.correction import forget
 from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.correction.rederive import Again
@@ -168,6 +168,21 @@ def repaired(world: World, count: int) -> list[int]:
     return taken
 
 
+def thawed(world: World, count: int) -> list[int]:
+    """A fact that was frozen and thawed as often, beside as many others."""
+    memory = world.open(f"thaw-{count}.db")
+    fact = memory.facts.add("Tom likes tea.")
+    for number in range(count // 2):
+        other = memory.facts.add(f"Tom likes dish {number}.")
+        for one in (fact, other):
+            memory.governance.freeze(one)
+            memory.governance.thaw(one)
+    memory.governance.freeze(fact)
+    with locks_of(world.vault) as taken:
+        assert memory.governance.thaw(fact).state is State.GENERATED
+    return taken
+
+
 def published(world: World, count: int) -> list[int]:
     """So many facts of one slot from a trusted source, all but the first a proposal; then as many others."""
     memory = world.open(f"publish-{count}.db")
@@ -196,7 +211,7 @@ def stated(world: World, count: int) -> list[int]:
     return taken
 
 
-@pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned, stated])
+@pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned, stated, thawed])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
     few, many = work(world, 80), work(world, 160)

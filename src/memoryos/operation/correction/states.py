@@ -12,6 +12,7 @@ from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import State
+from memoryos.operation.scheduler.step import Step, take
 from memoryos.scope import Scope
 
 
@@ -27,13 +28,16 @@ def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str)
 
 def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:
     """Give a frozen memory the state that it had before. Raises NotFound."""
-    with vault.write(home) as writer:
-        cube = _present(writer, cube_id)
-        if not cube.is_frozen:
-            return cube
-        thawed = replace(cube, state=_before_freezing(writer, cube_id))
-        writer.update([Entry(thawed)], Operation.REFRESH, cause=cause)
-        return thawed
+    thawed: list[MemCube] = []
+
+    def plan(reader: Reader) -> Step:
+        cube = _present(reader, cube_id)
+        thawed[:] = [replace(cube, state=_before_freezing(reader, cube_id)) if cube.is_frozen else cube]
+        changed = [Entry(one) for one in thawed if one != cube]
+        return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), [cube_id])
+
+    take(vault, home, plan)
+    return thawed[0]
 
 
 def _present(reader: Reader, cube_id: str) -> MemCube:
