@@ -24,7 +24,7 @@ from reference_values import undescribed, value_names, values_page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 GENERATED = "<!-- Written by tools/build_reference.py from the code: change the code, and run it again. -->"
-FUNCTIONS = ("open", "load_settings")
+FUNCTIONS = ("open", "load_settings", "detect")
 CLASSES = ("MemoryOS", "Memory", "AsyncMemoryOS", "AsyncMemory", "Memoryos")
 
 

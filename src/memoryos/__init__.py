@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
     from memoryos.policy.policy_decision import PolicyDecision
+    from memoryos.privacy.detector import detect
+    from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
     from memoryos.progress import Progress
     from memoryos.retention import RetentionRule
     from memoryos.scope import Namespace, Scope
@@ -167,6 +169,7 @@ __all__ = [
     "Pages",
     "PayloadCheck",
     "PolicyDecision",
+    "PrivacyAction",
     "Profile",
     "Profiles",
     "Progress",
@@ -180,6 +183,8 @@ __all__ = [
     "Scope",
     "SegmentView",
     "Segments",
+    "SensitiveKind",
+    "SensitiveSpan",
     "Settings",
     "Spending",
     "Stats",
@@ -192,6 +197,7 @@ __all__ = [
     "Upkeep",
     "Weights",
     "__version__",
+    "detect",
     "load_settings",
     "open",
 ]
@@ -277,6 +283,7 @@ _MODULES = {
     "Pages": "nouns.pages",
     "PayloadCheck": "operation.scheduler.job_kinds",
     "PolicyDecision": "policy.policy_decision",
+    "PrivacyAction": "privacy.sensitive",
     "Profile": "operation.recall.overview",
     "Profiles": "nouns.profiles",
     "Progress": "progress",
@@ -290,6 +297,8 @@ _MODULES = {
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
     "Segments": "nouns.segments",
+    "SensitiveKind": "privacy.sensitive",
+    "SensitiveSpan": "privacy.sensitive",
     "Settings": "config",
     "Spending": "infrastructure.vault.records",
     "Stats": "operation.recall.overview",
@@ -301,6 +310,7 @@ _MODULES = {
     "TurnHit": "operation.recall.hit",
     "Upkeep": "nouns.upkeep",
     "Weights": "operation.recall.fusion",
+    "detect": "privacy.detector",
     "load_settings": "config",
     "open": "memory_os",
 }

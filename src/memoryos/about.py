@@ -58,6 +58,10 @@ class About:
         """Whether there is nothing but tags."""
         return self == About(self.tags)
 
+    def tagged(self, tags: Sequence[str]) -> About:
+        """Return these details with more tags."""
+        return replace(self, tags=tuple(dict.fromkeys((*self.tags, *tags)))) if tags else self
+
     def describe(self, cube: MemCube) -> MemCube:
         """Return the memory with these details."""
         told = {name: value for name, value in self._told.items() if value}

@@ -13,11 +13,12 @@ from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.kinds import Kind, Origin
+from memoryos.kinds import Kind, Origin, Role
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.history import RECENT_PAGES, new_turns
 from memoryos.operation.intake.messages import Messages, turns_of_messages
 from memoryos.operation.intake.page_writer import Arriving
+from memoryos.privacy.protection import OwnerProtection
 from memoryos.progress import Progress
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
@@ -44,7 +45,8 @@ class Adding:
         now, limit = self.engine.clock(), self.engine.settings.max_text_chars
         items = arguments.sequence("attachments", attachments, Attachment)
         turns = ingest.turns_of(query, response, at=at, attachments=items, now=now, limit=limit)
-        return self._store(turns, now)[0]
+        names = {Role.USER: "query", Role.ASSISTANT: "response"}
+        return self._store(turns, now, fields=[names[turn.role] for turn in turns])[0]
 
     def messages(
         self,
@@ -67,9 +69,15 @@ class Adding:
         """Leave out what the session has, if it is a history; a call with a key is stored as it is, or not at all."""
         if len(turns) < 2 or self.key is not None or self.mount is not None:
             return turns
+        if self._privacy.rewrites:  # the words that the session has are those that were stored
+            turns = self._privacy.value("messages", turns)
         self.engine.admit(Action.WRITE, self.scope)
         self.engine.responder.wait()  # what was answered a moment ago is stored, too
         return new_turns(turns, acting(SYSTEM, self._latest), self.scope.session)  # who may write need not read
+
+    @property
+    def _privacy(self) -> OwnerProtection:
+        return self.engine.privacy(self.scope)
 
     def _latest(self) -> Sequence[MemCube]:
         with self.engine.vault.read(self.scope.owner) as reader:
@@ -91,10 +99,13 @@ class Adding:
         now: datetime,
         origin: Origin = Origin.USER_INPUT,
         progress: Progress | None = None,
+        fields: Sequence[str] = (),
     ) -> list[str]:
         told = about(now, **self.said_of_it)
-        arriving = Arriving(turns, now, told, origin, arguments.idempotency_key(self.key))
+        arriving = Arriving(turns, now, told, origin, arguments.idempotency_key(self.key), fields)
         if self.mount is not None:
             name = checked_text("mount", self.mount, limit=ID_LIMIT)
+            told = self._privacy.value("", told).tagged(self._privacy.tags(turns, told))
+            arriving = replace(arriving, turns=self._privacy.value("turns", turns), about=told)
             return self.engine.mounted.store(self.scope, name, arriving)
         return self.engine.intake.store(self.scope, arriving, progress)

@@ -139,6 +139,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     thaw = _awaited(MemGovernance.thaw)
     expire = _awaited(MemGovernance.expire)
     erase = _awaited(MemGovernance.erase)
+    reveal = _awaited(MemGovernance.reveal)
     transitions = _awaited(MemGovernance.transitions)
     retain = _awaited(MemGovernance.retain)
     retention = _awaited(MemGovernance.retention)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -26,6 +26,7 @@ from pydantic_settings import (
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
+from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.refusal import Refusal
 
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
@@ -251,6 +252,24 @@ class Settings(BaseSettings):
         default=False, description="keep an audit log of all reads and writes: who did what to which memory"
     )
 
+    # Privacy.
+    privacy_on_write: PrivacyAction = Field(
+        PrivacyAction.OFF,
+        description="personal data and secrets in what is stored: off, tag, mask, pseudonym (by privacy_key) or refuse",
+    )
+    privacy_on_export: PrivacyAction = Field(
+        PrivacyAction.OFF, description="personal data and secrets in exports: off, mask or pseudonym (by privacy_key)"
+    )
+    privacy_on_read: PrivacyAction = Field(
+        PrivacyAction.OFF, description="personal data and secrets in what calls return: off, mask or tag"
+    )
+    privacy_kinds: tuple[SensitiveKind, ...] = Field(
+        (), description='kinds that these policies apply to, as JSON: ["secret", "card"]; empty: all'
+    )
+    privacy_key: SecretStr | None = Field(
+        None, description="key of the pseudonyms, 32 random characters or more; whoever has it can turn them back"
+    )
+
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="most characters in one turn")
     max_attachment_bytes: int = Field(20_000_000, ge=1, description="most bytes in one attachment")
@@ -263,6 +282,14 @@ class Settings(BaseSettings):
     connections: int = Field(
         CONNECTIONS, ge=1, description="PostgreSQL connections of this process; further threads wait"
     )
+
+    @field_validator("privacy_on_export", "privacy_on_read")
+    @classmethod
+    def _has_effect(cls, action: PrivacyAction, info: ValidationInfo) -> PrivacyAction:
+        other = PrivacyAction.PSEUDONYM if info.field_name == "privacy_on_export" else PrivacyAction.TAG
+        if action not in (PrivacyAction.OFF, PrivacyAction.MASK, other):
+            raise ValueError(f"{action.value!r} has no effect there; use off, mask or {other.value}")
+        return action
 
     @field_validator("time_zone")
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,12 +13,13 @@ from memoryos import arguments
 from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
+from memoryos.cube import MemCube
 from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
-from memoryos.kinds import Subject
+from memoryos.kinds import Role, Subject
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
@@ -56,14 +57,19 @@ from memoryos.operation.maintenance.rebuild import Rebuilder
 from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.recaller import Recaller
+from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
+from memoryos.operation.recall.shown import Shown, View
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
+from memoryos.privacy.protection import OwnerProtection, Protection
+from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.scope import Scope
+from memoryos.text import checked_text
 
 RELEASE_SECONDS = 5.0  # that a store with nothing left to do may take to close, whatever the timeout
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
@@ -104,6 +110,9 @@ class Engine:
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._ending: Ending | None = None
         self.mounted = Mounted()
+        self.protection = _protection(self.settings, self.settings.privacy_on_write)
+        self._export_protection = _protection(self.settings, self.settings.privacy_on_export)
+        self._shown = self._made_shown()
         self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
         self.recaller = Recaller(
@@ -116,7 +125,8 @@ class Engine:
             self.clock,
             reranker,
         )
-        self.intake = Intake(vault, embedder, self.housekeeping, self.clock, self.settings.max_attachment_bytes)
+        most_bytes = self.settings.max_attachment_bytes
+        self.intake = Intake(vault, embedder, self.housekeeping, self.clock, most_bytes, self.protection)
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
@@ -242,6 +252,40 @@ class Engine:
         """The object that removes owners and sessions."""
         return Forgetter(self.vault, self.sources, self.cooler)
 
+    def privacy(self, owner: Scope) -> OwnerProtection:
+        """What is done with personal data and secrets that this user says."""
+        return self.protection.for_owner(owner)
+
+    def said(self, field: str, text: str, owner: Scope, *, limit: int | None = None) -> str:
+        """Check a text that is to be stored, and return it as it may be. Raises InvalidInput, PrivacyRefused."""
+        checked = checked_text(field, text, limit=limit or self.settings.max_text_chars)
+        return self.privacy(owner).text(field, checked)
+
+    def question(self, query: str, owner: Scope) -> str:
+        """Check a question, and return it in the words that memories have. Raises InvalidInput."""
+        return self.privacy(owner).question(arguments.question(query))
+
+    def revise(self, owner: Scope, cube_id: str, text: str, role: Role) -> MemCube:
+        """Give a memory new words. Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises."""
+        told, tags = self.said("text", text, owner), self.privacy(owner).tags(text)
+        revised = self.corrector(owner).revise(cube_id, told, role=role, tags=tags)
+        self.housekeeping.queued(owner)
+        self.sources.follow_erasure(owner.owner)
+        return revised
+
+    def exporter(self, owners: Sequence[Scope]) -> Exporter:
+        """The object that writes the memories of owners as lines, under the policy of exports."""
+        return Exporter(self.vault, owners, self.clock(), self._export_protection)
+
+    def view(self) -> View | None:
+        """What shows memories under the policy of reads; None without one."""
+        return self._shown.view() if self._shown else None
+
+    def asked(self, query: str, role: str, owner: Scope) -> tuple[str, str]:
+        """The question and the role as a chat model may see them, for the exchange is stored. Raises PrivacyRefused."""
+        privacy = self.privacy(owner)
+        return privacy.text("query", arguments.question(query)), privacy.question(role)
+
     def learn(self, owner: Scope, lesson: Lesson) -> str | None:
         """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
@@ -331,17 +375,26 @@ class Engine:
         return Responder(self._model, self.account, streams, self._filling, self._remember, bounds, self.clock)
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
-        text = arguments.question(query)
+        text = self.question(query, owner)
         self.responder.wait()  # what was answered a moment ago is part of the memory
-        recalled = self.recaller.fill(owner, text, tokens)
+        recalled = self.hand.shown(self.recaller.fill(owner, text, tokens))
         if call := running_call():
             call.shown.append(recalled)
         return recalled
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
-        now = self.clock()
+        now, protection = self.clock(), self.privacy(owner)
+        if protection.refuses:  # the question was asked without; what the model wrote must not undo the exchange
+            answer = protection.masked(answer)
         turns = ingest.turns_of(query, answer, at=None, attachments=(), now=now, limit=self.settings.max_text_chars)
         self.intake.store(owner, Arriving(turns, now))
+
+    def _made_shown(self) -> Shown | None:
+        """What the door makes of the results of calls, if there is a policy of reads."""
+        if self.settings.privacy_on_read is PrivacyAction.OFF:
+            return None
+        self.hand.shown = shown = Shown(_protection(self.settings, self.settings.privacy_on_read))
+        return shown
 
     def _model(self) -> ChatModel:
         if self.chat is None:
@@ -360,6 +413,11 @@ class Engine:
         chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
         self._connections.append(chat)
         return chat
+
+
+def _protection(settings: Settings, action: PrivacyAction) -> Protection:
+    key = settings.privacy_key.get_secret_value() if settings.privacy_key else None
+    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key)
 
 
 def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:

@@ -2,6 +2,7 @@
 
     MemoryOSError
     ├── InvalidInput            a value from the caller is wrong; the message names the field and the fix
+    │   └── PrivacyRefused      it holds personal data or a secret, which `privacy_on_write` refuses
     ├── NotFound                no such user, session, memory, job or proposal
     ├── Refused                 this may not be done
     │   ├── PermissionDenied    the caller may not do it
@@ -37,7 +38,7 @@ The docstring of a class is its default message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memoryos import distribution
@@ -58,6 +59,19 @@ class InvalidInput(MemoryOSError, ValueError):
         self.field = field
         self.problem = problem
         self.fix = fix
+
+
+class PrivacyRefused(InvalidInput):
+    """A text holds personal data or a secret, which the setting `privacy_on_write` refuses; nothing was stored."""
+
+    def __init__(self, field: str, kinds: Sequence[str]) -> None:
+        self.kinds = tuple(dict.fromkeys(kinds))  #: what was found, such as email; its words are not kept
+        problem = f"holds {', '.join(self.kinds)}, which privacy_on_write=refuse does not store"
+        super().__init__(field, problem, "Leave it out, or set privacy_on_write to mask or pseudonym")
+
+    def __reduce__(self) -> tuple[type[PrivacyRefused], tuple[str, tuple[str, ...]]]:
+        """Pickle the field and the kinds."""
+        return type(self), (self.field, self.kinds)
 
 
 class NotFound(MemoryOSError, LookupError):

@@ -41,7 +41,7 @@ from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
-from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, write_lines
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
@@ -54,7 +54,6 @@ from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
 from memoryos.progress import Progress
 from memoryos.scope import Scope
-from memoryos.text import checked_text
 
 
 @door
@@ -219,12 +218,8 @@ class Memory:
 
         Of a page, the last turn with `role` gets the new text.
         """
-        checked = checked_text("text", text, limit=self.settings.max_text_chars)
         chosen = arguments.one_of("role", role, Role)
-        revised = self._engine.corrector(self._scope).revise(arguments.cube_id(cube_id), checked, role=chosen)
-        self._engine.housekeeping.queued(self._scope)
-        self._engine.sources.follow_erasure(self._scope.owner)
-        return revised
+        return self._engine.revise(self._scope, arguments.cube_id(cube_id), text, chosen)
 
     def delete(self, cube_id: str) -> None:
         """Remove a memory and everything derived from it alone. Deleting a segment deletes its pages.
@@ -252,7 +247,7 @@ class Memory:
 
     def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""
-        exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
+        exporter = self._engine.exporter([self._scope.owner])
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 
@@ -313,7 +308,7 @@ class Memory:
 
         Raises InvalidInput, and with `cold` ObjectsUnreachable or StoreCorrupt.
         """
-        text, chosen = arguments.question(query), arguments.strategy(strategy, as_of)
+        text, chosen = self._engine.question(query, self._scope), arguments.strategy(strategy, as_of)
         search = Search(
             chosen,
             arguments.optional("pages", pages, least=1),
@@ -416,25 +411,25 @@ class Memory:
         it finds. Each line has the ids of its pages.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        text = None if query is None else arguments.question(query)
+        text = None if query is None else self._engine.question(query, self._scope)
         start, end = arguments.period(since, until)
         self._engine.responder.wait()
         with self._engine.housekeeping.call():
             filters = Filters(self._engine.clock(), since=start, until=end, cold=True)
             asked = None if text is None else self._engine.recaller.asked(text, filters)
             with self._engine.sources.of(self._scope) as source:
-                return digest(source, filters, budget, count_tokens, self.settings, asked)
+                return digest(source, filters, budget, count_tokens, self.settings, asked, self._engine.view())
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE) -> Answer:
         """Answer a query with the chat model and the memory, and store the exchange.
 
         Raises ModelNotConfigured without a model and ModelError if the model fails; then nothing is stored.
         """
-        return self._engine.responder.answer(query, role, self._scope)
+        return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
         """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
-        return self._engine.responder.stream(query, role, self._scope)
+        return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str) -> MemCube:
         """Return a memory by its id, also from the object store. Raises NotFound."""

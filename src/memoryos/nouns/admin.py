@@ -19,7 +19,7 @@ from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.receipt import checked_receipt
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
-from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, read_lines, write_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.operation.scheduler.job_kinds import (
@@ -81,7 +81,7 @@ class Admin:
         exists, and NotFound if the user has no memory.
         """
         owners = self._known(user, tenant)
-        exporter = Exporter(self._engine.vault, owners, self._engine.clock())
+        exporter = self._engine.exporter(owners)
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 
@@ -93,7 +93,9 @@ class Admin:
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
-        loaded = Loader(self._engine.vault, self._engine.embedder, self._engine.clock).load(lambda: read_lines(checked))
+        engine = self._engine
+        loader = Loader(engine.vault, engine.embedder, engine.clock, engine.protection)
+        loaded = loader.load(lambda: read_lines(checked))
         for owner in loaded.owners:
             self._engine.housekeeping.written(owner)
         return loaded

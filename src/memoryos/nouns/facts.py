@@ -17,7 +17,6 @@ from memoryos.nouns.noun import Noun
 from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.calls.door import door
 from memoryos.operation.knowledge.stated import VALUE_CHARS, stated_fact
-from memoryos.text import checked_text
 
 
 @door
@@ -41,11 +40,14 @@ class Facts(Noun):
         """
         now = self._engine.clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
-        checked = checked_text("text", text, limit=min(self._engine.settings.max_text_chars, VALUE_CHARS))
+        limit, privacy = min(self._engine.settings.max_text_chars, VALUE_CHARS), self._engine.privacy(self._scope)
+        checked = self._engine.said("text", text, self._scope, limit=limit)
+        told = privacy.value("", about(now, **said_of_it))
         of_whom, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         vector = self._engine.embedder.embed([checked])[0]
         lesson = stated_fact(checked, vector, subject=of_whom, at=said_at, origin=origin)
-        return self._engine.learn(self._scope, replace(lesson, about=about(now, **said_of_it)))
+        tagged = told.tagged(privacy.tags(checked, told))
+        return self._engine.learn(self._scope, replace(lesson, about=tagged))
 
     def list(
         self,

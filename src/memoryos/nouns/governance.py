@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memoryos.policy.policy_gate import PolicyGate
 
 REASON_CHARS = 256
+REVEALED_CHARS = 10_000_000  # of one text: pseudonyms are longer than what they stand for
 
 
 @door
@@ -53,7 +54,7 @@ class MemGovernance(Noun):
         Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
-        checked, cause = arguments.cube_id(memory_id), _reason(reason)
+        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         home = self._home(checked, Action.ADMINISTER)
         thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
         for one in {self._scope.owner, thawed.scope.owner}:
@@ -108,7 +109,8 @@ class MemGovernance(Noun):
         checked = checked_text("name", name, limit=ID_LIMIT)
         seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
         end = arguments.moment("until", until)
-        rule = RetentionRule(checked, arguments.governed_kinds(kinds), arguments.tags(tags), seconds, end)
+        labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
+        rule = RetentionRule(checked, arguments.governed_kinds(kinds), labels, seconds, end)
 
         def write() -> None:
             with self._engine.vault.write(self._scope.owner) as writer:
@@ -150,7 +152,7 @@ class MemGovernance(Noun):
         ADMINISTER. Raises InvalidInput, NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
-        why = _reason(reason)
+        why = self._reason(reason)
         if memory is not None and session is not None:
             raise InvalidInput("memory", "is passed together with `session`", "Pass one of them")
         home, on, subject = self._scope.owner, HeldThing.OWNER, None
@@ -280,8 +282,20 @@ class MemGovernance(Noun):
             raise InvalidInput("policies", "are not set", "Pass a .cedar file, or open the store with `policies`")
         return views
 
+    def reveal(self, text: str) -> str:
+        """Return a text with the pseudonyms of this user turned back. The gate must admit ADMINISTER and READ.
+
+        Needs the setting `privacy_key` that they were made with. Pseudonyms of other users stay as they are. Raises
+        InvalidInput if the text has pseudonyms and the key opens none of them, PermissionDenied, and MissingExtra
+        without the extra `privacy`.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        self._engine.admit(Action.READ, self._scope)  # it is a read in the audit log, too
+        checked = checked_text("text", text, limit=REVEALED_CHARS)
+        return self._engine.privacy(self._scope).revealed(checked)
+
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
-        checked, cause = arguments.cube_id(memory_id), _reason(reason)
+        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
         return set_state(self._engine.vault, self._home(checked, Action.WRITE), checked, state, cause)
 
@@ -295,10 +309,9 @@ class MemGovernance(Noun):
                     return home
         raise _no_hold(hold_id)
 
+    def _reason(self, reason: str) -> str:
+        return self._engine.said("reason", reason, self._scope, limit=REASON_CHARS)
+
 
 def _no_hold(hold_id: str) -> NotFound:
     return NotFound(f"there is no legal hold {hold_id!r} of this user and agent")
-
-
-def _reason(reason: str) -> str:
-    return checked_text("reason", reason, limit=REASON_CHARS)

@@ -43,7 +43,7 @@ class Jobs(Noun):
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = self._engine.job_types.named(checked_text("kind", kind, limit=64))
-        checked = wanted.checked(payload)
+        checked = self._engine.privacy(self._scope).value("payload", wanted.checked(payload))
         cube_id = None if about is None else arguments.cube_id(about, field="about")
         urgency = wanted.priority if priority is None else arguments.natural("priority", priority, most=MOST_PRIORITY)
         due = arguments.moment("not_before", not_before)

@@ -30,4 +30,4 @@ class Profiles(Noun):
         """
         about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         lesson = stated_field(field, value, subject=about, at=self._engine.clock(), origin=origin)
-        return self._engine.learn(self._scope, lesson)
+        return self._engine.learn(self._scope, lesson.protected(self._engine.privacy(self._scope)))

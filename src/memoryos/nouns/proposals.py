@@ -12,9 +12,8 @@ from memoryos.kinds import AccessMode, Kind, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new
-from memoryos.operation.consolidation.propose import Proposal, accept, proposals, publish, reject
+from memoryos.operation.consolidation.propose import Proposal, accept, proposals, publish, published, reject
 from memoryos.operation.knowledge.stated import VALUE_CHARS
-from memoryos.text import checked_text
 
 
 @door
@@ -29,10 +28,15 @@ class Proposals(Noun):
         """
         about = arguments.one_of("subject", subject, Subject)
         limit = min(self._engine.settings.max_text_chars, VALUE_CHARS)
-        texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
+        told = arguments.sequence("facts", facts, str)
+        texts = [self._engine.said("facts", text, self._scope, limit=limit) for text in told]
+        lessons = published(
+            self._engine.promoter, texts, self._engine.said("source", source, self._scope, limit=256), about
+        )
+        lessons = [lesson.protected(self._engine.privacy(self._scope)) for lesson in lessons]
         home = self._engine.home(self._scope, about)
         check_new(self._engine.vault, home, Kind.FACT, labels_about((), (), AccessMode.READ_ONLY))
-        publish(self._engine.promoter, home, texts, checked_text("source", source, limit=256), about)
+        publish(self._engine.promoter, home, lessons)
         with self._engine.vault.view(home) as reader:
             return proposals(reader)
 

@@ -58,6 +58,7 @@ class _Commands(LazyGroup):
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
         "keys": ("app", "keys"),
+        "privacy": ("app", "privacy"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "verify-receipt": ("people", "verify_receipt"),
@@ -132,6 +133,10 @@ class _Keys(LazyGroup):
     }
 
 
+class _Privacy(LazyGroup):
+    places: ClassVar[Places] = {"find": ("privacy_command", "find"), "reveal": ("privacy_command", "reveal")}
+
+
 class _Imports(LazyGroup):
     places: ClassVar[Places] = {
         "locomo": ("importing", "locomo"),
@@ -157,6 +162,7 @@ class _Benches(LazyGroup):
         "consolidation": ("bench_consolidation", "consolidation"),
         "extraction": ("bench_extraction", "extraction"),
         "compression": ("bench_compression", "compression"),
+        "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
     }
@@ -177,6 +183,7 @@ audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUD
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
+privacy = group(_Privacy, "Personal data and secrets: find them in a text, turn pseudonyms back.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memoryos.config import Settings
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, PrivacyRefused
 
 # The parameter of a command that gives an argument of the library, where their names differ.
 _PARAMETERS = {
@@ -41,7 +41,10 @@ def worded(error: InvalidInput, parameters: Sequence[Any]) -> InvalidInput:
     problem, fix = (
         re.sub(r"`(\w+)`", lambda found: _named(found[1], names, found[0]), text) for text in (error.problem, error.fix)
     )
-    return InvalidInput(_named(error.field, names, error.field), problem, fix)
+    field = _named(error.field, names, error.field)
+    return (
+        PrivacyRefused(field, error.kinds) if isinstance(error, PrivacyRefused) else InvalidInput(field, problem, fix)
+    )
 
 
 def _named(field: str, names: Mapping[str, str], otherwise: str) -> str:

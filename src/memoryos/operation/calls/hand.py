@@ -15,7 +15,7 @@ from contextvars import copy_context
 from datetime import UTC, tzinfo
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 from weakref import finalize
 
 from memoryos.caller import is_background
@@ -30,6 +30,14 @@ _Answer = tuple[Any, BaseException | None]
 _Calls = SimpleQueue[tuple[Callable[[], Any], "SimpleQueue[_Answer]"] | None]
 
 
+class Showing(Protocol):
+    """Makes what callers may see of the result of a call."""
+
+    def __call__(self, result: T, /) -> T:
+        """Return the result as callers may see it."""
+        ...
+
+
 class Hand:
     """Runs calls of the main thread one after the other; calls of other threads run in their own thread."""
 
@@ -38,6 +46,7 @@ class Hand:
         self._name = name
         self.zone = zone
         self.is_observed = False  # whether somebody notes what each call does
+        self.shown: Showing = _all_of  # what callers may see of what a call returns
         self._process = os.getpid()
         self._is_closing = False
         self._start()
@@ -91,6 +100,10 @@ class Hand:
         threading.Thread(target=_serve, args=(self._calls,), name=name, daemon=True).start()
         self._end = finalize(self, self._calls.put, None)  # who is forgotten leaves no thread behind
         self._end.atexit = False
+
+
+def _all_of(result: T, /) -> T:
+    return result
 
 
 def _serve(calls: _Calls) -> None:

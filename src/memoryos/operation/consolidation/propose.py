@@ -54,12 +54,9 @@ def proposals(reader: Reader) -> list[Proposal]:
     ]
 
 
-def publish(promoter: Promoter, home: Scope, texts: Sequence[str], source: str, subject: Subject) -> list[Proposal]:
-    """Learn the facts of a trusted source, some in each transaction; returns the proposals that wait then."""
-    lessons = _published(promoter, texts, source, subject)
+def publish(promoter: Promoter, home: Scope, lessons: Sequence[Lesson]) -> None:
+    """Learn the facts of a trusted source, some in each transaction; what contradicts known facts is proposed."""
     promoter.learn(home, lessons, promoter.verdicts(home, lessons))
-    with promoter.vault.read(home) as reader:
-        return proposals(reader)
 
 
 def accept(promoter: Promoter, home: Scope, proposal_id: str) -> MemCube:
@@ -83,7 +80,7 @@ def reject(writer: Writer, proposal_id: str) -> MemCube:
     return cube
 
 
-def _published(promoter: Promoter, texts: Sequence[str], source: str, subject: Subject) -> list[Lesson]:
+def published(promoter: Promoter, texts: Sequence[str], source: str, subject: Subject) -> list[Lesson]:
     """The facts of a trusted source as lessons."""
     now = promoter.clock()
     vectors = promoter.embedder.embed(texts)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memoryos.about import About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
@@ -80,16 +81,16 @@ class Corrector:
                     return
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
-    def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
+    def revise(self, cube_id: str, text: str, *, role: Role = Role.USER, tags: Sequence[str] = ()) -> MemCube:
         """Give a memory new words; its old version stays in the history.
 
         Raises NotFound, and CubeProtected if the memory, or one that depends on it, is frozen, or it is read-only.
-        `role` selects the turn of a page.
+        `role` selects the turn of a page; the `tags` are added to those of the memory.
         """
         cube, home = self.find(cube_id, Action.WRITE)
         self._refuse_frozen(home, cube_id, cube.kind)
         self._load_rules()
-        revision = _Revision(self, home, cube_id, text, role)
+        revision = _Revision(self, home, cube_id, text, role, tags)
         if cube.kind is Kind.PAGE:
             self._shorten_chains(home, lambda reader: described_chains(revision.changes(reader), [cube_id]))
             with self._vault.read(home) as reader:
@@ -363,6 +364,7 @@ class _Revision:
     cube_id: str
     text: str
     role: Role
+    tags: Sequence[str] = ()  #: for the memory, beside those it has
     read_before: Sequence[str] = ()  #: the page, if all it says is to be learned now
     _prepared: set[str] = field(default_factory=set)  # what was derived again before
 
@@ -411,7 +413,7 @@ class _Revision:
         if found is None:
             raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
         promoter = self.corrector.promoter
-        cube = revised(found, self.text, self.role, promoter.clock())
+        cube = About(tuple(self.tags)).add_to(revised(found, self.text, self.role, promoter.clock()))
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
         return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)

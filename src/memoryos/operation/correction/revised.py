@@ -17,18 +17,15 @@ def revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
     payload = cube.payload
     if isinstance(payload, Page):
         payload = _with_turn(payload, text, role)
-        fingerprint = topic_words(payload)
     elif isinstance(payload, Fact):
         payload = replace(payload, text=text)
-        fingerprint = keywords(text)
     elif isinstance(payload, ProfileField):
         payload = replace(payload, value=text)
-        fingerprint = keywords(text)
     elif isinstance(payload, Trait):
         payload = replace(payload, reason=text)
-        fingerprint = keywords(text)
     else:
         raise InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
+    fingerprint = topic_words(payload) if isinstance(payload, Page) else keywords(text)
     # What the user corrects is the user's word from now on: no page can take it back.
     return replace(
         cube,

@@ -17,6 +17,7 @@ from memoryos.operation.calls.permission import check_new
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.arrival import Arrival
 from memoryos.operation.maintenance.housekeeping import Housekeeping
+from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 
@@ -30,6 +31,7 @@ class Arriving:
     about: About = NOTHING
     origin: Origin = Origin.USER_INPUT
     key: str | None = None  #: names the call, so that it can be repeated
+    fields: Sequence[str] = ()  #: the arguments with the turns, for errors; else they are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,13 @@ class Intake:
     housekeeping: Housekeeping
     clock: Clock
     max_attachment_bytes: int
+    protection: Protection = UNPROTECTED
 
     def store(self, owner: Scope, arriving: Arriving, progress: Progress | None = None) -> list[str]:
         """Store the turns and return the ids of their pages. Raises PermissionDenied."""
         check_new(self.vault, owner, Kind.PAGE, arriving.about.labels)
         turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
+        parcels = self.protection.for_owner(owner).value("attachments", parcels)  # their media types
         arrival = Arrival(self.vault, owner, self._pages(owner, replace(arriving, turns=turns)), arriving.key)
         with self.housekeeping.call():
             if (known := arrival.known()) is not None:
@@ -56,7 +60,13 @@ class Intake:
         return ids
 
     def _pages(self, owner: Scope, arriving: Arriving) -> list[MemCube]:
+        privacy = self.protection.for_owner(owner)
+        named = arriving.fields or [f"turns[{number}]" for number in range(len(arriving.turns))]
+        turns = [privacy.value(name, turn) for name, turn in zip(named, arriving.turns, strict=True)]
+        about = privacy.value("", arriving.about)
         return [
-            ingest.page_cube(page, owner, now=arriving.now, origin=arriving.origin, about=arriving.about)
-            for page in ingest.paginate(arriving.turns)
+            ingest.page_cube(
+                page, owner, now=arriving.now, origin=arriving.origin, about=about.tagged(privacy.tags(page, about))
+            )
+            for page in ingest.paginate(turns)
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -10,6 +10,7 @@ from memoryos.about import NOTHING, About
 from memoryos.cube import Fact, ProfileField, Trait
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.kinds import AccessMode, Origin, SemanticType
+from memoryos.privacy.protection import OwnerProtection
 
 Learned = Fact | Trait | ProfileField
 Identity = tuple[str, ...]
@@ -41,6 +42,14 @@ class Lesson:
     def only_contradicts(self) -> bool:
         """Whether all it says is that a trait does not show: that makes no trait, but weakens one that is known."""
         return isinstance(self.payload, Trait) and bool(self.pages) and set(self.pages) <= set(self.payload.counter)
+
+    def protected(self, privacy: OwnerProtection) -> Lesson:
+        """Return it with the words that may be stored. Raises PrivacyRefused."""
+        if privacy.is_off:
+            return self
+        tags = privacy.tags(self.payload, self.about)
+        about = privacy.value("", self.about).tagged(tags)
+        return replace(self, payload=privacy.value("", self.payload), about=about)
 
     @property
     def is_blank(self) -> bool:

@@ -18,7 +18,9 @@ from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Link
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import bytes_of
+from memoryos.operation.hierarchy.protected import protected
 from memoryos.plain import Plain
+from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
 
 FORMAT, VERSION = "memoryos-export", 1
@@ -37,10 +39,13 @@ class Exported(Plain):
 class Exporter:
     """Writes the memories of owners as lines and counts them in `exported`."""
 
-    def __init__(self, vault: Vault, owners: Sequence[Scope], now: datetime) -> None:
+    def __init__(
+        self, vault: Vault, owners: Sequence[Scope], now: datetime, protection: Protection = UNPROTECTED
+    ) -> None:
         self._vault = vault
         self._owners = owners
         self._now = now
+        self._protection = protection
         self._kinds: Counter[str] = Counter()
         self._versions = 0
         self._damaged = 0
@@ -75,6 +80,9 @@ class Exporter:
         earlier = reader.history(cube.id) if cube.version.number > 1 else []
         self._kinds[cube.kind.value] += 1
         self._versions += len(earlier)
+        privacy = self._protection.for_owner(cube.scope)
+        if not privacy.is_off:
+            cube, *earlier = (protected(privacy, one) for one in (cube, *earlier))
         record: dict[str, Any] = {"memory": json.loads(to_json(cube))}
         if files := self._files(cube.scope.owner, [cube, *earlier]):
             record["blobs"] = files

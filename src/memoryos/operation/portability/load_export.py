@@ -12,14 +12,14 @@ import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, from_json
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
@@ -28,10 +28,12 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
+from memoryos.operation.hierarchy.protected import protected
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.operation.scheduler.step import Step, some_at_a_time, take, together
 from memoryos.plain import Plain
+from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
 
 LINKS_AT_ONCE = 1_000  # stored in one transaction
@@ -75,22 +77,38 @@ class Loader:
     vault: Vault
     embedder: Embedder
     clock: Clock
+    protection: Protection = UNPROTECTED
 
     def load(self, lines: Lines) -> LoadedExport:
         """Check all lines, then store them. Raises InvalidInput, which names the line, before anything is stored."""
-        owners, ids = _checked(lines())
+        owners, ids = _checked(self._records(lines()))
         kinds: Counter[str] = Counter()
         known = 0
-        for owner, some in _batches(lines()):
+        for owner, some in _batches(self._records(lines())):
             fresh = self._stored(owner, some)
             self._completed(owner, some)
             kinds.update(record.cube.kind.value for record in fresh)
             known += len(some) - len(fresh)
-        for owner, some in _batches(lines()):
+        for owner, some in _batches(self._records(lines())):
             self._joined(owner, some, ids)
             if segments := [record.cube.id for record in some if record.cube.kind is Kind.SEGMENT]:
                 take(self.vault, owner, partial(self._described, segments))
         return LoadedExport(dict(kinds), known, owners)
+
+    def _records(self, lines: Iterable[str]) -> Iterator[_Record]:
+        return map(self._protected, _records(lines))
+
+    def _protected(self, record: _Record) -> _Record:
+        """The record with the words that may be stored. Raises InvalidInput, which names the line."""
+        privacy = self.protection.for_owner(record.cube.scope.owner)
+        if privacy.is_off:
+            return record
+        try:
+            cube, *earlier = (protected(privacy, one) for one in (record.cube, *record.earlier))
+            parcels = privacy.value("blobs", record.parcels)
+        except PrivacyRefused as error:
+            raise PrivacyRefused(f"file, line {record.line:,}, {error.field}", error.kinds) from None
+        return replace(record, cube=cube, earlier=tuple(earlier), parcels=parcels)
 
     def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
@@ -154,18 +172,18 @@ def _is_same(stored: MemCube, cube: MemCube) -> bool:
     return (stored.version.number, stored.payload) == (cube.version.number, cube.payload)
 
 
-def _batches(lines: Iterable[str]) -> Iterator[tuple[Scope, list[_Record]]]:
+def _batches(records: Iterable[_Record]) -> Iterator[tuple[Scope, list[_Record]]]:
     """The memories of the file with their owners: some at a time, but a large one alone."""
-    for owner, records in groupby(_records(lines), key=lambda record: record.cube.scope.owner):
-        for some in together(records, lambda record: record.size, CHARS_AT_ONCE):
+    for owner, owned in groupby(records, key=lambda record: record.cube.scope.owner):
+        for some in together(owned, lambda record: record.size, CHARS_AT_ONCE):
             yield owner, some
 
 
-def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:
+def _checked(records: Iterable[_Record]) -> tuple[tuple[Scope, ...], set[str]]:
     """The owners and ids of the file. Raises InvalidInput if a line is wrong or the end is missing."""
     owners: dict[Scope, None] = {}
     ids: set[str] = set()
-    for record in _records(lines):
+    for record in records:
         owner = record.cube.scope.owner
         if any((owner.tenant, owner.user) != (other.tenant, other.user) for other in islice(owners, 1)):
             raise _wrong(record.line, "holds a memory of another user or tenant than the lines before it")

@@ -27,6 +27,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import quoted
 from memoryos.operation.recall.search import Source
+from memoryos.operation.recall.shown import View
 from memoryos.operation.recall.span import Span, TurnRun
 from memoryos.operation.recall.worth import by_question, by_use
 from memoryos.plain import Plain
@@ -94,15 +95,19 @@ def digest(
     count_tokens: CountTokens,
     settings: Settings,
     asked: Asked | None = None,
+    view: View | None = None,
 ) -> Digest:
-    """Summarise the turns that pass the filters in at most `budget` tokens, with more detail for the question."""
+    """Summarise the turns that pass the filters in at most `budget` tokens, with more detail for the question.
+
+    With a `view`, the words are those that it shows.
+    """
     resident = source.resident
     with resident.lock:
         index = resident.turns
         rows = np.flatnonzero(replace(filters, classes=source.classes).admitted(index).rows)
         worth = by_question(resident, rows, asked) if asked else by_use(resident, rows, settings, filters.now)
         span = Span.of(index, rows, worth)
-        lines = _Teller(source, span, count_tokens, filters.now, asked).lines(budget) if len(span) else []
+        lines = _Teller(source, span, count_tokens, filters.now, asked, view).lines(budget) if len(span) else []
         return _bound(lines, span, count_tokens)
 
 
@@ -130,6 +135,7 @@ class _Teller:
     count_tokens: CountTokens
     now: datetime
     asked: Asked | None
+    view: View | None
     _cubes: dict[str, MemCube] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
 
@@ -235,6 +241,7 @@ class _Teller:
 
     def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
         cubes = [self._cubes[segment] for segment in segments if segment in self._cubes]
+        cubes = [self.view.cube(cube) for cube in cubes] if self.view else cubes
         alive = (cube.payload for cube in cubes if not cube.has_expired(self.now))
         summaries = (payload.summary for payload in alive if isinstance(payload, Segment))
         told = sentences(one_line(line) for summary in summaries for line in summary.split("\n"))
@@ -284,7 +291,10 @@ class _Teller:
         if place >= len(turns):
             return None
         turn = turns[place]
-        told = quoted(turn.words, [(start, len(turn.words) if end is None else end)])
+        span = start, len(turn.words) if end is None else end
+        if self.view:
+            turn, span = self.view.passage(self._cubes[page], place, span)
+        told = quoted(turn.words, [span])
         return name(turn.speaker, turn.role.value), quotation(told)
 
     def _read(self, ids: Iterable[str]) -> None:
