@@ -166,7 +166,12 @@ _COMPARED = "it is compared with what is stored, and not stored"
 _PLACE = "the place of a file"
 KEPT: dict[str, str] = {
     **dict.fromkeys(("cube_id", "memory_id", "page_id", "id", "proposal_id", "job_ids", "about", "exclude"), _IDS),
-    **dict.fromkeys(("hold_id", "memory"), _IDS),
+    **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "identity", "to", "users"), _IDS),
+    **dict.fromkeys(("purpose", "application", "network"), "policies and the audit log name the call by it"),
+    **dict.fromkeys(("actions", "roles", "access"), _CHOICE),
+    "sensitivity": "a class that policies name",
+    "key": "a hash of it is stored",
+    "policies": _PLACE,
     **dict.fromkeys(("user", "agent", "session", "tenant", "namespace", "name", "mount", "mounts"), _IDS),
     "idempotency_key": "its hash is stored",
     **dict.fromkeys(("at", "since", "until", "as_of", "expires_at", "not_before"), _CHOICE),

@@ -137,7 +137,9 @@ _COUNTS = "counts, ids and names"
 WITHOUT_CONTENT = {
     **dict.fromkeys(("add", "add_many", "facts.add", "profile.set", "jobs.add", "jobs.retry"), _COUNTS),
     **dict.fromkeys(("facts.count", "pages.count", "segments.count", "stats", "forget", "log.usage"), _COUNTS),
-    **dict.fromkeys(("governance.erase", "pages.swept"), _COUNTS),
+    **dict.fromkeys(("governance.erase", "pages.swept", "governance.explain"), _COUNTS),
+    **dict.fromkeys(("governance.delegate", "governance.delegations"), _COUNTS),
+    "governance.revoke": "nothing",
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),
     **dict.fromkeys(("upkeep.index", "upkeep.repair", "upkeep.undo", "mounts.list"), _COUNTS),
     **dict.fromkeys(("close", "consolidate", "delete", "wait", "jobs.run"), "nothing"),

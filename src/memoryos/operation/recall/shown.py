@@ -63,12 +63,12 @@ class Shown:
         """Return the result of a call with the words, or the tags, that a caller may see."""
         return cast("T", self.view().of(result))
 
-    def view(self) -> View:
+    def view(self) -> Showing:
         """Return what makes one result."""
-        return View(self._privacy)
+        return Showing(self._privacy)
 
 
-class View:
+class Showing:
     """What is shown of one result; a memory that is in it several times is looked at once."""
 
     def __init__(self, privacy: OwnerProtection) -> None:
