@@ -19,7 +19,8 @@ from memoryos.interface.cli.app import app
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 
-OPERATIONS = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild", "forget"}
+PAGES = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild", "forget", "load"}
+FACTS = {"facts.add", "proposals.publish", "proposals.accept"}
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         "CHANGED": 2,
         "STATEMENTS": 40,
         "NAMING": 10,
+        "STATED": 2,
+        "PUBLISHED": 8,
         "HUGE_CHARS": 3_200,
         "BOOK_CHARS": 6_400,
     }.items():
@@ -38,8 +41,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_operation_is_measured_in_both_scopes():
     ordinary, hostile = measure(list(ScopeKind), 60, load_settings(embedder="hashing"))
     for found in (ordinary, hostile):
-        assert found.held.keys() >= OPERATIONS
+        assert found.held.keys() >= PAGES | FACTS
         assert found.held["add"].steps == 10
+        assert [found.held[name].steps > 0 for name in sorted(FACTS)] == [True] * len(FACTS)
+        assert found.held["load"].steps > 2
         assert all(held.longest_ms >= held.p95_ms for held in found.held.values())
         assert all(held.longest_cpu_ms >= held.longest_work_ms >= 0 for held in found.held.values())
     assert "delete, special pages" in hostile.held
@@ -51,7 +56,7 @@ def test_each_operation_is_measured_in_both_scopes():
 
 def test_what_is_forgotten_last_leaves_nothing_to_measure():
     (found,) = measure([ScopeKind.ORDINARY], 60, load_settings(embedder="hashing"))
-    assert list(found.held)[-1] == "forget"
+    assert list(found.held)[-2:] == ["forget", "load"]
     assert found.held["forget"].steps > 1
 
 

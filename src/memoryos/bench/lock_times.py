@@ -3,8 +3,8 @@
 On SQLite a writer keeps all others waiting, whoever they are. So long work is planned beside them and written in
 steps; here every step is timed, from when it has the lock until it lets go, with the commit. The hostile scope is one
 talk about one thing, which is one segment and one chain, with facts that rest on every page; a page that fills one slot
-1,000 times, 400 pages that fill it once each, and pages of 400,000 and 1,000,000 characters. The last operation is
-`forget` of everything.
+1,000 times, 400 pages that fill it once each, and pages of 400,000 and 1,000,000 characters. The last operations are
+`forget` of everything and `load` of all that was exported before. `undo` is measured if `repair` moved pages.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ CHANGED = 10  # pages updated, and as many deleted
 AT_ONCE = 64  # pages in one add_many
 STATEMENTS = 1_000  # of one slot, on one page
 NAMING = 400  # pages that name the slot
+STATED = 10  # facts stated one by one, and as many proposals accepted
+PUBLISHED = 100  # facts of one slot, published at once
 HUGE_CHARS = 400_000
 BOOK_CHARS = 1_000_000
 
@@ -180,13 +182,30 @@ def _operations(
     yield "delete, a page", partial(_each, some[CHANGED:], memory.delete), None
     if special:
         yield "delete, special pages", partial(_each, special[1:], memory.delete), None
-    yield "repair", memory.upkeep.repair, None
+    moved: list[int] = []
+    yield "repair", lambda: moved.extend(memory.upkeep.repair().events), None
+    if moved:
+        yield "undo", lambda: memory.upkeep.undo(*moved), None
     yield "rebuild", lambda: _rebuilt(store, memory), None
+    yield from _of_statements(memory)
     largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
     yield f"delete, a segment of {len(largest.page_ids):,} pages", lambda: memory.delete(largest.cube.id), None
     if special:
         yield from _of_a_book(memory)
-    yield "forget", memory.forget, None
+    with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+        file = Path(folder) / "export.jsonl"
+        memory.export(file)
+        yield "forget", memory.forget, None
+        yield "load", partial(store.admin.load, file), None
+
+
+def _of_statements(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+    """Facts of the slot that the hostile pages fill."""
+    villages = [f"I live in Village{number}." for number in range(PUBLISHED)]
+    yield "facts.add", partial(_each, [f"I live in Port{number}." for number in range(STATED)], memory.facts.add), None
+    yield "proposals.publish", partial(memory.proposals.publish, villages, source="a registry"), None
+    waiting = [one.id for one in memory.proposals.list()[:STATED]]
+    yield "proposals.accept", partial(_each, waiting, memory.proposals.accept), None
 
 
 def _of_a_book(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
