@@ -60,7 +60,7 @@ from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
-from memoryos.operation.recall.shown import Showing, Shown
+from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
@@ -277,7 +277,7 @@ class Engine:
         """The object that writes the memories of owners as lines, under the policy of exports."""
         return Exporter(self.vault, owners, self.clock(), self._export_protection)
 
-    def view(self) -> Showing | None:
+    def view(self) -> ShownResult | None:
         """What shows memories under the policy of reads; None without one."""
         return self._shown.view() if self._shown else None
 

@@ -27,7 +27,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import quoted
 from memoryos.operation.recall.search import Source
-from memoryos.operation.recall.shown import Showing
+from memoryos.operation.recall.shown import ShownResult
 from memoryos.operation.recall.span import Span, TurnRun
 from memoryos.operation.recall.worth import by_question, by_use
 from memoryos.plain import Plain
@@ -95,7 +95,7 @@ def digest(
     count_tokens: CountTokens,
     settings: Settings,
     asked: Asked | None = None,
-    view: Showing | None = None,
+    view: ShownResult | None = None,
 ) -> Digest:
     """Summarise the turns that pass the filters in at most `budget` tokens, with more detail for the question.
 
@@ -135,7 +135,7 @@ class _Teller:
     count_tokens: CountTokens
     now: datetime
     asked: Asked | None
-    view: Showing | None
+    view: ShownResult | None
     _cubes: dict[str, MemCube] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
 

@@ -63,12 +63,12 @@ class Shown:
         """Return the result of a call with the words, or the tags, that a caller may see."""
         return cast("T", self.view().of(result))
 
-    def view(self) -> Showing:
+    def view(self) -> ShownResult:
         """Return what makes one result."""
-        return Showing(self._privacy)
+        return ShownResult(self._privacy)
 
 
-class Showing:
+class ShownResult:
     """What is shown of one result; a memory that is in it several times is looked at once."""
 
     def __init__(self, privacy: OwnerProtection) -> None:
