@@ -293,7 +293,7 @@ class Engine:
         self.promoter.learn(home, [lesson])
         if lesson.about.expires_at is not None:
             self.housekeeping.queued(home)
-        with self.vault.read(home) as reader:
+        with self.vault.read(home, Action.WRITE) as reader:
             return told_in(reader, lesson)
 
     def register_job(self, kind: JobType) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from memoryos import Attachment, Caller, Mount, Role, Scope, Settings, Turn
+from memoryos import Attachment, Caller, ChainHead, Mount, Role, Scope, Settings, Turn
 from memoryos.config import load_settings
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
@@ -182,6 +182,7 @@ _OWN: dict[Any, st.SearchStrategy[Any]] = {
     Scope: _scopes,
     Caller: st.builds(Caller, st.just("dr-lee"), purpose=st.none() | st.just("care")),
     Attachment: _attachments,
+    ChainHead: st.builds(ChainHead, st.none() | _scopes, st.integers(1, 3), st.just("0" * 64)),
     Turn: st.builds(
         Turn,
         role=st.sampled_from(Role),

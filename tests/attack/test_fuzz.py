@@ -22,11 +22,15 @@ from hypothesis import strategies as st
 import memoryos
 from contract.back_ends import copy_store, opening_on
 from memoryos import (
+    AccessMode,
     Action,
     AsyncMemory,
     AsyncMemoryOS,
     Attachment,
     Caller,
+    ChainHead,
+    Decision,
+    ExportFormat,
     Hit,
     Job,
     JobState,
@@ -77,6 +81,7 @@ _LISTS = ("hits", "turns", "recent", "user_facts", "agent_facts", "profile", "tr
 VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are given, and right fields of each
     Attachment: {"caption": "A cat"},
     Caller: {"identity": "ann"},
+    ChainHead: {"scope": Scope(user="ann"), "number": 1, "hash": "0" * 64},
     Hit: {"cube": CUBE, "score": 1.0},
     MemCube: {field.name: getattr(CUBE, field.name) for field in fields(CUBE)},
     Mount: {"name": "other", "scope": Scope(user="ann")},
@@ -88,7 +93,7 @@ VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are
     Weights: {},
     load_settings: {},
 }
-CHOICES = [Action, JobState, Kind, Namespace, Origin, Role, Strategy, Subject, Tier]
+CHOICES = [Action, AccessMode, Decision, ExportFormat, JobState, Kind, Namespace, Origin, Role, Strategy, Subject, Tier]
 
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]

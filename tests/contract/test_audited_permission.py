@@ -25,6 +25,7 @@ permit (principal in Role::"nurse", action == Action::"read", resource) when { r
 permit (principal in Role::"reader", action, resource is Cube);
 permit (principal in Role::"writer", action in [Action::"read", Action::"write"], resource is Cube)
 when { resource.sensitivity.isEmpty() };
+permit (principal in Role::"clerk", action == Action::"write", resource is Cube);
 permit (principal in Role::"officer", action == Action::"administer", resource);
 permit (principal in Role::"officer", action == Action::"read", resource is Cube);
 permit (principal in Role::"administrator", action, resource);
@@ -127,3 +128,12 @@ def test_who_may_only_administer_sets_rules_and_holds(store):
     with pytest.raises(PermissionDenied):
         store.of(ANN, NURSE).governance.hold(reason="a case")
     assert store.of(ANN, OWNER).governance.erase(page).memories == {"page": 1}
+
+
+def test_who_may_write_and_not_read_states_facts(store):
+    clerk = store.of(ANN, Caller("clerk", frozenset({"clerk"})))
+    fact = clerk.facts.add("keeps bees")
+    with pytest.raises(PermissionDenied):
+        clerk.facts.list()
+    assert [one.id for one in store.of(ANN, OWNER).facts.list()] == [fact]
+    assert told(store, caller="clerk", decision="allowed") == [("facts.add", "write", Decision.ALLOWED, None, [fact])]

@@ -12,6 +12,7 @@ from memoryos import arguments
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision
 from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection, ChainHead
 from memoryos.infrastructure.vault.records import Operation
@@ -21,7 +22,7 @@ from memoryos.nouns.caller_access import CallerAccess, accesses
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.portability.export_file import ExportTarget, write_lines
-from memoryos.scope import ID_LIMIT
+from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 _KEY = [int, str, str, str, str, int]  # the types of the position of an entry
@@ -165,7 +166,7 @@ class Audit:
         Somebody who can write to the store and knows how the log is made can make all of it anew. So keep the `heads`
         of a report elsewhere, and pass them as `known` later: their entries must still be there.
         """
-        heads = arguments.sequence("known", known, ChainHead)
+        heads = [_checked_head(one) for one in arguments.sequence("known", known, ChainHead)]
         self._engine.admit(Action.ADMINISTER)
         return self._engine.audit().report(heads)
 
@@ -216,6 +217,16 @@ class _Counted:
         for entry in self._entries:
             self.number += 1
             yield entry
+
+
+def _checked_head(head: ChainHead) -> ChainHead:
+    fix = "Pass the `heads` of an earlier report"
+    if head.scope is not None:
+        arguments.instance("known.scope", head.scope, Scope, fix)
+    if not isinstance(head.number, int) or head.number < 1:
+        raise InvalidInput("known.number", "is not the number of an entry", fix)
+    arguments.instance("known.hash", head.hash, str, fix)
+    return head
 
 
 def _is_permission(entry: AuditEntry) -> bool:

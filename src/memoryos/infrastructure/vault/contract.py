@@ -164,8 +164,8 @@ class Vault(Reembeddable, Protocol):
         """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""
         ...
 
-    def read(self, scope: Scope) -> AbstractContextManager[Reader]:
-        """Open a snapshot of the scope's owner."""
+    def read(self, scope: Scope, action: Action = Action.READ) -> AbstractContextManager[Reader]:
+        """Open a snapshot of the scope's owner; the gate is asked for the action, which a plan is made for."""
         ...
 
     def view(self, scope: Scope) -> AbstractContextManager[Reader]:

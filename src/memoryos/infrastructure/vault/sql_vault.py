@@ -84,9 +84,9 @@ class SqlVault(ABC):
             undo.pop_all()  # usable: the store stays open
 
     @contextmanager
-    def read(self, scope: Scope) -> Iterator[SqlReader]:
-        """A snapshot of the scope's owner."""
-        with self._seeing(scope) as connection:
+    def read(self, scope: Scope, action: Action = Action.READ) -> Iterator[SqlReader]:
+        """A snapshot of the scope's owner; the gate is asked for the action."""
+        with self._seeing(scope, action) as connection:
             yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
 
     @contextmanager
@@ -98,8 +98,8 @@ class SqlVault(ABC):
             yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view)
 
     @contextmanager
-    def _seeing(self, scope: Scope) -> Iterator[Connection]:
-        self.admit(Action.READ, scope)
+    def _seeing(self, scope: Scope, action: Action = Action.READ) -> Iterator[Connection]:
+        self.admit(action, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
             yield connection

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from memoryos.caller import current_action
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Event, Operation
 from memoryos.kinds import Kind
@@ -47,7 +48,7 @@ class Step:
 def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
     """Plan a step, write it and return it."""
     for _ in range(_TRIES):
-        with vault.read(scope) as reader:
+        with vault.read(scope, current_action()) as reader:  # who may write, and not read, may have it planned
             sequence, step = reader.sequence(), plan(reader)
         if _written(vault, scope, step, sequence):
             return step
