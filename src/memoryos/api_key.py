@@ -20,6 +20,10 @@ from memoryos.scope import Scope
 _FORM = re.compile(r"mos_([0-9a-f]{16})_([0-9a-zA-Z_-]{43})")
 _PURPOSE = b"memoryos api key "
 
+STORE_TENANT = (
+    "default"  # whose keys may administer the store as a whole; those of other tenants open that tenant alone
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey(Plain):
@@ -46,7 +50,7 @@ class ApiKey(Plain):
         if caller.identity != self.identity or not caller.roles <= self.roles or action not in self.actions:
             return False
         if scope is None:
-            return self.users is None
+            return self.users is None and self.tenant == STORE_TENANT
         return scope.tenant == self.tenant and (self.users is None or scope.user in self.users)
 
 

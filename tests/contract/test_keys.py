@@ -149,6 +149,12 @@ def test_keys_are_administered_by_who_may(store, clock):
             use(MemoryOS(store._engine, limited).keys)
     made = MemoryOS(store._engine, admin).keys.create("new")
     assert made.info.created_by == "chief"
+    other = store.keys.caller(store.keys.create("lord", tenant="acme", actions=list(Action)).key)
+    for use in (lambda keys: keys.list(), lambda keys: keys.create("eve"), lambda keys: keys.list(tenant="acme")):
+        with pytest.raises(PermissionDenied):
+            use(MemoryOS(store._engine, other).keys)
+    with pytest.raises(PermissionDenied):
+        MemoryOS(store._engine, other).admin.scopes(tenant="default")
     of_ann = store.keys.caller(store.keys.create("warden", actions=list(Action), users=["ann"]).key)
     with pytest.raises(PermissionDenied):
         MemoryOS(store._engine, of_ann).keys.list()
@@ -185,3 +191,10 @@ def test_a_memory_is_opened_with_a_key(store, place, clock):
         memoryos.open(place, key=made.key[:-2], **options)
     with pytest.raises(InvalidInput, match="key: is passed together"):
         memoryos.open(place, key=made.key, caller=Caller("ann"), **options)
+
+
+def test_who_calls_with_a_key_passes_no_right_on(store):
+    made = store.keys.create("ann", actions=list(Action), users=["ann"])
+    with pytest.raises(PermissionDenied, match="with a key"):
+        store.memory("ann", caller=store.keys.caller(made.key)).governance.delegate("mallory", ttl=60)
+    assert store.memory("ann").governance.delegations() == []

@@ -52,6 +52,7 @@ def test_nothing_removes_what_is_on_hold(world: World, on: HeldThing) -> None:
         lambda: memory.delete(segment),
         lambda: memory.update(page, "It was never there."),
         lambda: memory.governance.expire(page),
+        lambda: memory.governance.expire(segment),
         lambda: memory.of(Scope(user="ann", session="case")).forget(),
         memory.forget,
         lambda: store.admin.forget("ann"),

@@ -53,6 +53,16 @@ def test_a_text_that_begins_like_the_uri_of_bytes_is_masked_all_the_same():
     assert policy("mask").value("turn", turn).text == "data: [email]"
 
 
+def test_numbers_of_persons_are_found_with_a_sign_and_a_point():
+    told = About(metadata='{"a":-4111111111111111,"b":4111111111111111.0,"c":[-7.5,2.0,1e300]}')
+    assert policy("mask").value("", told).metadata == '{"a":"[card]","b":"[card]","c":[-7.5,2.0,1e300]}'
+
+
+@pytest.mark.parametrize("uri", ["blob:x password: a.b@mailbox.org", "blob:a.b@mailbox.org/3"])
+def test_a_uri_that_names_no_bytes_is_searched(uri):
+    assert "mailbox" not in policy("mask").value("", Attachment(caption="", uri=uri)).uri
+
+
 def test_metadata_stays_json():
     told = About(metadata='{"a.b@mailbox.org":[4111111111111111,true,7,null,"10.0.3.7"]}')
     assert policy("mask").value("", told).metadata == '{"[email]":["[card]",true,7,null,"[ip]"]}'

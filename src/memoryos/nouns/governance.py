@@ -14,7 +14,7 @@ from memoryos.about import about
 from memoryos.caller import NAME_LIMIT, Action, Caller, doing
 from memoryos.cube import MemCube
 from memoryos.delegation import Delegation
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, State
@@ -235,9 +235,12 @@ class MemGovernance(Noun):
 
         Only a store with policies asks for it. It ends after `ttl` (a timedelta or seconds) or at `expires_at`; one of
         them is needed. What a policy forbids the other caller stays forbidden, and it cannot pass the right on. The
-        policies must permit SHARE. Raises PermissionDenied and InvalidInput.
+        policies must permit SHARE, and a caller with an API key passes nothing on. Raises PermissionDenied and
+        InvalidInput.
         """
         self._engine.admit(Action.SHARE, self._scope)
+        if self._caller.key is not None:  # the right would be more than the key, and go on after it
+            raise PermissionDenied(f"{self._caller.identity} may not pass rights on with a key")
         now = self._engine.clock()
         end = about(now, ttl=ttl, expires_at=expires_at).expires_at
         if end is None:

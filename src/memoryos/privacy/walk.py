@@ -7,6 +7,7 @@ added later is therefore rewritten, too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -31,7 +32,7 @@ _KEPT = {
 }
 _SEVERAL = (tuple, list, Mapping)
 _LONG = 10**6  # a smaller number is no number of a person
-_BYTES = ("blob:", "data:")  # how the URI of an attachment begins if it stands for bytes
+_BYTES = re.compile(r"data:|blob:[0-9a-f]{64}/[0-9]{1,15}\Z")  # the URI of an attachment if it stands for bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,9 @@ class Walk:
             return own(value)
         if type(value) is str:  # and no enum
             return self.rewrite(place, value)
-        if type(value) is int and abs(value) >= _LONG:  # a card number may be a number of JSON
-            told = self.rewrite(place, str(value))
-            return value if told == str(value) else told
+        if (digits := _digits(value)) is not None:  # a card number may be a number of JSON
+            told = self.rewrite(place, digits)
+            return value if told == digits else told
         if isinstance(value, Mapping):
             return self._mapping(place, value)
         if isinstance(value, tuple | list) and value:
@@ -83,11 +84,17 @@ class Walk:
         )
 
 
+def _digits(value: Any) -> str | None:
+    """A number that may be one of a person, without sign and decimal point; None for anything else."""
+    is_whole = type(value) is int or (type(value) is float and value.is_integer())
+    return str(abs(int(value))) if is_whole and abs(value) >= _LONG else None
+
+
 def _contents(value: Any) -> Iterator[tuple[str, Any]]:
     """The fields with content: no ids, no numbers, times or words of the library, no bytes."""
     for name in _names(type(value)):  # type: ignore[arg-type]
         inner = getattr(value, name)
-        is_bytes = name == "uri" and isinstance(inner, str) and inner.startswith(_BYTES)
+        is_bytes = name == "uri" and isinstance(inner, str) and _BYTES.match(inner) is not None
         if (type(inner) is str or isinstance(inner, _SEVERAL) or _is_made_of_fields(inner)) and not is_bytes:
             yield name, inner
 

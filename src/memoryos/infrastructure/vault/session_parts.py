@@ -317,6 +317,10 @@ class RetentionNotes(Protocol):
         """Return those of these cubes that are on hold, each with the first hold."""
         ...
 
+    def check_ends(self, ids: Sequence[str]) -> None:
+        """Raise OnHold if one of these cubes is on hold, and so must not expire."""
+        ...
+
     def write_rule(self, rule: RetentionRule) -> None:
         """Store a rule, in the place of one with its name. It applies to each cube that is written from now on."""
         ...

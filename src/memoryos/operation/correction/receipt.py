@@ -57,7 +57,7 @@ def checked_receipt(text: str, key: bytes | None) -> Mapping[str, Any]:
 
 def _read(text: str) -> dict[str, Any]:
     try:
-        told = json.loads(text)
+        told = json.loads(text, object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError):
         raise InvalidInput("receipt", "is not JSON", _FIX) from None
     if (
@@ -66,6 +66,14 @@ def _read(text: str) -> dict[str, Any]:
         or told.keys() != {one.name for one in fields(Receipt)}
     ):
         raise InvalidInput("receipt", "is not a receipt that this program reads", _FIX)
+    return told
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; a name that comes twice would show another value to who reads the text. Raises ValueError."""
+    told = dict(pairs)
+    if len(told) < len(pairs):
+        raise ValueError("a name comes twice")
     return told
 
 

@@ -10,17 +10,19 @@ from dataclasses import replace
 from memoryos.cube import MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, Operation
-from memoryos.kinds import State
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.kinds import Kind, State
 from memoryos.operation.scheduler.step import Step, take
 from memoryos.scope import Scope
 
 
 def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str) -> MemCube:
-    """Give a memory another state and return it. Raises NotFound, TransitionRefused."""
+    """Give a memory another state and return it. Raises NotFound, TransitionRefused, OnHold."""
     with vault.write(home) as writer:
         cube = _present(writer, cube_id)
         changed = replace(cube, state=state)
+        if state is State.EXPIRED and cube.kind is Kind.SEGMENT:  # its pages would go with it
+            writer.retention.check_ends([one.source for one in writer.sources([cube_id], LinkKind.MEMBER_OF)])
         if changed != cube:
             writer.update([Entry(changed)], Operation.REFRESH, cause=cause)
         return changed
