@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
-    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier
+    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, UpdateMode
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
     from memoryos.memory import Memory
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from memoryos.progress import Progress
     from memoryos.retention import RetentionRule
     from memoryos.scope import Namespace, Scope
+    from memoryos.version_diff import VersionDiff
 
 __version__ = VERSION
 
@@ -194,7 +195,9 @@ __all__ = [
     "Transition",
     "Turn",
     "TurnHit",
+    "UpdateMode",
     "Upkeep",
+    "VersionDiff",
     "Weights",
     "__version__",
     "detect",
@@ -308,7 +311,9 @@ _MODULES = {
     "Transition": "lifecycle",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
+    "UpdateMode": "kinds",
     "Upkeep": "nouns.upkeep",
+    "VersionDiff": "version_diff",
     "Weights": "operation.recall.fusion",
     "detect": "privacy.detector",
     "load_settings": "config",

@@ -141,6 +141,8 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     erase = _awaited(MemGovernance.erase)
     reveal = _awaited(MemGovernance.reveal)
     transitions = _awaited(MemGovernance.transitions)
+    diff = _awaited(MemGovernance.diff)
+    rollback = _awaited(MemGovernance.rollback)
     retain = _awaited(MemGovernance.retain)
     retention = _awaited(MemGovernance.retention)
     unretain = _awaited(MemGovernance.unretain)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memoryos import arguments
+from memoryos.about import About
 from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
@@ -19,7 +20,7 @@ from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
-from memoryos.kinds import Role, Subject
+from memoryos.kinds import Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
@@ -43,6 +44,7 @@ from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.receipt import Receipt
 from memoryos.operation.correction.retention_job import RetentionJob
+from memoryos.operation.correction.revised import NewWords, NextVersion
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -265,13 +267,33 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def revise(self, owner: Scope, cube_id: str, text: str, role: Role) -> MemCube:
+    def reword(self, owner: Scope, cube_id: str, words: NewWords) -> MemCube:
         """Give a memory new words. Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises."""
-        told, tags = self.said("text", text, owner), self.privacy(owner).tags(text)
-        revised = self.corrector(owner).revise(cube_id, told, role=role, tags=tags)
+
+        def checked(told: str) -> str:
+            return self.said("text", told, owner)
+
+        told = replace(words, text=checked(words.text), checked=checked)
+        return self.revise(owner, cube_id, told, About(self.privacy(owner).tags(words.text)))
+
+    def revise(
+        self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None
+    ) -> MemCube:
+        """Give a memory other words, which may be stored. Raises what `Corrector.revise` raises."""
+        revised = self.corrector(owner).revise(cube_id, change, labels=labels, detail=detail)
         self.housekeeping.queued(owner)
         self.sources.follow_erasure(owner.owner)
         return revised
+
+    def fetched(self, owner: Scope, cube_id: str) -> MemCube:
+        """Return a memory, also from the object store; its document then comes back. Raises NotFound."""
+        cube, home = self.corrector(owner).find(cube_id)
+        if cube.tier is Tier.ARCHIVE and self.vault.packs.are_kept:
+            with self.vault.view(home) as reader:
+                is_cold = bool(reader.cold([cube.id]))
+            if is_cold:
+                self.recaller.visited(home, [cube.id], at_once=True)
+        return cube
 
     def exporter(self, owners: Sequence[Scope]) -> Exporter:
         """The object that writes the memories of owners as lines, under the policy of exports."""

@@ -8,7 +8,8 @@
     │   ├── PermissionDenied    the caller may not do it
     │   ├── CubeProtected       the memory is frozen or read-only
     │   │   └── OnHold          a legal hold protects the memory
-    │   └── TransitionRefused   a memory in that state cannot get the other one
+    │   ├── TransitionRefused   a memory in that state cannot get the other one
+    │   └── StaleVersion        the memory has another version than the caller expects
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
     │   ├── ModelUnavailable    it cannot be reached or is too busy; try again later
@@ -96,6 +97,23 @@ class OnHold(CubeProtected):
 
 class TransitionRefused(Refused):
     """A memory in this state cannot get the other one; nothing was changed."""
+
+
+class StaleVersion(Refused):
+    """The memory has another version than expected; nothing was changed: read it again."""
+
+    def __init__(self, memory_id: str, expected: int, stored: int) -> None:
+        super().__init__(
+            f"the memory {memory_id} has version {stored}, not {expected}, and nothing was changed:"
+            " read it again, and update it with `expected_version` of what was read"
+        )
+        self.memory_id = memory_id
+        self.expected = expected  #: the version number that the caller passed
+        self.stored = stored  #: the one that the memory has
+
+    def __reduce__(self) -> tuple[type[StaleVersion], tuple[str, int, int]]:
+        """Pickle the id and the numbers."""
+        return type(self), (self.memory_id, self.expected, self.stored)
 
 
 class ModelError(MemoryOSError):

@@ -55,6 +55,13 @@ class Origin(Choice):
     IMPORT = "import"  # taken from another system
 
 
+class UpdateMode(Choice):
+    """What an update does with the old words."""
+
+    OVERWRITE = "overwrite"  # the new words take their place
+    APPEND = "append"  # the new words follow them, on a new line
+
+
 class SemanticType(Choice):
     """What a cube means to the reader."""
 

@@ -20,7 +20,7 @@ from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
 from memoryos.errors import InvalidInput, ObjectsUnreachable
 from memoryos.filter import Filter
-from memoryos.kinds import Kind, Origin, Role, Tier
+from memoryos.kinds import Kind, Origin, Role, Tier, UpdateMode
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.facts import Facts
@@ -39,6 +39,7 @@ from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.forget import Forgotten
+from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
 from memoryos.operation.portability.export import Exported
@@ -213,13 +214,23 @@ class Memory:
         """
         return Adding(self._engine, self._scope, said_of_it, idempotency_key, mount).dialogue(turns, origin, progress)
 
-    def update(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
+    def update(
+        self,
+        cube_id: str,
+        text: str,
+        *,
+        role: Role = Role.USER,
+        mode: UpdateMode | str = UpdateMode.OVERWRITE,
+        expected_version: int | None = None,
+    ) -> MemCube:
         """Correct a memory. Its earlier versions stay in the history.
 
-        Of a page, the last turn with `role` gets the new text.
+        Of a page, the last turn with `role` gets the new text; with the mode "append", behind its words on a new line.
+        If the stored version is not `expected_version`, this raises StaleVersion, and nothing is changed.
         """
-        chosen = arguments.one_of("role", role, Role)
-        return self._engine.revise(self._scope, arguments.cube_id(cube_id), text, chosen)
+        chosen, how = arguments.one_of("role", role, Role), arguments.one_of("mode", mode, UpdateMode)
+        words = NewWords(text, chosen, how, arguments.optional("expected_version", expected_version, least=1))
+        return self._engine.reword(self._scope, arguments.cube_id(cube_id), words)
 
     def delete(self, cube_id: str) -> None:
         """Remove a memory and everything derived from it alone. Deleting a segment deletes its pages.
@@ -433,13 +444,7 @@ class Memory:
 
     def get(self, cube_id: str) -> MemCube:
         """Return a memory by its id, also from the object store. Raises NotFound."""
-        cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
-        if cube.tier is Tier.ARCHIVE and self._engine.vault.packs.are_kept:
-            with self._engine.vault.view(home) as reader:
-                is_cold = bool(reader.cold([cube.id]))
-            if is_cold:
-                self._engine.recaller.visited(home, [cube.id], at_once=True)
-        return cube
+        return self._engine.fetched(self._scope, arguments.cube_id(cube_id))
 
     def history(self, cube_id: str) -> list[MemCube]:
         """Return the versions of a memory, oldest first, the current one last. Raises NotFound.

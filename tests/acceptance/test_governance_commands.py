@@ -81,3 +81,28 @@ def test_a_receipt_is_written_and_verified(run, told, tmp_path):
     assert "I keep bees." in run("list", "pages", "--user", "hana").stdout
     assert run("forget", "--user", "nobody", "--yes", "--receipt", "new.json").returncode == 3
     assert not (tmp_path / "new.json").exists()
+
+
+def test_a_version_is_expected_compared_and_brought_back(run, told):
+    page = told("add", "I live in Oslo.")["id"]
+    assert told("update", page, "I live in Rome.", "--expected-version", "1")["version"] == 2
+    stale = run("update", page, "I live in Paris.", "--expected-version", "1")
+    assert stale.returncode == 5
+    assert "has version 2, not 1, and nothing was changed: read it again" in stale.stderr
+    change = {
+        "field": "turns[0].text",
+        "before": "I live in Oslo.",
+        "after": "I live in Rome.",
+        "unified": ["@@ -1,4 +1,4 @@", " I", " live", " in", "-Oslo.", "+Rome."],
+    }
+    assert told("governance", "diff", page) == {"memory_id": page, "older": 1, "newer": 2, "changes": [change]}
+    assert "-Oslo.\n+Rome.\n" in run("governance", "diff", page, "--older", "1", "--newer", "2").stdout
+    assert "Both say the same." in run("governance", "diff", page, "--older", "2", "--newer", "2").stdout
+    assert told("update", page, "It is warm.", "--append")["turns"][0]["text"] == "I live in Rome.\nIt is warm."
+    assert told("governance", "rollback", page, "1", "--reason", "a typo")["text"] == "user: I live in Oslo."
+    assert run("governance", "rollback", page, "2").stdout == "Version 5: user: I live in Rome.\n"
+    assert run("governance", "rollback", page, "9").returncode == 3
+    assert run("governance", "diff", page, "--newer", "9").returncode == 3
+    for option in ("--older", "--newer"):
+        assert f"{option}: " in run("governance", "diff", page, option, "0").stderr
+    assert "--expected-version: " in run("update", page, "x", "--expected-version", "0").stderr

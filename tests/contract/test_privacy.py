@@ -141,6 +141,9 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("governance.freeze", "reason"): lambda memory, word: memory.governance.freeze(with_page(memory), reason=word),
     ("governance.thaw", "reason"): lambda memory, word: memory.governance.thaw(frozen(memory), reason=word),
     ("governance.expire", "reason"): lambda memory, word: memory.governance.expire(with_page(memory), reason=word),
+    ("governance.rollback", "reason"): lambda memory, word: memory.governance.rollback(
+        with_page(memory), 1, reason=f"as {word} says"
+    ),
     ("governance.hold", "reason"): lambda memory, word: memory.governance.hold(reason=word, memory=with_page(memory)),
     ("governance.retain", "tags"): lambda memory, word: memory.governance.retain(
         f"rule {uuid4()}", ttl=10**8, tags=[f"of {word}"]
@@ -177,7 +180,7 @@ KEPT: dict[str, str] = {
     **dict.fromkeys(("at", "since", "until", "as_of", "expires_at", "not_before"), _CHOICE),
     **dict.fromkeys(("strategy", "tiers", "kinds", "role", "cursor", "do", "check"), _CHOICE),
     **dict.fromkeys(("filters", "speaker", "tags of a filter", "caller", "operation"), _COMPARED),
-    **dict.fromkeys(("action", "decision", "format"), _CHOICE),
+    **dict.fromkeys(("action", "decision", "format", "mode"), _CHOICE),
     "known": "numbers and hashes of the audit log",
     "source_ids": _COMPARED,
     "receipt": "its signature is checked",

@@ -104,6 +104,12 @@ def thawed(memory: Memory) -> Any:
     return found
 
 
+def updated(memory: Memory) -> str:
+    page = memory.add(f"Iced tea for {WORD}.")
+    memory.update(page, f"Hot tea for {WORD}.")
+    return page
+
+
 READS: dict[str, Callable[[Memory], Any]] = {
     "search": lambda memory: memory.search("tea", kinds=["page", "fact", "profile", "segment"], explain=True),
     "context": lambda memory: memory.context("tea"),
@@ -124,6 +130,8 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "governance.freeze": lambda memory: memory.governance.freeze(memory.facts.list()[0].id, reason=WORD),
     "governance.thaw": thawed,
     "governance.expire": lambda memory: memory.governance.expire(memory.add(f"Last tea of {WORD}."), reason=WORD),
+    "governance.diff": lambda memory: memory.governance.diff(a_page(memory)),
+    "governance.rollback": lambda memory: memory.governance.rollback(updated(memory), 1, reason=WORD),
     "governance.transitions": lambda memory: memory.governance.transitions(a_page(memory)),
     "governance.hold": lambda memory: memory.governance.hold(reason=WORD, session="other"),
     "governance.holds": lambda memory: memory.governance.holds(),

@@ -12,6 +12,7 @@ import pytest
 from memoryos import Memory, Role, Scope, Strategy, Subject, Tier
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.revised import NewWords
 
 from .world import ANN, START, LineExtractor, World, texts
 
@@ -202,7 +203,7 @@ def deleted_in_part(world, page, monkeypatch):
 
 
 def revised(world, page, _monkeypatch):
-    corrector(world, CODER).revise(page, "🍵\nfact: likes coffee")
+    corrector(world, CODER).revise(page, NewWords("🍵\nfact: likes coffee"))
 
 
 def interrupt(*_):
@@ -304,7 +305,7 @@ def test_the_chain_follows_an_updated_page(world: World):
 
 def test_derived_memory_follows_an_updated_page(world: World):
     memory, pages = learned(world, "fact: likes tea\ncity=Rome", "fact: owns a cat")
-    corrector(world).revise(pages[0], "🍵\nfact: likes coffee\ncity=Paris")
+    corrector(world).revise(pages[0], NewWords("🍵\nfact: likes coffee\ncity=Paris"))
     assert sorted(texts(memory.profile.get().user.facts)) == ["likes coffee", "owns a cat"]
     assert memory.profile.get().user.fields == {"city": "Paris"}
 
@@ -314,7 +315,7 @@ def test_derived_memory_follows_into_a_shared_persona(world: World):
     page = memory.of(CODER).add("🍵\nfact: likes tea", "fact: brewed it")
     memory.of(CODER).add("🚲 end")
     world.extract(scope=CODER)
-    corrector(world, CODER).revise(page, "🍵\nfact: likes coffee")
+    corrector(world, CODER).revise(page, NewWords("🍵\nfact: likes coffee"))
     for scope in (CODER, COOK):
         assert texts(memory.of(scope).profile.get().user.facts) == ["likes coffee"]
         assert memory.of(scope).profile.get().agent.is_empty is (scope is COOK)

@@ -25,6 +25,7 @@ from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.operation.correction import forget
 from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.correction.rederive import Again
+from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
@@ -312,7 +313,7 @@ def test_of_a_field_that_one_page_changes_all_the_time_the_last_versions_are_kep
 def test_an_update_that_says_very_much_is_read_by_a_job(world: World):
     memory, page = taught(world, "fact: Tom lives in Rome.", "job.db")
     world.extract()
-    Corrector(world.promoter(LineExtractor()), ANN).revise(page, towns(100))
+    Corrector(world.promoter(LineExtractor()), ANN).revise(page, NewWords(towns(100)))
     assert memory.profile.get().user.facts == ()
     assert world.runner(LineExtractor()).run_all(ANN) == 1
     assert [fact.text for fact in memory.profile.get().user.facts] == ["Tom lives in Town99."]

@@ -72,6 +72,7 @@ VALUES = {
     "hit": lambda memory: memory.search("boat").hits[0],
     "profile": lambda memory: memory.profile.get(),
     "stats": lambda memory: memory.stats(),
+    "diff": lambda memory: memory.governance.diff(memory.update(memory.pages.list()[0].id, "My boat sank.").id),
     "events": lambda memory: memory.log.events()[0],
     "repair": lambda memory: memory.upkeep.repair(),
     "scope": lambda memory: memory.scope,

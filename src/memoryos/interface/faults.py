@@ -11,7 +11,7 @@ EXIT_CODES: tuple[tuple[type[MemoryOSError], int, str], ...] = (
     (InvalidInput, 2, "Wrong usage or wrong input."),
     (NotFound, 3, "There is no such user, session, memory, job or proposal."),
     (ModelError, 4, "A model failed."),
-    (Refused, 5, "Refused: the caller may not do this, or the memory is frozen or read-only."),
+    (Refused, 5, "Refused: the caller may not do this, or the memory is frozen, read-only or has another version."),
     (MemoryOSError, 1, "The store or the machine failed."),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,23 +11,26 @@ from typing import TYPE_CHECKING
 from uuid_utils.compat import uuid7
 
 from memoryos import arguments
-from memoryos.about import about
+from memoryos.about import About, about
 from memoryos.caller import NAME_LIMIT, Action, Caller, doing
 from memoryos.cube import MemCube
 from memoryos.delegation import Delegation
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
-from memoryos.infrastructure.vault.records import JobKind
+from memoryos.infrastructure.vault.records import JobKind, alone
 from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.forget import Forgotten
+from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
+from memoryos.operation.correction.revised import KeptPayload
 from memoryos.operation.correction.states import set_state, thaw
 from memoryos.policy.policy_decision import PolicyDecision
 from memoryos.retention import RetentionRule
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
+from memoryos.version_diff import VersionDiff, version_diff
 
 if TYPE_CHECKING:
     from memoryos.policy.policy_gate import PolicyGate
@@ -88,6 +92,41 @@ class MemGovernance(Noun):
         checked = arguments.cube_id(memory_id)
         with self._engine.vault.view(self._home(checked)) as reader:
             return reader.transitions(checked)
+
+    def diff(self, memory_id: str, older: int | None = None, newer: int | None = None) -> VersionDiff:
+        """Return what one version of a memory says that another one does not, by their numbers.
+
+        Defaults: `newer` is the latest version, `older` the one before `newer`. Raises NotFound if there is no such
+        memory, or if the version is not kept.
+        """
+        checked = arguments.cube_id(memory_id)
+        first, last = (arguments.optional(name, one, least=1) for name, one in (("older", older), ("newer", newer)))
+        if first and last and first > last:
+            raise InvalidInput("older", f"{first} is later than `newer`", "Swap them")
+        with self._engine.vault.view(self._home(checked)) as reader:
+            versions = kept_versions(reader, checked)
+        later = numbered(versions, last or max(versions))
+        earlier = numbered(versions, first) if first else version_before(versions, later.version.number)
+        return version_diff(earlier, later)
+
+    def rollback(self, memory_id: str, version: int, *, reason: str = "") -> MemCube:
+        """Make a new version of a memory that says what an earlier one said, and return it; both stay in the history.
+
+        What follows is that of `update`: the index, what was derived of a page, and what is refused. All turns of a
+        page are restored. Tags are not: the memory keeps those it has and gets those of the earlier version. `reason`
+        is kept with the event (`log.events`). Raises NotFound if that version is not kept, and CubeProtected.
+        """
+        checked = arguments.cube_id(memory_id)
+        home = self._home(checked, Action.WRITE)
+        number = arguments.natural("version", version, least=1, most=arguments.MOST)
+        why = self._reason(reason) if reason != "" else ""
+        with self._engine.vault.view(home) as reader:
+            kept = alone(numbered(kept_versions(reader, checked), number))
+        privacy = self._engine.privacy(self._scope)
+        labels = About((*kept.tags, *privacy.tags(kept.payload)), sensitivity=kept.governance.sensitivity)
+        change = KeptPayload(privacy.value("version", kept.payload))
+        detail = json.dumps({"restored": number, "reason": why}, ensure_ascii=False)
+        return self._engine.revise(self._scope, checked, change, labels, detail)
 
     def retain(
         self,

@@ -29,6 +29,7 @@ _KEPT = {
     "AttachedFile": {"id"},
     "LegalHold": {"id", "subject", "by"},
     "RetentionRule": {"name"},
+    "VersionDiff": {"memory_id"},
 }
 _SEVERAL = (tuple, list, Mapping)
 _LONG = 10**6  # a smaller number is no number of a person

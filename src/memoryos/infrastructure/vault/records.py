@@ -282,7 +282,7 @@ class Event(Plain):
     kind: Kind  #: kind of the cube
     cube_id: str  #: id of the cube
     version: int  #: version of the cube after the change
-    detail: str | None = None  #: what undoing the operation needs, as JSON
+    detail: str | None = None  #: what undoing the operation needs, or what a rollback restored and why, as JSON
 
 
 @dataclass(frozen=True, slots=True)

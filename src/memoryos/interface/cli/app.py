@@ -97,6 +97,8 @@ class _Governance(LazyGroup):
         "thaw": ("governance_command", "thaw"),
         "expire": ("governance_command", "expire"),
         "transitions": ("governance_command", "transitions"),
+        "diff": ("governance_command", "diff"),
+        "rollback": ("governance_command", "rollback"),
         "retain": ("retention_command", "retain"),
         "retention": ("retention_command", "retention"),
         "unretain": ("retention_command", "unretain"),

@@ -11,7 +11,7 @@ import typer
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.kinds import Role
+from memoryos.kinds import Role, UpdateMode
 
 CHARS = 200  # of a memory in the question
 
@@ -22,6 +22,12 @@ def update(
     memory_id: Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")],
     text: Annotated[str, typer.Argument(help="The new text.")],
     role: Annotated[Role, typer.Option(help="For a page: the turn to correct.")] = Role.USER,
+    append: Annotated[
+        bool, typer.Option("--append", help="Keep the old words; the text follows on a new line.")
+    ] = False,
+    expected_version: Annotated[
+        int | None, typer.Option(help="Change nothing if it has another version.", show_default=False)
+    ] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -30,7 +36,8 @@ def update(
 ) -> None:
     """Correct a memory; the earlier versions stay in its history."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        cube = memory.update(memory_id, text, role=role)
+        mode = UpdateMode.APPEND if append else UpdateMode.OVERWRITE
+        cube = memory.update(memory_id, text, role=role, mode=mode, expected_version=expected_version)
     if json:
         render.print_json(cube.to_dict())
     else:

@@ -1,4 +1,4 @@
-"""`memoryos governance`: freeze and thaw memories, let them expire, and see how their states changed."""
+"""`memoryos governance`: freeze and thaw memories, let them expire, see what changed, and go back to a version."""
 
 from __future__ import annotations
 
@@ -79,6 +79,49 @@ def transitions(
         told = (one.at.isoformat(timespec="seconds"), one.before, one.after, one.by, one.cause)
         table.add_row(*(Text(cell) for cell in told))
     render.console().print(table if found else "Its state never changed.")
+
+
+def diff(
+    memory_id: Id,
+    older: Annotated[int | None, typer.Option(help="Default: the version before.", show_default=False)] = None,
+    newer: Annotated[int | None, typer.Option(help="Default: the latest version.", show_default=False)] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what one version of a memory says that another one does not."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.governance.diff(memory_id, older, newer)
+    if json:
+        render.print_json(found.to_dict())
+        return
+    render.say(f"Versions {found.older} and {found.newer} of {memory_id}:")
+    for one in found.changes:
+        for line in (one.field, *one.unified):
+            render.say(line)
+    if not found.changes:
+        render.say("Both say the same.")
+
+
+def rollback(
+    memory_id: Id,
+    version: Annotated[int, typer.Argument(help="Its number, from `history`.")],
+    reason: Annotated[str, typer.Option(help="Why; kept with the event.")] = "",
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Make a new version of a memory that says what an earlier one said."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        cube = memory.governance.rollback(memory_id, version, reason=reason)
+    if json:
+        render.print_json(cube.to_dict())
+    else:
+        render.console().print(f"Version {cube.version.number}: {cube.text}", markup=False)
 
 
 def _tell(cube: MemCube, *, json: bool) -> None:

@@ -14,18 +14,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memoryos.about import About
+from memoryos.about import NOTHING, About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
-from memoryos.kinds import Kind, Role, State
+from memoryos.kinds import Kind, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
-from memoryos.operation.correction.revised import revised
+from memoryos.operation.correction.revised import NextVersion
 from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
@@ -81,17 +81,19 @@ class Corrector:
                     return
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
-    def revise(self, cube_id: str, text: str, *, role: Role = Role.USER, tags: Sequence[str] = ()) -> MemCube:
-        """Give a memory new words; its old version stays in the history.
+    def revise(
+        self, cube_id: str, change: NextVersion, *, labels: About = NOTHING, detail: str | None = None
+    ) -> MemCube:
+        """Give a memory other words; its old version stays in the history.
 
-        Raises NotFound, and CubeProtected if the memory, or one that depends on it, is frozen, or it is read-only.
-        `role` selects the turn of a page; the `tags` are added to those of the memory.
+        Raises NotFound, StaleVersion, and CubeProtected if the memory, or one that depends on it, is frozen, or it is
+        read-only. The `labels` are added to those of the memory, and the `detail` to the event.
         """
         cube, home = self.find(cube_id, Action.WRITE)
         self._refuse_frozen(home, cube_id, cube.kind)
         self._load_rules()
-        revision = _Revision(self, home, cube_id, text, role, tags)
-        if cube.kind is Kind.PAGE:
+        revision = _Revision(self, home, cube_id, change, labels, detail)
+        if cube.kind is Kind.PAGE and not change.rests_on_stored:  # else it may change in between, all in one step
             self._shorten_chains(home, lambda reader: described_chains(revision.changes(reader), [cube_id]))
             with self._vault.read(home) as reader:
                 _, *later = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
@@ -357,19 +359,19 @@ class _Followers:
 
 @dataclass
 class _Revision:
-    """New words of a memory."""
+    """Other words of a memory."""
 
     corrector: Corrector
     home: Scope
     cube_id: str
-    text: str
-    role: Role
-    tags: Sequence[str] = ()  #: for the memory, beside those it has
+    change: NextVersion
+    labels: About = NOTHING  #: for the memory, beside those it has
+    detail: str | None = None  #: of the event
     read_before: Sequence[str] = ()  #: the page, if all it says is to be learned now
     _prepared: set[str] = field(default_factory=set)  # what was derived again before
 
     def changes(self, reader: Reader) -> Changes:
-        """The memory with its new words. Raises NotFound, InvalidInput."""
+        """The memory with its new words. Raises NotFound, InvalidInput, StaleVersion."""
         changes = Changes(reader)
         changes.revise(self._entry(reader))
         return changes
@@ -387,7 +389,7 @@ class _Revision:
         """The new words, with what follows from them."""
         changes, promoter = Changes(reader), self.corrector.promoter
         entry = self._entry(reader)
-        changes.revise(entry)
+        changes.revise(entry, self.detail)
         pages = [self.cube_id] if entry.cube.kind is Kind.PAGE else []
         read = [page for page in pages if was_extracted(reader, page)]
         is_for_later = promoter.reader is not None or (bool(read) and self._says_much(entry.cube))
@@ -413,7 +415,7 @@ class _Revision:
         if found is None:
             raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
         promoter = self.corrector.promoter
-        cube = About(tuple(self.tags)).add_to(revised(found, self.text, self.role, promoter.clock()))
+        cube = self.labels.add_to(self.change.of(found, promoter.clock()))
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
         return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)

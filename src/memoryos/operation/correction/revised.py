@@ -1,42 +1,113 @@
-"""Revised: a memory with other words."""
+"""Revised: the next version of a memory, with other words or with those of an earlier version."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import ClassVar, Protocol
 
-from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
-from memoryos.errors import InvalidInput
-from memoryos.kinds import Origin, Role
+from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Trait
+from memoryos.errors import InvalidInput, StaleVersion
+from memoryos.kinds import Origin, Role, UpdateMode
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.page_entries import topic_words
 
 
-def revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
-    """The next version of the memory, with these words: of a page, in the turn of that role. Raises InvalidInput."""
-    payload = cube.payload
-    if isinstance(payload, Page):
-        payload = _with_turn(payload, text, role)
-    elif isinstance(payload, Fact):
-        payload = replace(payload, text=text)
-    elif isinstance(payload, ProfileField):
-        payload = replace(payload, value=text)
-    elif isinstance(payload, Trait):
-        payload = replace(payload, reason=text)
-    else:
-        raise InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
-    fingerprint = topic_words(payload) if isinstance(payload, Page) else keywords(text)
-    # What the user corrects is the user's word from now on: no page can take it back.
+class NextVersion(Protocol):
+    """What a memory becomes."""
+
+    @property
+    def rests_on_stored(self) -> bool:
+        """Whether the version that is stored decides what the memory becomes, or whether it may change."""
+        ...
+
+    def of(self, cube: MemCube, now: datetime) -> MemCube:
+        """The version after this one. Raises InvalidInput, StaleVersion."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewWords:
+    """New words of a memory: of a page, in the last turn of a role."""
+
+    text: str
+    role: Role = Role.USER
+    mode: UpdateMode = UpdateMode.OVERWRITE
+    expected: int | None = None  #: the number that the stored version must have; None: any
+    checked: Callable[[str], str] = str  #: makes of a text what may be stored
+
+    @property
+    def rests_on_stored(self) -> bool:
+        """Whether the version that is stored decides what the memory becomes, or whether it may change."""
+        return self.mode is UpdateMode.APPEND or self.expected is not None
+
+    def of(self, cube: MemCube, now: datetime) -> MemCube:
+        """The version after this one. Raises InvalidInput, StaleVersion."""
+        if self.expected is not None and self.expected != cube.version.number:
+            raise StaleVersion(cube.id, self.expected, cube.version.number)
+        return _after(cube, self._payload(cube), now)
+
+    def _payload(self, cube: MemCube) -> Payload:
+        old = cube.payload
+        if isinstance(old, Page):
+            return self._with_turn(old)
+        if isinstance(old, Fact):
+            return replace(old, text=self._told(old.text))
+        if isinstance(old, ProfileField):
+            return replace(old, value=self._told(old.value))
+        if isinstance(old, Trait):
+            return replace(old, reason=self._told(old.reason))
+        raise _not_edited(cube)
+
+    def _with_turn(self, page: Page) -> Page:
+        if (old := page.turn_of(self.role)) is None:
+            raise InvalidInput("role", f"the page has no {self.role.value} turn", "Name the role of a turn it has")
+        new = replace(old, text=self._told(old.text))
+        return replace(page, turns=tuple(new if turn is old else turn for turn in page.turns))
+
+    def _told(self, old: str) -> str:
+        is_added = self.mode is UpdateMode.APPEND and old
+        return self.checked(f"{old}\n{self.text}") if is_added else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPayload:
+    """What an earlier version of a memory said."""
+
+    payload: Payload
+    rests_on_stored: ClassVar[bool] = False
+
+    def of(self, cube: MemCube, now: datetime) -> MemCube:
+        """The version after this one. Raises InvalidInput."""
+        kept, stored = self.payload, cube.payload
+        if isinstance(kept, Page) and isinstance(stored, Page):  # the chain is described by what is stored now
+            kept = replace(kept, chain_summary=stored.chain_summary, chain_written=stored.chain_written)
+        return _after(cube, kept, now)
+
+
+def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
+    """The next version, with this content. What the user corrects is the user's word: no page can take it back."""
     return replace(
         cube,
         payload=payload,
         descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT),
-        behaviour=replace(cube.behaviour, fingerprint=fingerprint),
+        behaviour=replace(cube.behaviour, fingerprint=_topics(cube, payload)),
         version=replace(cube.version, number=cube.version.number + 1),
     )
 
 
-def _with_turn(page: Page, text: str, role: Role) -> Page:
-    if (old := page.turn_of(role)) is None:
-        raise InvalidInput("role", f"the page has no {role.value} turn", "Name the role of a turn it has")
-    return replace(page, turns=tuple(replace(turn, text=text) if turn is old else turn for turn in page.turns))
+def _topics(cube: MemCube, payload: Payload) -> tuple[str, ...]:
+    if isinstance(payload, Page):
+        return topic_words(payload)
+    if isinstance(payload, Fact):
+        return keywords(payload.text)
+    if isinstance(payload, ProfileField):
+        return keywords(payload.value)
+    if isinstance(payload, Trait):
+        return keywords(payload.reason)
+    raise _not_edited(cube)
+
+
+def _not_edited(cube: MemCube) -> InvalidInput:
+    return InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")

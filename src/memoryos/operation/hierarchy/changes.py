@@ -47,6 +47,7 @@ class _Batch:
     new: dict[str, Entry] = field(default_factory=dict)
     changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     removed: dict[str, None] = field(default_factory=dict)
+    details: dict[str, str] = field(default_factory=dict)  # of the events of changed cubes
 
     def entry(self, cube_id: str) -> Entry | None:
         return self.new.get(cube_id) or self.changed.get(cube_id, (None,))[0]
@@ -59,8 +60,12 @@ class _Batch:
         if self.removed:
             writer.delete(list(self.removed))
         writer.insert(list(self.new.values()))
-        for operation in Operation if self.changed else ():
-            writer.update([entry for entry, done in self.changed.values() if done is operation], operation)
+        plain = {cube_id: change for cube_id, change in self.changed.items() if cube_id not in self.details}
+        for operation in Operation if plain else ():
+            writer.update([entry for entry, done in plain.values() if done is operation], operation)
+        for cube_id, (entry, operation) in self.changed.items():
+            if cube_id in self.details:
+                writer.update([entry], operation, detail=self.details[cube_id])
 
 
 @dataclass
@@ -128,8 +133,8 @@ class Changes:
         else:
             batch.changed[cube_id] = (entry, operation)
 
-    def revise(self, entry: Entry) -> None:
-        """Store a new version of a cube; the history keeps the previous one."""
+    def revise(self, entry: Entry, detail: str | None = None) -> None:
+        """Store a new version of a cube; the history keeps the previous one. `detail` is stored with the event."""
         cube_id, batch = entry.cube.id, self._batch
         earlier = batch.entry(cube_id)
         if earlier and (cube_id in batch.new or batch.changed[cube_id][1] is Operation.REVISE):
@@ -137,6 +142,8 @@ class Changes:
         elif earlier:  # the stored version takes its other changes with it into the history
             self._batches.append(_Batch())
         self.change(entry, Operation.REVISE)
+        if detail is not None:
+            self._batch.details[cube_id] = detail
 
     def _keep(self, earlier: Entry, *, is_first: bool) -> None:
         """Keep a version for the history: of very many in one operation the last ones."""

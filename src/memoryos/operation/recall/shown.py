@@ -28,6 +28,7 @@ from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.walk import Walk
 from memoryos.retention import RetentionRule
 from memoryos.scope import Scope
+from memoryos.version_diff import VersionDiff
 
 # What calls return with content in it. A context and a digest are made of what is shown already.
 CONTENT = (
@@ -45,6 +46,7 @@ CONTENT = (
     Event,
     LegalHold,
     RetentionRule,
+    VersionDiff,
 )
 
 _COMMA = ", "  # between the keywords that name a topic

@@ -1,0 +1,33 @@
+"""Kept versions: the versions of one memory that the store still has, by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import takewhile
+
+from memoryos.cube import MemCube
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.contract import Reader
+
+
+def kept_versions(reader: Reader, cube_id: str) -> Mapping[int, MemCube]:
+    """The versions that the caller may read, oldest first; the stored one is the last. Raises NotFound."""
+    cube = reader.one(cube_id)
+    if cube is None:
+        raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
+    return {version.version.number: version for version in (*reader.history(cube_id), cube)}
+
+
+def numbered(versions: Mapping[int, MemCube], number: int) -> MemCube:
+    """The version with this number. Raises NotFound."""
+    if number not in versions:
+        raise NotFound(f"version {number} is not kept: `history` lists the versions of this memory")
+    return versions[number]
+
+
+def version_before(versions: Mapping[int, MemCube], number: int) -> MemCube:
+    """The version before the one with this number. Raises NotFound."""
+    earlier = list(takewhile(lambda one: one != number, versions))
+    if not earlier:
+        raise NotFound(f"there is no version before {number}: nothing to compare it with")
+    return versions[earlier[-1]]
