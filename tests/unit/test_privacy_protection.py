@@ -54,8 +54,8 @@ def test_a_text_that_begins_like_the_uri_of_bytes_is_masked_all_the_same():
 
 
 def test_numbers_of_persons_are_found_with_a_sign_and_a_point():
-    told = About(metadata='{"a":-4111111111111111,"b":4111111111111111.0,"c":[-7.5,2.0,1e300]}')
-    assert policy("mask").value("", told).metadata == '{"a":"[card]","b":"[card]","c":[-7.5,2.0,1e300]}'
+    told = About(metadata='{"a":-4111111111111111,"b":4111111111111111.0,"c":[-7.5,2.0,3]}')
+    assert policy("mask").value("", told).metadata == '{"a":"[card]","b":"[card]","c":[-7.5,2.0,3]}'
 
 
 @pytest.mark.parametrize("uri", ["blob:x password: a.b@mailbox.org", "blob:a.b@mailbox.org/3"])
