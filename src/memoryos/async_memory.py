@@ -141,6 +141,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     erase = _awaited(MemGovernance.erase)
     reveal = _awaited(MemGovernance.reveal)
     transitions = _awaited(MemGovernance.transitions)
+    provenance = _awaited(MemGovernance.provenance)
     retain = _awaited(MemGovernance.retain)
     retention = _awaited(MemGovernance.retention)
     unretain = _awaited(MemGovernance.unretain)

@@ -125,6 +125,7 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "governance.thaw": thawed,
     "governance.expire": lambda memory: memory.governance.expire(memory.add(f"Last tea of {WORD}."), reason=WORD),
     "governance.transitions": lambda memory: memory.governance.transitions(a_page(memory)),
+    "governance.provenance": lambda memory: memory.governance.provenance(a_page(memory)),
     "governance.hold": lambda memory: memory.governance.hold(reason=WORD, session="other"),
     "governance.holds": lambda memory: memory.governance.holds(),
     "governance.retain": lambda memory: memory.governance.retain("other", ttl=10**8, tags=[WORD]),

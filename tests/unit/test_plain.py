@@ -72,6 +72,7 @@ VALUES = {
     "hit": lambda memory: memory.search("boat").hits[0],
     "profile": lambda memory: memory.profile.get(),
     "stats": lambda memory: memory.stats(),
+    "provenance": lambda memory: memory.governance.provenance(memory.profile.get().user.profile[0].id),
     "events": lambda memory: memory.log.events()[0],
     "repair": lambda memory: memory.upkeep.repair(),
     "scope": lambda memory: memory.scope,

@@ -97,6 +97,7 @@ class _Governance(LazyGroup):
         "thaw": ("governance_command", "thaw"),
         "expire": ("governance_command", "expire"),
         "transitions": ("governance_command", "transitions"),
+        "provenance": ("governance_command", "provenance"),
         "retain": ("retention_command", "retain"),
         "retention": ("retention_command", "retention"),
         "unretain": ("retention_command", "unretain"),
