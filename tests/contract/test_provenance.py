@@ -179,10 +179,10 @@ def fact(cube):
     return make
 
 
-def test_a_tree_is_bounded_and_what_has_no_room_is_counted(vault, store, fact):
-    pages = [store(f"Bee number {number}.").cube.id for number in range(MOST_MEMORIES + 20)]
+def test_a_tree_is_bounded_and_what_has_no_room_is_counted(vault, entry, fact):
+    pages = [entry(f"Bee number {number}.") for number in range(MOST_MEMORIES + 20)]
     with vault.write(ALICE) as writer:
-        writer.insert([fact("much", tuple(pages))])
+        writer.insert([*pages, fact("much", tuple(page.cube.id for page in pages))])
     found = provenance_of(vault, [ALICE], "much")
     assert len(found.derived_from) == MOST_MEMORIES - 1
     assert (found.more, found.hidden) == (21, 0)
@@ -223,6 +223,14 @@ def test_trust_follows_the_origin_and_what_is_derived_has_no_more(memory, add, t
     memory.consolidate()
     for one in page.derived:
         assert memory.governance.provenance(one).trust.level <= trust.level
+
+
+def test_a_correction_is_stated_and_the_other_messages_of_its_page_stay_what_they_were(memory):
+    said = [Turn(role=role, text=f"I keep bees, says the {role}.") for role in (Role.USER, Role.ASSISTANT)]
+    both, one = (memory.add_many(turns, origin=Origin.IMPORT)[0] for turns in (said, said[:1]))
+    for page, trust in ((both, Trust.IMPORTED), (one, Trust.STATED)):
+        memory.update(page, "I keep hens.")
+        assert memory.governance.provenance(page).trust is trust
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -13,7 +13,9 @@ from rich.tree import Tree
 from memoryos.cube import MemCube
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.operation.recall.provenance import Provenance
+
+if TYPE_CHECKING:
+    from memoryos.operation.recall.provenance import Provenance
 
 Id = Annotated[str, typer.Argument(help="Id of the memory, from `list` or `search`.")]
 Reason = Annotated[str, typer.Option(help="Why; kept with the transition.")]

@@ -26,11 +26,12 @@ def revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
     else:
         raise InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
     fingerprint = topic_words(payload) if isinstance(payload, Page) else keywords(text)
-    # What the user corrects is the user's word from now on: no page can take it back.
+    # What the user corrects is the user's word from now on: no page can take it back. Other turns stay what they were.
+    is_whole = not isinstance(payload, Page) or len(payload.turns) == 1
     return replace(
         cube,
         payload=payload,
-        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT),
+        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT if is_whole else cube.descriptive.origin),
         behaviour=replace(cube.behaviour, fingerprint=fingerprint),
         version=replace(cube.version, number=cube.version.number + 1),
     )

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any
 
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind, alone
 from memoryos.kinds import Kind, Origin, Role, Trust
 from memoryos.operation.hierarchy.page_entries import turns_of
-from memoryos.operation.recall.hit import Hit, Recall, TurnHit
+from memoryos.operation.recall.hit import Recall
 
 TRUST_OF: Mapping[Origin, Trust] = MappingProxyType(
     {
@@ -29,12 +30,8 @@ TRUST_OF: Mapping[Origin, Trust] = MappingProxyType(
 
 OUTSIDE_MARK = "(outside) "  # before a line of a text for a model
 
-_FOUND = (
-    *("hits", "turns", "recent", "user_facts", "agent_facts"),
-    *("profile", "traits", "segments", "knowledge", "ranked"),
-)  # the fields of Recall with memories
-
-Found = TypeVar("Found", MemCube, Hit, TurnHit)
+_HITS = ("hits", "turns", "recent", "user_facts", "agent_facts", "segments", "knowledge", "ranked")  # of a Recall
+_CUBES = ("profile", "traits")
 
 
 def own_trust(cube: MemCube) -> Trust:
@@ -80,14 +77,16 @@ def trust_of(readers: Sequence[Reader], cubes: Iterable[MemCube]) -> dict[str, T
 
 def trusted(recalled: Recall, least: Trust, readers: Sequence[Reader]) -> Recall:
     """What was found without memories of less trust, and without summaries, which speak of other pages."""
-    everything = [one for name in _FOUND for one in getattr(recalled, name)]
-    known = trust_of(readers, [_cube(one) for one in everything if not _is_mounted(one)])
-
-    def kept(found: Sequence[Found]) -> tuple[Found, ...]:
-        own = (one for one in found if not _is_mounted(one))
-        return tuple(_alone(one) for one in own if known[_cube(one).id].level >= least.level)
-
-    return replace(recalled, **{name: kept(getattr(recalled, name)) for name in _FOUND})
+    hits = {name: [hit for hit in getattr(recalled, name) if hit.mount is None] for name in _HITS}
+    cubes = {name: getattr(recalled, name) for name in _CUBES}
+    known = trust_of(readers, [*(hit.cube for some in hits.values() for hit in some), *chain(*cubes.values())])
+    enough = {cube_id for cube_id, trust in known.items() if trust.level >= least.level}
+    kept: dict[str, tuple[Any, ...]] = {
+        name: tuple(replace(hit, cube=alone(hit.cube)) for hit in some if hit.cube.id in enough)
+        for name, some in hits.items()
+    }
+    kept |= {name: tuple(cube for cube in some if cube.id in enough) for name, some in cubes.items()}
+    return replace(recalled, **kept)
 
 
 def _read(readers: Sequence[Reader], ids: Iterable[str]) -> dict[str, MemCube]:
@@ -106,15 +105,3 @@ def _lineage(cube_id: str, rests_on: Mapping[str, Sequence[str]]) -> set[str]:
 
 def _least(trusts: Iterable[Trust]) -> Trust:
     return min(trusts, key=lambda one: one.level)
-
-
-def _cube(found: MemCube | Hit | TurnHit) -> MemCube:
-    return found if isinstance(found, MemCube) else found.cube
-
-
-def _is_mounted(found: MemCube | Hit | TurnHit) -> bool:
-    return not isinstance(found, MemCube) and found.mount is not None
-
-
-def _alone(found: Found) -> Found:
-    return alone(found) if isinstance(found, MemCube) else replace(found, cube=alone(found.cube))
