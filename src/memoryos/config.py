@@ -142,7 +142,8 @@ class Settings(BaseSettings):
         0.02, ge=0, le=1, description="context() reports that nothing was found when the confidence is lower; 0: never"
     )
     min_trust: Trust = Field(
-        Trust.OUTSIDE, description="least trust of what search, context and answers use (docs/explanation/provenance.md)"
+        Trust.OUTSIDE,
+        description="least trust of what search, context and answers use (docs/explanation/provenance.md)",
     )
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the owners in use, megabytes")
     candidates: str | None = Field(

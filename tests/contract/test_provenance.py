@@ -93,7 +93,9 @@ def test_a_topic_is_derived_from_its_pages(opened):
     memory = opened(short_term_capacity=1)
     pages = [memory.add(f"My bees are in hive {number}.") for number in range(4)]
     memory.wait()
-    for topic in memory.segments.list():
+    topics = [view.cube for view in memory.segments.list()]
+    assert topics
+    for topic in topics:
         found = memory.governance.provenance(topic.id)
         assert {one.id for one in found.derived_from} <= set(pages)
         assert all(topic.id in one.derived for one in found.derived_from)
@@ -309,8 +311,9 @@ def test_a_summary_of_left_out_pages_is_left_out(opened):
 
 
 def test_a_mounted_memory_is_outside(memory):
-    memory.mounts.add(Mount("club", scope=Scope(user="bob")))
-    memory.of(Scope(user="bob")).add("Zanzibar bees swarm.")
+    club = Scope(user="bob", namespace=("context",))
+    memory.mounts.add(Mount("club", scope=club))
+    memory.of(club).add("Zanzibar bees swarm.")
     memory.add("My bees sting.")
     assert "Zanzibar" in told(memory)["context"]
     assert not any("Zanzibar" in text for text in told(memory, min_trust="imported").values())

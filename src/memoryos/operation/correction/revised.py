@@ -31,7 +31,9 @@ def revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
     return replace(
         cube,
         payload=payload,
-        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT if is_whole else cube.descriptive.origin),
+        descriptive=replace(
+            cube.descriptive, updated_at=now, origin=Origin.USER_INPUT if is_whole else cube.descriptive.origin
+        ),
         behaviour=replace(cube.behaviour, fingerprint=fingerprint),
         version=replace(cube.version, number=cube.version.number + 1),
     )

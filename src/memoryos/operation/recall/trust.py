@@ -81,7 +81,7 @@ def trusted(recalled: Recall, least: Trust, readers: Sequence[Reader]) -> Recall
     cubes = {name: getattr(recalled, name) for name in _CUBES}
     known = trust_of(readers, [*(hit.cube for some in hits.values() for hit in some), *chain(*cubes.values())])
     enough = {cube_id for cube_id, trust in known.items() if trust.level >= least.level}
-    kept: dict[str, tuple[Any, ...]] = {
+    kept: dict[str, Any] = {
         name: tuple(replace(hit, cube=alone(hit.cube)) for hit in some if hit.cube.id in enough)
         for name, some in hits.items()
     }
