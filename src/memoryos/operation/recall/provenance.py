@@ -39,7 +39,7 @@ class VersionChange(Choice):
     SOURCES = "sources"  # what it was derived from
     VALIDITY = "validity"  # when it holds, or what replaced it
     LABELS = "labels"  # tags, metadata, title or source
-    OTHER = "other"
+    OTHER = "other"  # anything else
 
 
 @dataclass(frozen=True, slots=True)
