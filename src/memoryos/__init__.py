@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
-    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, UpdateMode
+    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, Trust, UpdateMode
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
     from memoryos.memory import Memory
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.fusion import Weights
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
+    from memoryos.operation.recall.provenance import Provenance, VersionChange, VersionNote
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
@@ -176,6 +177,7 @@ __all__ = [
     "Progress",
     "Proposal",
     "Proposals",
+    "Provenance",
     "Recall",
     "RepairReport",
     "Reranker",
@@ -193,11 +195,14 @@ __all__ = [
     "Subject",
     "Tier",
     "Transition",
+    "Trust",
     "Turn",
     "TurnHit",
     "UpdateMode",
     "Upkeep",
+    "VersionChange",
     "VersionDiff",
+    "VersionNote",
     "Weights",
     "__version__",
     "detect",
@@ -292,6 +297,7 @@ _MODULES = {
     "Progress": "progress",
     "Proposal": "operation.consolidation.propose",
     "Proposals": "nouns.proposals",
+    "Provenance": "operation.recall.provenance",
     "Recall": "operation.recall.hit",
     "RepairReport": "operation.maintenance.repairer",
     "Reranker": "models.reranker",
@@ -309,11 +315,14 @@ _MODULES = {
     "Subject": "kinds",
     "Tier": "kinds",
     "Transition": "lifecycle",
+    "Trust": "kinds",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
     "UpdateMode": "kinds",
     "Upkeep": "nouns.upkeep",
+    "VersionChange": "operation.recall.provenance",
     "VersionDiff": "version_diff",
+    "VersionNote": "operation.recall.provenance",
     "Weights": "operation.recall.fusion",
     "detect": "privacy.detector",
     "load_settings": "config",

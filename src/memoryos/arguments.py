@@ -17,7 +17,7 @@ from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
-from memoryos.kinds import Kind, Role, Tier
+from memoryos.kinds import Kind, Role, Tier, Trust
 from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
@@ -52,6 +52,7 @@ class Only(TypedDict, total=False):
     session: str | None  #: only this session
     cold: bool  #: also search the object store
     mounts: Sequence[str] | None  #: only these mounts; None: all
+    min_trust: Trust | str | None  #: only what has at least this trust
 
 
 class ListFilters(TypedDict, total=False):

@@ -143,6 +143,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     transitions = _awaited(MemGovernance.transitions)
     diff = _awaited(MemGovernance.diff)
     rollback = _awaited(MemGovernance.rollback)
+    provenance = _awaited(MemGovernance.provenance)
     retain = _awaited(MemGovernance.retain)
     retention = _awaited(MemGovernance.retention)
     unretain = _awaited(MemGovernance.unretain)

@@ -25,6 +25,7 @@ from pydantic_settings import (
 )
 
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Trust
 from memoryos.mount import Mount
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.refusal import Refusal
@@ -139,6 +140,10 @@ class Settings(BaseSettings):
     recall_facts: int = Field(10, ge=0, description="facts about the user and about the agent, each, in a search")
     abstain_below: float = Field(
         0.02, ge=0, le=1, description="context() reports that nothing was found when the confidence is lower; 0: never"
+    )
+    min_trust: Trust = Field(
+        Trust.OUTSIDE,
+        description="least trust of what search, context and answers use (docs/explanation/provenance.md)",
     )
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the owners in use, megabytes")
     candidates: str | None = Field(

@@ -62,6 +62,20 @@ class UpdateMode(Choice):
     APPEND = "append"  # the new words follow them, on a new line
 
 
+class Trust(Choice):
+    """How far the content of a memory can be relied on, from the most to the least."""
+
+    STATED = "stated"  # the user or the caller said it
+    INFERRED = "inferred"  # rules or a model derived it from other memories
+    IMPORTED = "imported"  # taken from another system
+    OUTSIDE = "outside"  # others wrote it: a document, the output of a tool, a mounted memory
+
+    @property
+    def level(self) -> int:
+        """The trust as a number: higher is better, 0 is the least."""
+        return len(Trust) - 1 - list(Trust).index(self)
+
+
 class SemanticType(Choice):
     """What a cube means to the reader."""
 

@@ -20,7 +20,7 @@ from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
 from memoryos.errors import InvalidInput, ObjectsUnreachable
 from memoryos.filter import Filter
-from memoryos.kinds import Kind, Origin, Role, Tier, UpdateMode
+from memoryos.kinds import Kind, Origin, Role, Tier, Trust, UpdateMode
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.facts import Facts
@@ -290,6 +290,7 @@ class Memory:
         mounts: Sequence[str] | None = None,
         weights: Weights | None = None,
         min_score: float = 0.0,
+        min_trust: Trust | str | None = None,
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
@@ -315,6 +316,7 @@ class Memory:
         - `tokens`: return fewer than `pages` pages if they fill this many tokens.
         - `min_score`: leave out hits whose `relevance` (0 to 1) is lower. `ranked` in the result lists the hits of all
           kinds.
+        - `min_trust` (stated, inferred, imported, outside): leave out what has less trust. Default: the setting.
         - `explain`: fill the `parts` of each hit. `weights`: how much each part counts.
 
         Raises InvalidInput, and with `cold` ObjectsUnreachable or StoreCorrupt.
@@ -339,6 +341,7 @@ class Memory:
             arguments.share("min_score", min_score),
             arguments.optional("tokens", tokens, least=1),
             arguments.optional("facts", facts),
+            arguments.one_of("min_trust", self.settings.min_trust if min_trust is None else min_trust, Trust),
         )
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))
@@ -386,8 +389,8 @@ class Memory:
 
         `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
         source data. The filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`,
-        `session`. When nothing bears on the question (the confidence is below the setting `abstain_below`), the text
-        only says so and `found` is False.
+        `session`, `min_trust`. When nothing bears on the question (the confidence is below the setting
+        `abstain_below`), the text only says so and `found` is False.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
@@ -462,8 +465,7 @@ class Memory:
             readers = [reader] if home == self._scope.owner else [reader, persona]
             facts = sum(map(tally_of, readers), Tally())
             known, embedder = self._engine.job_types.handlers, self._engine.embedder.name
-            now = self._engine.clock()
-            return overview.stats(reader, persona, embedder, facts, self.settings, now, known)
+            return overview.stats(reader, persona, embedder, facts, self.settings, self._engine.clock(), known)
 
     # Life
 
@@ -476,10 +478,7 @@ class Memory:
         self._engine.wait(timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the background work and release the store, if `memoryos.open` opened it for this memory.
-
-        `timeout` works as in `MemoryOS.close`.
-        """
+        """Finish the background work and release the store, as `MemoryOS.close`, if it was opened for this memory."""
         if self._release:
             self._release(timeout)
 

@@ -64,6 +64,19 @@ def test_a_hold_refuses_until_it_is_released(run, told):
     assert run("governance", "release", hold["id"]).returncode == 3
 
 
+def test_the_provenance_of_a_memory_is_a_tree(run, told):
+    page = told("add", "My name is Olga and I live in Lisbon.", "Hello Olga!")["id"]
+    run("consolidate")
+    field = told("profile", "get")
+    found = told("governance", "provenance", page)
+    assert (found["id"], found["trust"], found["derived_from"]) == (page, "stated", [])
+    assert found["derived"], field
+    shown = run("governance", "provenance", found["derived"][0]).stdout
+    assert "trust: inferred, origin: inference" in shown
+    assert f"page {page}" in shown
+    assert run("governance", "provenance", "nothing").returncode == 3
+
+
 def test_a_receipt_is_written_and_verified(run, told, tmp_path):
     told("add", "I keep bees.", "--user", "hana")
     done = told("forget", "--user", "hana", "--yes", "--receipt", "receipt.json")

@@ -430,10 +430,22 @@ def secrets(store: MemoryOS) -> dict[str, str]:
         lambda memory, one: memory.governance.freeze(one),
         lambda memory, one: memory.governance.expire(one),
         lambda memory, one: memory.governance.transitions(one),
+        lambda memory, one: memory.governance.provenance(one),
         lambda memory, one: memory.pages.attachments(one),
         lambda memory, one: memory.proposals.accept(one),
     ],
-    ids=["get", "history", "update", "delete", "freeze", "expire", "transitions", "attachments", "accept"],
+    ids=[
+        "get",
+        "history",
+        "update",
+        "delete",
+        "freeze",
+        "expire",
+        "transitions",
+        "provenance",
+        "attachments",
+        "accept",
+    ],
 )
 def test_an_id_that_may_not_be_read_is_as_unknown_as_one_that_does_not_exist(ward, use):
     nurse = ward.of(ANN, NURSE)

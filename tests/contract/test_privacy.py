@@ -178,7 +178,7 @@ KEPT: dict[str, str] = {
     **dict.fromkeys(("user", "agent", "session", "tenant", "namespace", "name", "mount", "mounts"), _IDS),
     "idempotency_key": "its hash is stored",
     **dict.fromkeys(("at", "since", "until", "as_of", "expires_at", "not_before"), _CHOICE),
-    **dict.fromkeys(("strategy", "tiers", "kinds", "role", "cursor", "do", "check"), _CHOICE),
+    **dict.fromkeys(("strategy", "tiers", "kinds", "role", "cursor", "do", "check", "min_trust"), _CHOICE),
     **dict.fromkeys(("filters", "speaker", "tags of a filter", "caller", "operation"), _COMPARED),
     **dict.fromkeys(("action", "decision", "format", "mode"), _CHOICE),
     "known": "numbers and hashes of the audit log",

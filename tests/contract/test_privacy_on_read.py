@@ -133,6 +133,7 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "governance.diff": lambda memory: memory.governance.diff(a_page(memory)),
     "governance.rollback": lambda memory: memory.governance.rollback(updated(memory), 1, reason=WORD),
     "governance.transitions": lambda memory: memory.governance.transitions(a_page(memory)),
+    "governance.provenance": lambda memory: memory.governance.provenance(a_page(memory)),
     "governance.hold": lambda memory: memory.governance.hold(reason=WORD, session="other"),
     "governance.holds": lambda memory: memory.governance.holds(),
     "governance.retain": lambda memory: memory.governance.retain("other", ttl=10**8, tags=[WORD]),

@@ -8,8 +8,9 @@ import tomllib
 from pathlib import Path
 
 import memoryos
-from memoryos.kinds import State
+from memoryos.kinds import Origin, State, Trust
 from memoryos.lifecycle import TRANSITIONS, Actor
+from memoryos.operation.recall.trust import TRUST_OF
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(memoryos.__file__).parent
@@ -53,3 +54,15 @@ def test_the_table_of_transitions_is_that_of_the_code():
         for after in afters.split(", ")
     }
     assert told == dict(TRANSITIONS)
+
+
+def test_the_table_of_trust_is_that_of_the_code():
+    page = (ROOT / "docs" / "explanation" / "provenance.md").read_text("utf-8")
+    rows = re.findall(rf"^\| ({'|'.join(Trust)}) \| ([^|]+) \|$", page, re.MULTILINE)
+    told = {
+        Origin(name): Trust(trust)
+        for trust, meaning in rows
+        for name in re.findall(r"`(\w+)`", meaning)
+        if name in list(Origin)
+    }
+    assert told == dict(TRUST_OF)

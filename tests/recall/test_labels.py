@@ -307,7 +307,7 @@ def test_a_document_keeps_its_title_and_its_source_with_each_part(tmp_path: Path
         )
         assert (known["title"], known["source"]) == ("House  rules", "https://example.org/rules")
         line = next(one for one in memory.context("Where does Agatha keep her passport?").lines if fact in one.text)
-        assert line.text.startswith("[House rules, https://example.org/rules] ")
+        assert line.text.startswith("(outside) [House rules, https://example.org/rules] ")
 
 
 def test_a_changed_label_is_seen_by_the_next_search(memory: Memory) -> None:

@@ -73,6 +73,7 @@ VALUES = {
     "profile": lambda memory: memory.profile.get(),
     "stats": lambda memory: memory.stats(),
     "diff": lambda memory: memory.governance.diff(memory.update(memory.pages.list()[0].id, "My boat sank.").id),
+    "provenance": lambda memory: memory.governance.provenance(memory.profile.get().user.profile[0].id),
     "events": lambda memory: memory.log.events()[0],
     "repair": lambda memory: memory.upkeep.repair(),
     "scope": lambda memory: memory.scope,

@@ -26,6 +26,7 @@ from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
 from memoryos.operation.correction.states import set_state, thaw
+from memoryos.operation.recall.provenance import Provenance, provenance_of
 from memoryos.policy.policy_decision import PolicyDecision
 from memoryos.retention import RetentionRule
 from memoryos.scope import ID_LIMIT, Scope
@@ -127,6 +128,17 @@ class MemGovernance(Noun):
         change = KeptPayload(privacy.value("version", kept.payload))
         detail = json.dumps({"restored": number, "reason": why}, ensure_ascii=False)
         return self._engine.revise(self._scope, checked, change, labels, detail)
+
+    def provenance(self, memory_id: str) -> Provenance:
+        """Return where a memory comes from, as a tree: origin, trust, versions, transitions, and what it rests on.
+
+        What the caller may not read is left out and counted. The tree has 100 memories at most. Who created a memory
+        is known if the audit log was on. Raises NotFound.
+        """
+        checked = arguments.cube_id(memory_id)
+        corrector = self._engine.corrector(self._scope)
+        home = corrector.find(checked)[1]
+        return provenance_of(self._engine.vault, [*dict.fromkeys((home, *corrector.homes))], checked)
 
     def retain(
         self,

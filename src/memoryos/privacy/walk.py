@@ -27,6 +27,7 @@ _KEPT = {
     "Job": {"id", "kind", "cube_id"},
     "Transition": {"by"},
     "AttachedFile": {"id"},
+    "Provenance": {"id", "created_by", "created_call", "continues", "replaces", "replaced_by", "derived"},
     "LegalHold": {"id", "subject", "by"},
     "RetentionRule": {"name"},
     "VersionDiff": {"memory_id"},

@@ -99,6 +99,7 @@ class _Governance(LazyGroup):
         "transitions": ("governance_command", "transitions"),
         "diff": ("governance_command", "diff"),
         "rollback": ("governance_command", "rollback"),
+        "provenance": ("governance_command", "provenance"),
         "retain": ("retention_command", "retain"),
         "retention": ("retention_command", "retention"),
         "unretain": ("retention_command", "unretain"),

@@ -1,16 +1,21 @@
-"""`memoryos governance`: freeze and thaw memories, let them expire, see what changed, and go back to a version."""
+"""`memoryos governance`: the states, versions and origin of memories: freeze, thaw, expire, compare, go back."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from memoryos.cube import MemCube
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+if TYPE_CHECKING:
+    from memoryos.operation.recall.provenance import Provenance
 
 Id = Annotated[str, typer.Argument(help="Id of the memory, from `list` or `search`.")]
 Reason = Annotated[str, typer.Option(help="Why; kept with the transition.")]
@@ -122,6 +127,59 @@ def rollback(
         render.print_json(cube.to_dict())
     else:
         render.console().print(f"Version {cube.version.number}: {cube.text}", markup=False)
+
+
+def provenance(
+    memory_id: Id,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show where a memory comes from, how far it is trusted, what changed it, and what was derived from it."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.governance.provenance(memory_id)
+    if json:
+        render.print_json(found.to_dict())
+    else:
+        render.console().print(_tree(found))
+
+
+def _tree(found: Provenance) -> Tree:
+    tree = Tree(Text(f"{found.kind} {found.id}"))
+    for line in _lines(found):
+        tree.add(Text(line))
+    if found.derived_from:
+        sources = tree.add("derived from")
+        for one in found.derived_from:
+            sources.add(_tree(one))
+    return tree
+
+
+def _lines(found: Provenance) -> Iterator[str]:
+    author = f" by {found.created_by}, {found.created_call}" if found.created_by else ""
+    yield f"trust: {found.trust}, origin: {found.origin}"
+    yield f"created: {found.created_at.isoformat(timespec='seconds')}{author}"
+    if found.has_orders:
+        yield "gives orders to a model"
+    for name, values in (
+        ("rules or model", (found.derived_by,)),
+        ("document", (found.title, found.source)),
+        ("source ids", found.source_ids),
+        ("continues", (found.continues,)),
+        ("replaces", found.replaces),
+        ("replaced by", (found.replaced_by,)),
+        ("derived", found.derived),
+    ):
+        if told := ", ".join(filter(None, values)):
+            yield f"{name}: {told}"
+    for version in found.versions[1:]:
+        yield f"version {version.number}: {version.change}, {version.at.isoformat(timespec='seconds')}"
+    for one in found.transitions:
+        yield f"{one.before} -> {one.after}: {one.at.isoformat(timespec='seconds')} by {one.by}, {one.cause}"
+    if found.hidden or found.more:
+        yield f"not shown: {found.hidden} that may not be read, {found.more} more sources"
 
 
 def _tell(cube: MemCube, *, json: bool) -> None:

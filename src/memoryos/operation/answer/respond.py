@@ -24,6 +24,7 @@ from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.context import pack, persona_text
 from memoryos.operation.recall.cut import LEAST, asked_words, cut
 from memoryos.operation.recall.hit import Hit, Recall, quoted
+from memoryos.operation.recall.trust import outside_mark
 
 INSTRUCTIONS = """\
 You are {role}. You remember earlier conversations with the user through notes that are given to you \
@@ -155,6 +156,7 @@ def _head(cube: MemCube, turn: Turn) -> str:
         return ""
     # Stored system and tool messages are quoted, so that they have no more authority than the user.
     quoted = "" if turn.role in (Role.USER, Role.ASSISTANT) else f"({turn.role.value} message) "
+    quoted = quoted or outside_mark(cube)
     return f"[{_moment(turn.at or cube.descriptive.event_at)}] {quoted}"
 
 

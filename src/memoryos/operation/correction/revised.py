@@ -87,11 +87,16 @@ class KeptPayload:
 
 
 def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
-    """The next version, with this content. What the user corrects is the user's word: no page can take it back."""
+    """The next version, with this content. What the user corrects is the user's word: no page can take it back.
+
+    The other turns of a page stay what they were, and so does its origin.
+    """
+    is_whole = not isinstance(payload, Page) or len(payload.turns) == 1
+    origin = Origin.USER_INPUT if is_whole else cube.descriptive.origin
     return replace(
         cube,
         payload=payload,
-        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT),
+        descriptive=replace(cube.descriptive, updated_at=now, origin=origin),
         behaviour=replace(cube.behaviour, fingerprint=_topics(cube, payload)),
         version=replace(cube.version, number=cube.version.number + 1),
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
-from memoryos.kinds import Tier
+from memoryos.kinds import Tier, Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.remembered import Remembered
 from memoryos.models.reranker import Reranker
+from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.mounted_search import MountedSearch
@@ -21,6 +23,7 @@ from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.offer import Wanted
 from memoryos.operation.recall.search import Search
 from memoryos.operation.recall.searcher import Searcher
+from memoryos.operation.recall.trust import trusted
 from memoryos.scope import Scope
 
 SHORT_TURN = 6  # tokens
@@ -46,6 +49,7 @@ class Recaller:
             self.housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self.housekeeping.call():
             recalled = beside.recall(owner, self.asked(text, search.filters), search)
+            recalled = self._trusted(owner, recalled, search.least_trust)
             self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
         return recalled
 
@@ -58,7 +62,14 @@ class Recaller:
     def fill(self, owner: Scope, text: str, tokens: int) -> Recall:
         """Return enough of what the memory holds for a question to fill so many tokens."""
         filters = Filters(self.clock())
-        search = Search(Strategy.HYBRID, self.pages(tokens), filters, reranker=self.reranker, tokens=tokens)
+        search = Search(
+            Strategy.HYBRID,
+            self.pages(tokens),
+            filters,
+            reranker=self.reranker,
+            tokens=tokens,
+            least_trust=self.settings.min_trust,
+        )
         return self.recall(owner, text, search)
 
     def asked(self, text: str, filters: Filters) -> Asked:
@@ -76,6 +87,14 @@ class Recaller:
         self.housekeeping.visited(owner, ids, self.clock())
         if at_once:
             self.housekeeping.queued(owner)
+
+    def _trusted(self, owner: Scope, recalled: Recall, least: Trust) -> Recall:
+        if least is Trust.OUTSIDE:
+            return recalled
+        with ExitStack() as stack:
+            homes = dict.fromkeys((owner.owner, persona_scope(owner, self.settings)))
+            readers = [stack.enter_context(self.searcher.sources.vault.view(home)) for home in homes]
+            return trusted(recalled, least, readers)
 
     def _beside(self, owner: Scope, names: Sequence[str] | None) -> MountedSearch:
         """The owner's memory with the mounts of the search."""

@@ -24,6 +24,7 @@ from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import CountTokens, Draft
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
+from memoryos.operation.recall.trust import outside_mark
 from memoryos.plain import Plain
 
 FREE = 512  # tokens reserved for turns if something is asked
@@ -172,7 +173,7 @@ class _Stock:
         )
         for section, hits in known:
             for hit in hits:
-                yield Line(section, item(dated(hit.cube, self.today)), hit.cube, score=hit.score)
+                yield Line(section, _item(hit.cube, self.today), hit.cube, score=hit.score)
 
     def _page(self, section: Section, cube: MemCube, draft: Draft | None = None) -> Iterator[Line]:
         for number, turn in enumerate(turns_of(cube)):
@@ -199,7 +200,11 @@ def _section(mount: str | None) -> Section:
 def _persona(recalled: Recall) -> Iterator[Line]:
     for cube in (*recalled.profile, *recalled.traits):
         if not isinstance(cube.payload, Trait) or cube.payload.level is not Level.LOW:  # a low one says little
-            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, item(dated(cube)), cube)
+            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, _item(cube), cube)
+
+
+def _item(cube: MemCube, today: datetime | None = None) -> str:
+    return item(f"{outside_mark(cube)}{dated(cube, today)}")
 
 
 def dated(cube: MemCube, today: datetime | None = None) -> str:

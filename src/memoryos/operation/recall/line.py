@@ -14,6 +14,7 @@ from memoryos.language.calendar import spoken
 from memoryos.language.quotation import label, said
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
+from memoryos.operation.recall.trust import outside_mark
 from memoryos.plain import Plain, plain
 
 ORIGIN_CHARS = 120  # of a title and of a source, each
@@ -103,7 +104,7 @@ def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span
     turn = turns_of(cube)[number]
     held = tuple(_joined(spans, turn.words))
     text = said(turn.speaker, turn.role.value, quoted(turn.words, held))
-    return Line(section, f"{_origin(cube)}{text}", cube, number, held, score)
+    return Line(section, f"{outside_mark(cube, turn)}{_origin(cube)}{text}", cube, number, held, score)
 
 
 def _origin(cube: MemCube) -> str:

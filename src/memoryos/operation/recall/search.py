@@ -14,7 +14,7 @@ from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, alone
-from memoryos.kinds import Kind, Subject
+from memoryos.kinds import Kind, Subject, Trust
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
@@ -45,6 +45,7 @@ class Search:
     min_score: float = 0.0  #: the least relevance of a hit
     tokens: int | None = None  #: stop at turns that fill so many tokens; None: no limit
     facts: int | None = None  #: about the user and the agent each; None: the value of the settings
+    least_trust: Trust = Trust.OUTSIDE  #: of what is found
 
     def facts_under(self, settings: Settings) -> int:
         """How many facts about the user and the agent each."""

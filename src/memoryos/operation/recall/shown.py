@@ -24,6 +24,7 @@ from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.hierarchy.protected import protected
 from memoryos.operation.recall.hit import Hit, Recall, Span, TurnHit
 from memoryos.operation.recall.overview import Profile, SegmentView
+from memoryos.operation.recall.provenance import Provenance
 from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.walk import Walk
 from memoryos.retention import RetentionRule
@@ -47,6 +48,7 @@ CONTENT = (
     LegalHold,
     RetentionRule,
     VersionDiff,
+    Provenance,
 )
 
 _COMMA = ", "  # between the keywords that name a topic
