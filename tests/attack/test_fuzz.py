@@ -50,8 +50,10 @@ from memoryos import (
     Strategy,
     Subject,
     Tier,
+    Trust,
     Turn,
     TurnHit,
+    UpdateMode,
     load_settings,
     stores,
 )
@@ -93,7 +95,22 @@ VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are
     Weights: {},
     load_settings: {},
 }
-CHOICES = [Action, AccessMode, Decision, ExportFormat, JobState, Kind, Namespace, Origin, Role, Strategy, Subject, Tier]
+CHOICES = [
+    Action,
+    AccessMode,
+    Decision,
+    ExportFormat,
+    JobState,
+    Kind,
+    Namespace,
+    Origin,
+    Role,
+    Strategy,
+    Subject,
+    Tier,
+    Trust,
+    UpdateMode,
+]
 
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
