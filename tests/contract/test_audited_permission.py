@@ -26,6 +26,7 @@ permit (principal in Role::"reader", action, resource is Cube);
 permit (principal in Role::"writer", action in [Action::"read", Action::"write"], resource is Cube)
 when { resource.sensitivity.isEmpty() };
 permit (principal in Role::"clerk", action == Action::"write", resource is Cube);
+permit (principal in Role::"sharer", action == Action::"share", resource is Cube);
 permit (principal in Role::"officer", action == Action::"administer", resource);
 permit (principal in Role::"officer", action == Action::"read", resource is Cube);
 permit (principal in Role::"administrator", action, resource);
@@ -137,3 +138,10 @@ def test_who_may_write_and_not_read_states_facts(store):
         clerk.facts.list()
     assert [one.id for one in store.of(ANN, OWNER).facts.list()] == [fact]
     assert told(store, caller="clerk", decision="allowed") == [("facts.add", "write", Decision.ALLOWED, None, [fact])]
+
+
+def test_who_may_not_read_the_proposals_publishes_nothing(store):
+    clerk = store.of(ANN, Caller("clerk", frozenset({"clerk", "sharer"})))
+    with pytest.raises(PermissionDenied, match="may not read"):
+        clerk.proposals.publish(["The office opens at nine."], source="handbook")
+    assert store.of(ANN, OWNER).facts.list() == []

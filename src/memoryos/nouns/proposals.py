@@ -35,6 +35,7 @@ class Proposals(Noun):
         )
         lessons = [lesson.protected(self._engine.privacy(self._scope)) for lesson in lessons]
         home = self._engine.home(self._scope, about)
+        self._engine.admit(Action.READ, home)  # before anything is stored: the proposals are read at the end
         check_new(self._engine.vault, home, Kind.FACT, labels_about((), (), AccessMode.READ_ONLY))
         publish(self._engine.promoter, home, lessons)
         with self._engine.vault.view(home) as reader:
