@@ -304,7 +304,7 @@ class Engine:
         return self._shown.view() if self._shown else None
 
     def asked(self, query: str, role: str, owner: Scope) -> tuple[str, str]:
-        """The question and the role as a chat model may see them, for the exchange is stored. Raises PrivacyRefused."""
+        """The question and the role as a chat model may see them, because both are stored. Raises PrivacyRefused."""
         privacy = self.privacy(owner)
         return privacy.text("query", arguments.question(query)), privacy.question(role)
 

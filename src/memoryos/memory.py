@@ -478,7 +478,7 @@ class Memory:
         self._engine.wait(timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the background work and release the store, as `MemoryOS.close`, if it was opened for this memory."""
+        """Finish the background work. Close the store, too, if `memoryos.open` opened it (see `MemoryOS.close`)."""
         if self._release:
             self._release(timeout)
 

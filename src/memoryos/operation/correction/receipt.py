@@ -70,7 +70,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object; a name that comes twice would show another value to who reads the text. Raises ValueError."""
+    """The object; a repeated name would show another value to a reader of the text. Raises ValueError."""
     told = dict(pairs)
     if len(told) < len(pairs):
         raise ValueError("a name comes twice")

@@ -48,7 +48,7 @@ class Step:
 def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
     """Plan a step, write it and return it."""
     for _ in range(_TRIES):
-        with vault.read(scope, current_action()) as reader:  # who may write, and not read, may have it planned
+        with vault.read(scope, current_action()) as reader:  # so a caller with the right to write alone can plan
             sequence, step = reader.sequence(), plan(reader)
         if _written(vault, scope, step, sequence):
             return step
