@@ -27,6 +27,9 @@ from memoryos.scope import Scope
 settings.register_profile("here", deadline=None)  # a busy machine takes as long as it takes
 settings.load_profile("here")
 
+TESTS = Path(__file__).parent
+OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
+
 RAM_DISK = Path("/dev/shm")
 RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3 GB)
 
@@ -82,14 +85,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("back_end", names, indirect=True, scope="session")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out single cases on other stores that are marked to be for one alone."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases on other stores that are marked to be for one alone, or repeat the way through the store."""
     items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
+    if config.getoption("--store") is None:
+        items[:] = _without_repeated_ways(items)
 
 
 def _is_for_another(test: pytest.Item) -> bool:
+    return _store_of(test) != "sqlite" and any(map(test.get_closest_marker, ("file", "once")))
+
+
+def _store_of(test: pytest.Item) -> str:
     values = test.callspec.params if isinstance(test, pytest.Function) and hasattr(test, "callspec") else {}
-    return values.get("back_end", "sqlite") != "sqlite" and any(map(test.get_closest_marker, ("file", "once")))
+    return str(values.get("back_end", "sqlite"))
+
+
+def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
+    """All tests, without the second and later cases of a function on a store that is no file.
+
+    The cases of a test of the operations differ in what is computed, not in what the store is asked to do, which
+    the contract tests compare. `--store postgres` runs each case there.
+    """
+    met: set[tuple[Path, str, str]] = set()
+    kept = []
+    for item in items:
+        way = (item.path, item.name.partition("[")[0], _store_of(item))
+        if way[2] == "sqlite" or item.path.relative_to(TESTS).parts[0] not in OPERATIONS or way not in met:
+            kept.append(item)
+        met.add(way)
+    return kept
 
 
 def _names_its_own(test: pytest.Item) -> bool:

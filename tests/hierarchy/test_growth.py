@@ -212,6 +212,7 @@ def stated(world: World, count: int) -> list[int]:
     return taken
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned, stated, thawed])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
@@ -219,6 +220,7 @@ def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: 
     assert max(many) < SAME * max(few)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("work", [learned_of_segment, moved, rebuilt])
 def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 2)
@@ -226,6 +228,7 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: C
     assert max(many) < SAME * max(few)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated, published])
 def test_nor_do_steps_that_together_grow_with_it_and_no_faster(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)
@@ -234,6 +237,7 @@ def test_nor_do_steps_that_together_grow_with_it_and_no_faster(world: World, wor
     assert sum(many) < LINEAR * sum(few)
 
 
+@pytest.mark.once
 def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
     def deletion(count: int) -> int:
         memory, page = taught(world, towns(count), f"plan-{count}.db")
@@ -245,6 +249,7 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
     assert many < LINEAR * few
 
 
+@pytest.mark.once
 def test_what_is_published_costs_no_more_beside_many_proposals(world: World):
     """What each of them says was found out again for each fact."""
 
@@ -262,6 +267,7 @@ def test_what_is_published_costs_no_more_beside_many_proposals(world: World):
     assert each(80) < SAME * each(20)
 
 
+@pytest.mark.once
 def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World):
     def repair(count: int) -> int:
         mixed(world, count)
@@ -272,6 +278,7 @@ def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World
     assert many < LINEAR * few
 
 
+@pytest.mark.once
 def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_around_them(world: World):
     def learned_among(known: int, count: int) -> int:
         memory = world.open(f"middle-{known}-{count}.db", short_term_capacity=1)
@@ -329,6 +336,7 @@ def test_chains_forget_a_page_to_their_ends(world: World):
     assert not any("kettle" in memory.get(page).payload.chain_summary for page in pages)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("line", ["fact: Tom likes tea.", "fact: Tom likes dish {}."])
 def test_deleting_a_segment_reads_no_page_again_for_each_few_that_go(world: World, monkeypatch, line: str):
     """What all its pages say was derived again from those that were left, for every 16 that went."""
