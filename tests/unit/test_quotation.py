@@ -180,7 +180,7 @@ def test_a_fence_holds_whatever_stands_in_it():
 
 
 @pytest.mark.parametrize(
-    "text", ["<" * 200_000, "< " * 100_000, "<" + " " * 200_000, "\n" * 200_000 + "x", "<m" * 100_000]
+    "text", ["<" * 50_000, "< " * 25_000, "<" + " " * 50_000, "\n" * 50_000 + "x", "<m" * 25_000]
 )
 def test_a_hostile_text_is_read_once(text):
     assert disarmed(quotation(text)) == quotation(text)
