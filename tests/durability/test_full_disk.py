@@ -67,3 +67,20 @@ def test_a_quota(open_memory, folder):
         assert_sound(memory)
     assert_goes_on(memory, pages)
     assert_sound(memory)
+
+
+@pytest.mark.parametrize("more", [0, 1], ids=["nothing after it", "an add after it"])
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_close_says_nothing_of_a_disk_that_has_room_again(open_memory, folder, more, timeout):
+    memory = open_memory(folder)
+    with memory._engine.housekeeping.call():  # which it lets go first, unless somebody waits for it
+        pages = [memory.add(f"I keep bees. {number}") for number in range(3)]
+        with files_limited(4096):
+            for _ in range(2):  # each tries again
+                with pytest.raises(StoreFull):
+                    memory.wait()
+    pages += [memory.add(f"I keep hens. {number}") for number in range(more)]
+    memory.close(timeout)
+    again = open_memory(folder)
+    assert [page.id for page in again.pages.list()] == pages
+    assert again.stats().mtm_pages == len(pages) - 1

@@ -8,8 +8,11 @@ from contextlib import closing
 
 import pytest
 
+import memoryos
 from durability.mounts import read_only_mount, without_permission
+from memoryos import load_settings
 from memoryos.errors import StoreBusy, StoreReadOnly
+from memoryos.models.hashing import Hashing
 
 SAID = [("I keep bees.", "How many hives?"), ("My name is Tom.", "Hello Tom!"), ("我住在杭州。", "杭州很美。")]
 
@@ -160,3 +163,40 @@ def test_no_store_is_made_where_none_may_be_written(open_memory, folder, read_on
     with read_only(folder) as place, pytest.raises(StoreReadOnly, match=r"memory\.db"):
         open_memory(place)
     assert names(folder) == []
+
+
+def leave_work(folder):
+    """A store that a process left with a page to move and a job to do."""
+    left = open_memory_of_worker(folder)
+    left.add("My name is Tom.")
+    left.consolidate()
+    left.close()
+
+
+def open_memory_of_worker(folder):
+    settings = load_settings(short_term_capacity=1, jobs="worker")
+    return memoryos.open(folder / "memory.db", user="tom", settings=settings, embedder=Hashing())
+
+
+def test_wait_says_what_is_due_where_nothing_may_be_written(open_memory, folder, read_only):
+    leave_work(folder)
+    with read_only(folder) as place:
+        memory = open_memory(place)
+        for wait in (memory.wait, memory.jobs.run):
+            with pytest.raises(StoreReadOnly, match="jobs of 1 owners"):
+                wait()
+        memory.close()
+        workers = open_memory_of_worker(place)
+        workers.wait()  # jobs are not its business
+        workers.close()
+    memory = memoryos.open(folder / "memory.db", user="tom", embedder=Hashing(), read_only=True)
+    with pytest.raises(StoreReadOnly, match="jobs of 1 owners"):
+        memory.wait()
+    memory.close()
+    memory = open_memory(folder)
+    memory.jobs.run()
+    memory.close()
+    with read_only(folder) as place:
+        memory = open_memory(place)
+        memory.wait()
+        memory.close()

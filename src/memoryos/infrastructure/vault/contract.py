@@ -156,6 +156,10 @@ class Vault(Reembeddable, Protocol):
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     @property
+    def is_writable(self) -> bool:
+        """Whether this process may write the store, as far as it can tell beforehand."""
+
+    @property
     def audit(self) -> AuditPart:
         """The audit log of the store."""
         ...

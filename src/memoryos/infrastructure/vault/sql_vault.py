@@ -83,6 +83,11 @@ class SqlVault(ABC):
             self._prepare()
             undo.pop_all()  # usable: the store stays open
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether this process may write the store, as far as it can tell beforehand."""
+        return not self.is_only_read
+
     @contextmanager
     def read(self, scope: Scope, action: Action = Action.READ) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner; the gate is asked for the action."""

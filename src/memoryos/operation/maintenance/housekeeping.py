@@ -65,6 +65,7 @@ class Housekeeping:
         self._due: set[Scope] = set()  # owners with jobs; a task for each waits for the worker
         self._kept: set[Scope] = set()  # at work for, now
         self._served: set[Scope] = set()  # the same for jobs
+        self._failed: dict[Scope, BaseException] = {}  # owners for whom the last work failed; it is tried again
         self._rota, self._job_rota = Rota(), Rota()
         self._is_abandoned = False
         self._is_closing = False
@@ -81,8 +82,7 @@ class Housekeeping:
 
     def written(self, scope: Scope) -> None:
         """Note that pages were added."""
-        with self._lock:
-            self._tidy.discard(scope.owner)
+        self._note_untidy(scope.owner)
         self._schedule(scope.owner)
 
     def queued(self, scope: Scope) -> None:
@@ -135,8 +135,7 @@ class Housekeeping:
         owner = scope.owner
         turn = TimeSlice(goes_on, lambda: self._runner.others_wait(owner))
         finished = self._runner.run(owner, taken, turn) if taken else 0
-        with self._lock:  # pages that another process wrote and left are unknown here
-            self._tidy.discard(owner)
+        self._note_untidy(owner)  # pages that another process wrote and left are unknown here
         self._catch_up(owner, turn)
         if not taken and self._runner.others_wait(owner):
             return finished
@@ -157,8 +156,7 @@ class Housekeeping:
         """
         owner = scope.owner
         self._rebuilder.begin(owner)
-        with self._lock:
-            self._tidy.discard(owner)
+        self._note_untidy(owner)
         total = 0
         while time.monotonic() < until and self._step(owner).pages:
             with self._vault.read(owner) as reader:
@@ -175,8 +173,22 @@ class Housekeeping:
             raise StoreReadOnly("the store is open for reading only: open it without read_only")
 
     def wait(self, until: float = math.inf) -> bool:
-        """Wait until that time; return whether nothing waits any more. Raises the first background error."""
-        return self._background.wait(until) and self._worker.wait(until)
+        """Wait until that time; return whether nothing waits any more.
+
+        Work that failed earlier is tried again first. Raises the first background error, and StoreReadOnly if work is
+        due in a store that may not be written.
+        """
+        self._try_again()
+        is_done = self._background.wait(until) and self._worker.wait(until)
+        if is_done and self._may_not_write:
+            self._check_nothing_due()
+        return is_done
+
+    @property
+    def _may_not_write(self) -> bool:
+        with self._lock:
+            was_refused = any(isinstance(error, StoreReadOnly) for error in self._failed.values())
+        return was_refused or not self._vault.is_writable
 
     @property
     def unfinished(self) -> dict[str, int]:
@@ -194,6 +206,7 @@ class Housekeeping:
             return
         self._is_closed = True
         self._timer.close()
+        self._try_again()
         for owner in self._visits.owners():
             self._schedule(owner)
         self._is_closing = self._worker is not self._background
@@ -204,6 +217,27 @@ class Housekeeping:
     def abandon(self) -> None:
         """Finish only the running step and leave the rest to the next process."""
         self._is_abandoned = True
+
+    def _check_nothing_due(self) -> None:
+        """Raise StoreReadOnly if pages or jobs of the store wait for somebody who may write it."""
+        pages = len(self._vault.unsettled())
+        jobs = 0 if self._settings.jobs is JobsRun.WORKER else len(self._vault.waiting())
+        if pages or jobs:
+            waits = f"pages of {pages} owners are to be moved and jobs of {jobs} owners to be done"
+            raise StoreReadOnly(f"the store may not be written here, and {waits}: open it where it may be written")
+
+    def _try_again(self) -> None:
+        """Schedule again the owners for whom work failed, for example because the disk was full."""
+        with self._lock:
+            failed, self._failed = self._failed, {}
+        for owner, error in failed.items():
+            self._forget(error)
+            self._schedule(owner)
+
+    def _forget(self, error: BaseException | None) -> None:
+        if error is not None:
+            self._background.forget(error)
+            self._worker.forget(error)
 
     def _schedule(self, owner: Scope) -> None:
         if self._vault.is_only_read:
@@ -231,6 +265,14 @@ class Housekeeping:
             rota.served(owner)
         try:
             self._if_ours(work, owner)
+        except Exception as error:
+            with self._lock:
+                earlier = self._failed.get(owner)
+                self._failed[owner] = error
+            self._forget(earlier)
+            if not isinstance(error, StoreReadOnly):
+                raise
+            _log_delay(error)  # who waits is told what is due
         finally:
             with self._lock:
                 at_work.discard(owner)
@@ -263,14 +305,13 @@ class Housekeeping:
 
     def _keep(self, owner: Scope) -> None:
         """Do everything that waits for one owner, in steps; callers go first between them."""
-        left = Left(pages=True, jobs=False)
+        left, was_tidy = Left(pages=True, jobs=False), owner in self._tidy
         turn = TimeSlice(self._goes_on, lambda: self._others_wait(owner, self._scheduled))
         try:
             while left.pages and turn():
                 left = self._step(owner, in_a_hurry=self._background.is_waited_for)
         except StorageError as error:
-            # A count of visits is worth no error, and where nothing may be written nobody expects more.
-            if owner not in self._tidy and not isinstance(error, StoreReadOnly):
+            if not was_tidy:  # a count of visits is worth no error
                 raise
             _log_delay(error)
             return
@@ -349,6 +390,10 @@ class Housekeeping:
         with self._lock:
             self._tidy.add(owner)
 
+    def _note_untidy(self, owner: Scope) -> None:
+        with self._lock:
+            self._tidy.discard(owner)
+
     def _step(self, owner: Scope, *, in_a_hurry: bool = False) -> Left:
         """Move some pages and write the waiting visits, or take the next step of a rebuild."""
         with self._vault.read(owner) as reader:
@@ -356,8 +401,11 @@ class Housekeeping:
         if stage and stage.phase is not Phase.PLACE:
             self._rebuilder.step(owner, stage)
             return Left(pages=True, jobs=False)
-        with self._taken_visits(owner) as visits:
-            return self._mover.step(owner, visits, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
+        with self._taken_visits(owner) as visits, ExitStack() as undo:
+            undo.callback(self._note_untidy, owner)  # it was noted under the lock, before the commit
+            left = self._mover.step(owner, visits, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
+            undo.pop_all()
+        return left
 
     @contextmanager
     def _taken_visits(self, owner: Scope) -> Iterator[Counts]:

@@ -97,6 +97,11 @@ class Background:
             raise errors[0]
         return is_done
 
+    def forget(self, error: BaseException) -> None:
+        """Do not raise this error of a task: its work is done by now, or is tried again."""
+        with self._lock:
+            self._pending = [one for one in self._pending if not (one.done() and one.exception() is error)]
+
     def close(self) -> None:
         """Finish the submitted tasks and end the thread. Raises like `wait`."""
         with self._hurried():

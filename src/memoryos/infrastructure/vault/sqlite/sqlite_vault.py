@@ -36,7 +36,7 @@ from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
-from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
+from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of, may_be_written
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 
@@ -105,6 +105,11 @@ class SqliteVault(SqlVault):
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
         self.index_files = IndexFiles(path)
         self.blobs = Blobs(beside=path)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether this process may write the file, as far as it can tell beforehand."""
+        return super().is_writable and self._still is None and may_be_written(self.path)
 
     def nbytes(self) -> int:
         """The size of the file and its log on disk, in bytes."""

@@ -30,7 +30,7 @@ class StillFile:
         """
         if log_of(path).exists() or not path.is_file():
             return None
-        if _may_be_written(path.parent) and not (is_only_read and not _may_be_written(path)):
+        if may_be_written(path.parent) and not (is_only_read and not may_be_written(path)):
             return None
         return cls(path, _state(path))
 
@@ -53,5 +53,6 @@ def _state(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _may_be_written(path: Path) -> bool:
+def may_be_written(path: Path) -> bool:
+    """Whether the permissions and the mount allow this process to write there."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
