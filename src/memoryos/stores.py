@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied
 from memoryos.infrastructure.vault.damage import Report
 from memoryos.infrastructure.vault.patience import one_call
-from memoryos.infrastructure.vault.place import Place, open_vault, shown
+from memoryos.infrastructure.vault.place import Place, check_is_there, open_vault, shown
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
 from memoryos.infrastructure.vault.sql_vault import SqlVault
@@ -197,8 +197,7 @@ def _opened(
     """Open an existing store; without `embedder`, with any."""
     place, settings = _place(field, store), settings or load_settings()
     patience, objects = settings.busy_timeout_seconds, settings.object_store
-    if isinstance(place, Path) and not place.exists():
-        raise InvalidInput(field, f"{place} does not exist", "Name the file of a store")
+    check_is_there(field, place)
     with naming(field):
         return open_vault(
             place,

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import Memory, load_settings, stores
-from memoryos.errors import CubeDamaged, MemoryOSError, StorageError, StoreCorrupt
+from memoryos.errors import CubeDamaged, MemoryOSError, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
 from public import store_of
 
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=3, heat_threshold=0)
 SECRET = "zanzibarquux"
 SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for number in range(12)]
+PAGE = 4096  # bytes
 FLIPS, LONG_FLIPS = 150, 3000  # in CI; each takes about 20 ms
 
 
@@ -158,10 +160,32 @@ def test_every_door_names_a_damaged_schema_the_same_way(store, place, letter):
     assert {type(error) for error in told if error} == {StoreCorrupt}
 
 
-def refusal(door: Callable[[Memory, str], object], memory: Memory, page: str) -> StorageError | None:
+KEYED = ["links", "sqlite_autoindex_cubes_1", "sqlite_autoindex_links_1", "sqlite_autoindex_passages_1"]
+
+
+@pytest.mark.parametrize("place", KEYED)
+def test_rows_and_indexes_that_contradict_each_other_are_told_as_damage(whole, tmp_path, place, long):
+    """One bit of an id is flipped in a page of a table or of its index: the two differ, and keys are no longer kept."""
+    chance, data = random.Random(19), whole.read_bytes()
+    at = (ask(whole, f"SELECT rootpage FROM sqlite_schema WHERE name = '{place}'") - 1) * PAGE
+    ids = [at + found.start() for found in re.finditer(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-", data[at : at + PAGE])]
+    kinds = set()
+    for number, one in enumerate(chance.sample(ids, len(ids) if long else 4)):
+        flipped = bytearray(data)
+        flipped[one + chance.randrange(36)] ^= 1
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(flipped)
+        with suppress(StoreCorrupt), opened(path) as memory:
+            page = memory.pages.list()[0].id
+            kinds |= {type(refusal(door, memory, page)) for door in DOORS.values()}
+        kinds |= {type(refusal(lambda path, _: stores.verify(path, repair=True, settings=SETTINGS), path, ""))}
+    assert kinds <= {type(None), StoreCorrupt, CubeDamaged, NotFound}
+
+
+def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> MemoryOSError | None:
     try:
         door(memory, page)
-    except StorageError as error:
+    except MemoryOSError as error:
         return error
     return None
 

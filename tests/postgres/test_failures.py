@@ -18,6 +18,7 @@ from memoryos.errors import (
     InvalidInput,
     StorageError,
     StoreBusy,
+    StoreCorrupt,
     StoreFull,
     StoreReadOnly,
     StoreUnreachable,
@@ -192,6 +193,8 @@ def test_an_error_quotes_nothing_that_a_user_said(vault, store):
     [
         ("53100", StoreFull),
         ("40P01", StoreBusy),
+        ("23503", StoreCorrupt),
+        ("23505", StoreCorrupt),
         ("53300", StoreBusy),
         ("25006", StoreReadOnly),
         ("42501", StoreReadOnly),

@@ -52,6 +52,23 @@ def address(place: Place) -> str:
     return str(place.resolve()) if isinstance(place, Path) else f"{place.host}:{place.port or 5432}/{place.database}"
 
 
+def check_is_there(field: str, place: Place, fix: str = "Name the file of a store") -> None:
+    """Raise InvalidInput if there is no file, or an empty one, in which a store could only be made.
+
+    What is at a database is seen when it is opened.
+    """
+    if not isinstance(place, Path):
+        return
+    if not place.exists():
+        raise InvalidInput(field, f"{place} does not exist", fix)
+    if place.is_dir():
+        raise InvalidInput(field, f"{place} is a folder", "Name a file in it, e.g. memory.db")
+    if not place.is_file():
+        raise InvalidInput(field, f"{place} is a device, a socket or the like", fix)
+    if not place.stat().st_size:
+        raise InvalidInput(field, f"{place} is empty and holds no MemoryOS store", fix)
+
+
 def open_vault(
     place: Place,
     *,
@@ -67,8 +84,8 @@ def open_vault(
     One that is only read must be there, and is never written. Raises StorageError when it cannot be used, InvalidInput
     when it is missing, MissingExtra without the driver of a database or of an object store.
     """
-    if is_only_read and isinstance(place, Path) and not place.is_file():
-        raise InvalidInput("path", f"the file {place} does not exist", "Name the file of a store")
+    if is_only_read:
+        check_is_there("path", place)
     packs = Packs(object_store)  # first: what is wrong with it is told before a store is made
     use = _Use(embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds, is_only_read=is_only_read)
     vault = _opened(place, use, connections)

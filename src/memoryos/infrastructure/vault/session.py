@@ -12,7 +12,7 @@ from sqlalchemy import Table, delete
 from memoryos.caller import acting_caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
-from memoryos.errors import StorageError
+from memoryos.errors import StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
@@ -349,7 +349,8 @@ class SqlWriter(SqlReader):
         """A link belongs to the owner of its source, a job to that of its cube; the other end may be shared."""
         wanted = set(ids)
         if foreign := wanted.difference(cube_id for (cube_id,) in self._asked(queries.PRESENT, wanted)):
-            raise StorageError(f"cube {min(foreign)} is not in this scope; nothing was written")
+            told = "is not in this scope, or the rows of the store contradict each other: run `memoryos verify`"
+            raise StoreCorrupt(f"cube {min(foreign)} {told}; nothing was written")
 
 
 def _check_scope(entries: Sequence[Entry], owner: Scope) -> None:

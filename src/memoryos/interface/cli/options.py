@@ -12,7 +12,7 @@ import typer
 from memoryos.arguments import naming, store_place
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.place import Place
+from memoryos.infrastructure.vault.place import Place, check_is_there
 from memoryos.interface.cli.json_wanted import JsonFlag
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
@@ -117,9 +117,8 @@ def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str
 
 
 def existing_place(db: str | Path, fix: str) -> Place:
-    """Check the place of a store. A file must exist; a database is checked when it is opened."""
+    """Check the place of a store. A file must hold something; a database is checked when it is opened."""
     with naming("--db"):
         place = store_place(db)
-    if isinstance(place, Path) and not place.exists():
-        raise InvalidInput("--db", f"{place} does not exist", fix)
+    check_is_there("--db", place, fix)
     return place

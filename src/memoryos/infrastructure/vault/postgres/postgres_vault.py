@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -59,12 +60,14 @@ _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
     "25006": StoreReadOnly,  # a standby
     "42501": StoreReadOnly,  # the role lacks a privilege
     "53100": StoreFull,
-    "23505": IdTaken,
+    "23": StoreCorrupt,  # our statements keep the constraints where rows and indexes agree
     "XX001": StoreCorrupt,
     "XX002": StoreCorrupt,
     "08": StoreUnreachable,
     "57P": StoreUnreachable,  # shut down, crashed, or still starting
 }
+
+_UNIQUE = "23505"
 
 _LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
 
@@ -202,6 +205,8 @@ class PostgresVault(SqlVault):
         if not isinstance(driver, psycopg.Error):
             return StorageError, type(driver).__name__
         state = driver.sqlstate or _unstated(driver)
+        if state == _UNIQUE and _is_of_cubes(driver):
+            return IdTaken, "a memory with that id is stored"
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
         return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".?")
 
@@ -210,6 +215,11 @@ class PostgresVault(SqlVault):
             raise InvalidInput("path", f"{self.name} holds no store", "Name the database of one")
         postgres_tables.create(connection)
         migrations.stamp(connection)
+
+
+def _is_of_cubes(driver: psycopg.Error) -> bool:
+    """Whether the error is about the table of cubes, or about a partition of it."""
+    return bool(re.fullmatch(r"cubes(_\d+)?", driver.diag.table_name or ""))
 
 
 def _of(owner: Scope) -> int:

@@ -55,10 +55,12 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
     sqlite3.SQLITE_PERM: StoreReadOnly,
     sqlite3.SQLITE_FULL: StoreFull,
     sqlite3.SQLITE_IOERR_SHMSIZE: StoreFull,  # no room for the index of the log, without which nothing is read
-    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY: IdTaken,
+    sqlite3.SQLITE_CONSTRAINT: StoreCorrupt,  # our statements keep the constraints where rows and indexes agree
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }
+
+_ID_TAKEN = "UNIQUE constraint failed: cubes.tenant, cubes.id"
 
 _UNWRITTEN = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE)
 
@@ -253,6 +255,8 @@ class SqliteVault(SqlVault):
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
         if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
+        if str(driver) == _ID_TAKEN:
+            return IdTaken, _ID_TAKEN
         if code in _UNWRITTEN and (reason := room.lack_beside(self.path, log_of(self.path))):
             return StoreFull, f"{driver} ({reason})"
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
@@ -269,6 +273,8 @@ class SqliteVault(SqlVault):
             self._check_embedder(connection)
 
     def _create(self, connection: Connection) -> None:
+        if self._embedder is None:  # who opens a store with any embedder does not make one
+            raise InvalidInput("path", f"{self.path} holds no MemoryOS store", "Name the file of one")
         new_file.create(connection)
 
     def _keep_a_log(self) -> None:
