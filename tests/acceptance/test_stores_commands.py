@@ -68,13 +68,16 @@ def test_damage_is_told_by_an_exit_code_and_repaired_on_demand(run, store, tmp_p
     assert document(run("verify", store, "--json"))["sound"]
 
 
-def test_mistakes_are_told_in_a_line(run, store):
+def test_mistakes_are_told_in_a_line(run, store, tmp_path):
+    (tmp_path / "empty.db").touch()
     for arguments, said in (
         (("backup", store), "exists already"),
         (("restore", store, "x.db"), "is not a backup"),
         (("copy", "absent.db", "x.db"), "does not exist"),
         (("verify", "absent.db"), "does not exist"),
         (("scrub", "absent.db"), "does not exist"),
+        (("verify", "empty.db"), "holds no MemoryOS store"),
+        (("search", "bees", "--db", "empty.db"), "holds no MemoryOS store"),
         (("verify", "mysql://host/db"), "no back end"),
     ):
         result = run(*arguments)

@@ -83,6 +83,13 @@ def test_a_damaged_page_is_named_left_out_and_never_quoted(store, new, caplog):
     assert SECRET not in caplog.text + str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
 
 
+def test_a_damaged_page_still_counts(store):
+    changed(store, 7, b"kitchen", b"mitchen")
+    with opened(store) as memory:
+        assert memory.pages.count() - len(memory.pages.list()) == 1
+        assert memory.pages.count(role="user") == len(memory.pages.list(role="user"))  # it has to read them
+
+
 def test_a_damaged_page_can_be_deleted_and_the_store_is_sound_again(store):
     changed(store, 7, b"kitchen", b"\xffitchen")
     page = the_damaged(store)

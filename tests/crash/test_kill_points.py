@@ -13,7 +13,7 @@ import pytest
 from crash.checks import assert_answers, assert_consistent, assert_linked, assert_sound
 from crash.killed import PAGES, Victim, copy, deaths, victims
 from crash.stores import OTHER, SETTINGS, add_page, open_store
-from crash.victims import KEY, NEW
+from crash.victims import KEY, NEW, UNDONE, moves
 from memoryos import Memory, stores
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault.records import JobState
@@ -159,6 +159,26 @@ def test_a_deletion_in_parts_leaves_links_too_many_and_is_done_again(template, t
         assert not [text for text in facts(memory) if "green tea" in text or "Tom" in text]
         assert_linked(memory)
     assert len(rests) >= 3, "with all its pages, with fewer, and with those that stay"
+
+
+def test_an_undo_is_finished_by_the_next_call(template, tmp_path):
+    found, were_back = victims("undo", template, tmp_path), set()
+    for victim in found:
+        with open_store(copy(victim.path, tmp_path), settings=UNDONE) as memory:
+            assert_consistent(memory)
+            wanted = {one.page: one.source for one in moves(memory).values()}
+            before = {page: home for page, home in homes(memory).items() if page in wanted}
+            were_back.add(sum(home == wanted[page] for page, home in before.items()))
+            if before != wanted:
+                assert victim.done is None
+                memory.upkeep.undo(*moves(memory))
+            assert homes(memory) | wanted == homes(memory)
+            assert_consistent(memory)
+    assert len(were_back) >= 3, "none, some and all"
+
+
+def homes(memory: Memory) -> dict[str, str]:
+    return {page: view.cube.id for view in memory.segments.list() for page in view.page_ids}
 
 
 def memories_in(path: Path) -> int:

@@ -35,24 +35,32 @@ from uuid_utils.compat import uuid7
 from crash.stores import OTHER, SETTINGS, add_page, cold_settings, objects_of, open_store, unique_word
 from forked import fork
 from memoryos import Memory, MemoryOS, stores
+from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.infrastructure.objects.blobs import folder_beside
 from memoryos.infrastructure.vault import rows
+from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.correction import correct
 from memoryos.operation.correction import forget as forgetting
 from memoryos.operation.hierarchy import changes
+from memoryos.operation.hierarchy.arrangement import Reason, Rehoming
+from memoryos.operation.hierarchy.rehome import Rehomer, rehoming_of
 from memoryos.operation.knowledge import support
 from memoryos.operation.maintenance import rebuild as rebuilding
 from memoryos.operation.maintenance import reembed as reembedding
+from memoryos.operation.maintenance import repairer as repairing
+
+UNDONE = SETTINGS.model_copy(update={"mid_term_capacity": 20, "heat_threshold": 1e9, "self_repair": False})
 
 STRIDES = {
     "create": 2,
     "rebuild": 8,
     "delete_segment": 4,
     "forget": 4,
+    "undo": 4,
     "sweep": 3,
     "reembed": 3,
     "backup": 11,
@@ -189,6 +197,35 @@ def rebuild(path: Path, step: int, done: Done) -> None:
         kill_at(step)
         memory.upkeep.rebuild()
         done("rebuild")
+
+
+def undo(path: Path, step: int, done: Done) -> None:
+    """Put pages back into the segments from which they were moved, two at a time."""
+    repairing.MOVED_AT_ONCE = 2
+    with opened(path, settings=UNDONE) as memory:
+        for number in range(NEW, NEW + 8):
+            add_page(memory, number)
+        acting(SYSTEM, lambda: _moved_together(memory))
+        memory.jobs.run()
+        moved = moves(memory)
+        kill_at(step)
+        memory.upkeep.undo(*moved)
+        done("undo")
+
+
+def _moved_together(memory: Memory) -> None:
+    """Move all pages of MTM to its first segment, as a repair would."""
+    first, *others = memory.segments.list()
+    found = [Rehoming(page, one.cube.id, first.cube.id, Reason.MOVE) for one in others for page in one.page_ids]
+    with memory._engine.vault.write(memory._scope) as writer:
+        Rehomer(writer, found, now()).flush(writer)
+
+
+def moves(memory: Memory) -> dict[int, Rehoming]:
+    """The moves of the repair, by the numbers of their events."""
+    events = [event for event in memory.log.events(limit=10_000) if event.operation is Operation.REHOME]
+    found = {event.sequence: rehoming_of(event) for event in events}
+    return {sequence: one for sequence, one in found.items() if one.reason is Reason.MOVE}
 
 
 def reembed(path: Path, step: int, done: Done) -> None:
@@ -376,6 +413,7 @@ if __name__ == "__main__":
             forget,
             sweep,
             rebuild,
+            undo,
             reembed,
             backup,
             copy,

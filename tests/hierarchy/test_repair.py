@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +16,15 @@ from hypothesis import strategies as st
 from memoryos import Memory, Tier
 from memoryos.cube import Page
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import JobKind, JobState, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
+from memoryos.operation.hierarchy.rehome import LAST_PAGES, Rehomer, named, rehoming_of
 from memoryos.operation.hierarchy.repair import plan
+from memoryos.operation.maintenance import repairer
 from memoryos.operation.maintenance.repairer import MOVED_AT_ONCE, PlannedRepair
+from memoryos.operation.scheduler.step import Step, take
 
 from .world import ANN, World
 
@@ -40,6 +45,10 @@ def rehome(world: World, pages: Iterable[str], target: str, *, opens: bool = Fal
     moves = tuple(Rehoming(page, home, target, Reason.MOVE) for page, home in homes.items() if home != target)
     with world.vault.write(ANN) as writer:
         carry_out(writer, Plan(moves, opened=(target,) if opens else ()), world.clock())
+
+
+def carry_out(writer: Writer, made: Plan, now: datetime) -> None:
+    Rehomer(writer, named(made), now).flush(writer)
 
 
 def home(world: World, page: str) -> str:
@@ -291,6 +300,59 @@ def test_undo_opens_a_segment_again_that_went(world: World):
     assert together(world, memory) == before
     assert {home(world, page) for page in ids[4:]} == {twin}
     assert memory.upkeep.repair().merged == 0
+
+
+@pytest.fixture
+def moved(world: World) -> tuple[Memory, list[str], set[frozenset[str]], tuple[int, ...]]:
+    """Five steps of a repair, which may be undone: the memory, its pages, how they lay together, and the events."""
+    memory, pages = world.open(**QUIET), 5 * MOVED_AT_ONCE
+    ids = remember(memory, *[TEA, BIKE] * pages)
+    rehome(world, ids, home(world, ids[0]))
+    before = together(world, memory)
+    return memory, ids, before, memory.upkeep.repair().events
+
+
+def test_an_undo_that_died_in_the_middle_is_finished_by_the_next(world: World, moved, monkeypatch):
+    memory, ids, before, events = moved
+    took = Countdown(2)  # steps, and then the process is gone
+    monkeypatch.setattr(repairer, "take", took)
+    with pytest.raises(KeyboardInterrupt):
+        memory.upkeep.undo(*events)
+    monkeypatch.undo()
+    back = sum(home(world, page) == home(world, ids[0]) for page in ids) - len(ids) // 2
+    assert back == 2 * MOVED_AT_ONCE
+    report = memory.upkeep.undo(*events)
+    assert report.moved == len(events) - back
+    assert together(world, memory) == before
+    assert memory.upkeep.repair().events == ()
+    with pytest.raises(InvalidInput, match="moved since"):
+        memory.upkeep.undo(*events)
+
+
+class Countdown:
+    """`take`, which so many times does what it always does."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def __call__(self, *given: Any) -> Step:
+        if not self._left:
+            raise KeyboardInterrupt
+        self._left -= 1
+        return take(*given)
+
+
+def test_an_undo_that_finds_a_page_elsewhere_tells_so_and_leaves_a_whole_memory(world: World, moved):
+    memory, _, before, events = moved
+    with world.vault.read(ANN) as reader:
+        late = rehoming_of(reader.events(after=events[-1] - 1, limit=1)[0])
+    rehome(world, [late.page], "elsewhere", opens=True)
+    with pytest.raises(InvalidInput, match="moved since"):
+        memory.upkeep.undo(*events)
+    together(world, memory)
+    rehome(world, [late.page], late.target)
+    memory.upkeep.undo(*events)
+    assert together(world, memory) == before
 
 
 def test_undo_refuses_what_is_no_repair_or_is_out_of_date(world: World):

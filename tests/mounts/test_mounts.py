@@ -180,7 +180,7 @@ def test_a_mount_that_does_not_answer_is_named_and_the_rest_answers(own, expert_
 def test_a_file_that_is_not_there_cannot_be_mounted(own, tmp_path):
     with pytest.raises(InvalidInput, match="does not exist"):
         own.mounts.add(Mount("lost", tmp_path / "lost.db", CLINIC))
-    with pytest.raises(InvalidInput, match="does not exist"):
+    with pytest.raises(InvalidInput, match="is a folder"):
         own.mounts.add(Mount("folder", tmp_path, CLINIC))
     assert own.mounts.list() == []
 

@@ -12,7 +12,7 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import stores
-from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt
+from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.vault.damage import DERIVED, Fault
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.maintenance import mend
@@ -341,3 +341,34 @@ def test_versions_that_an_operation_left_out_are_no_damage(tmp_path: Path):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM versions WHERE version = (SELECT max(version) - 3 FROM versions)")
     assert faults(stores.verify(path)) == {Fault.VERSIONS}
+
+
+@pytest.mark.parametrize("content", ["", "PRAGMA user_version = 1"], ids=["no bytes", "no tables"])
+def test_an_empty_file_holds_no_store_and_is_left_as_it_is(tmp_path: Path, content: str):
+    path, other = tmp_path / "empty.db", tmp_path / "other.db"
+    path.touch()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(content)
+    before = path.read_bytes()
+    uses = [
+        lambda: stores.verify(path),
+        lambda: stores.backup(path, other),
+        lambda: stores.copy(path, other),
+        lambda: stores.scrub(path),
+        lambda: memoryos.open(path, user="tom", settings=SETTINGS, read_only=True),
+    ]
+    for use in uses:
+        with pytest.raises((InvalidInput, StoreReadOnly), match="empty"):
+            use()
+    assert path.read_bytes() == before
+    assert not other.exists()
+
+
+def test_an_empty_file_becomes_a_store_where_one_may_be_made(tmp_path: Path):
+    path = tmp_path / "empty.db"
+    path.touch()
+    with pytest.raises(InvalidInput, match="empty and holds no MemoryOS store"):
+        stores.verify(path, repair=True, settings=SETTINGS)
+    with memoryos.open(path, user="tom", settings=SETTINGS) as memory:
+        memory.add("I keep bees.")
+    assert stores.verify(path).is_sound

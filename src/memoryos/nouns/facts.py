@@ -71,7 +71,10 @@ class Facts(Noun):
     def count(
         self, *, subject: Subject = Subject.USER, tier: Tier = Tier.LPM, **only: Unpack[arguments.ListFilters]
     ) -> int:
-        """Return the number of facts; the filters are those of `list`."""
+        """Return the number of facts; the filters are those of `list`.
+
+        The documents are read only for a filter that needs them. So a damaged one, which `list` leaves out, may count.
+        """
         of_whom = arguments.one_of("subject", subject, Subject)
         with self._engine.vault.view(self._engine.home(self._scope, of_whom)) as reader:
             return reader.counted(self._selection(of_whom, tier, **only))

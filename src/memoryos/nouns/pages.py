@@ -43,7 +43,10 @@ class Pages(Noun):
             return listed(reader, self._selection(tier, **only), limit, cursor)
 
     def count(self, *, tier: Tier | None = None, **only: Unpack[arguments.PageFilters]) -> int:
-        """Return the number of pages; the filters are those of `list`."""
+        """Return the number of pages; the filters are those of `list`.
+
+        The documents are read only for a filter that needs them. So a damaged one, which `list` leaves out, may count.
+        """
         with self._engine.settled(self._scope) as reader:
             return reader.counted(self._selection(tier, **only))
 

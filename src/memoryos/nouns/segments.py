@@ -33,7 +33,7 @@ class Segments(Noun):
         return Listing(sorted(views, key=lambda view: -view.heat) if is_whole else views, some.cursor)
 
     def count(self, *, archive: bool = False) -> int:
-        """Return the number of segments."""
+        """Return the number of segments. A damaged one, which `list` leaves out, counts."""
         wanted = selection(Kind.SEGMENT, self._engine.clock(), tiers=_tiers(archive=archive))
         with self._engine.settled(self._scope) as reader:
             return reader.counted(wanted)

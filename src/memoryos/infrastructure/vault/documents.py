@@ -96,19 +96,6 @@ def vector_row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
-    """The rows of the passages of an entry."""
-    for part, passage in enumerate(entry.passages or (), 1):
-        columns = passage.columns
-        yield {
-            "tenant": entry.cube.scope.tenant,
-            "cube_id": entry.cube.id,
-            "part": part,
-            **columns,
-            "checksum": checksum.of_columns(part, columns),
-        }
-
-
 def version_row(earlier: Entry) -> dict[str, Any]:
     """The row of an earlier version of a cube."""
     cube = earlier.cube

@@ -17,6 +17,7 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube, Page, to_json
 from memoryos.errors import StoreCorrupt
 from memoryos.filter import labels_of
+from memoryos.infrastructure.vault import checksum
 from memoryos.kinds import Kind, Tier
 from memoryos.plain import Plain
 from memoryos.scope import Scope
@@ -136,6 +137,12 @@ class Passage:
             "end": end,
         }
 
+    def row(self, tenant: str, page: str, part: int) -> PassageRow:
+        """The passage as part of a page, with its checksum."""
+        columns = self.columns
+        told = checksum.of_columns(part, columns)
+        return {"tenant": tenant, "cube_id": page, "part": part, **columns, "checksum": told}
+
 
 class PassageColumns(TypedDict):
     """The stored columns of a passage; as in `StoredPassage`."""
@@ -148,6 +155,15 @@ class PassageColumns(TypedDict):
     turn: int | None
     start: int | None
     end: int | None
+
+
+class PassageRow(PassageColumns):
+    """A new row of a passage."""
+
+    tenant: str
+    cube_id: str
+    part: int
+    checksum: int
 
 
 class StoredPassage(NamedTuple):
@@ -209,18 +225,30 @@ class Entry:
     """A cube with what the indexes need to know about it.
 
     `vector` and `passages` are None if the cube has none (insert) or they did not change (update). A page has passages
-    and no vector of its own in the store. `document` is made when it is written, unless it was made before.
+    and no vector of its own in the store. `document` and `rows` are made when they are written, unless they were made
+    before.
     """
 
     cube: MemCube
     vector: Vector | None = None
     passages: Sequence[Passage] | None = None
     document: str | None = None  #: the cube as JSON
+    rows: Sequence[PassageRow] | None = None  #: the passages as they are stored
 
     @property
     def prepared(self) -> Entry:
-        """The entry with its document: to make one takes longer than to write it."""
-        return self if self.document is not None else replace(self, document=to_json(self.cube))
+        """The entry with its document and rows: to make them takes longer than to write them."""
+        if self.document is not None and self.rows is not None:
+            return self
+        return replace(self, document=self.document or to_json(self.cube), rows=self.passage_rows)
+
+    @property
+    def passage_rows(self) -> Sequence[PassageRow]:
+        """The rows of the passages."""
+        if self.rows is not None:
+            return self.rows
+        tenant, page = self.cube.scope.tenant, self.cube.id
+        return [one.row(tenant, page, part) for part, one in enumerate(self.passages or (), 1)]
 
     @property
     def known_vector(self) -> Vector:

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Table, delete
+from sqlalchemy import Table, delete, insert, select
 
 from memoryos.caller import acting_caller
 from memoryos.clock import micros
@@ -18,7 +18,6 @@ from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
-    passage_rows,
     vector_row,
     version_row,
 )
@@ -54,6 +53,9 @@ from memoryos.scope import Scope
 _GOVERNING = (Operation.REVISE, Operation.REFRESH)  # what may change the tags or the end of a cube
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
+
+
+_VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
 
 class SqlReader(StoredCubes):
@@ -302,7 +304,7 @@ class SqlWriter(SqlReader):
     def _index(self, entries: Sequence[Entry]) -> None:
         vectors = [vector_row(entry) for entry in entries if entry.vector is not None]
         insert_rows(self._connection, tables.vectors, vectors)
-        insert_rows(self._connection, tables.passages, [row for entry in entries for row in passage_rows(entry)])
+        insert_rows(self._connection, tables.passages, [row for entry in entries for row in entry.passage_rows])
 
     def _unindex(self, entries: Sequence[Entry]) -> None:
         """Remove what the entries replace; a cube with passages has no vector of its own."""
@@ -317,8 +319,12 @@ class SqlWriter(SqlReader):
             )
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
-        stored = self.get(ids).values()
-        insert_rows(self._connection, tables.versions, [version_row(Entry(cube)) for cube in stored])
+        """Store the present documents as they are: to read and to write a large one takes longer than to copy it."""
+        cubes = tables.cubes.c
+        present = select(cubes.tenant, cubes.id, cubes.version, cubes.document, cubes.checksum)
+        for chunk in chunks(ids):
+            mine = present.where(self._owned(tables.cubes), cubes.id.in_(chunk))
+            self._connection.execute(insert(tables.versions).from_select(_VERSION_COLUMNS, mine))
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)

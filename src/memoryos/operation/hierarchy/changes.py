@@ -90,6 +90,7 @@ class Changes:
 
     reader: Reader
     _batches: list[_Batch] = field(default_factory=lambda: [_Batch()])  # in the order they are written
+    _written: list[_Batch] = field(default_factory=list)  # kept: to free much memory takes time, too
     _links: list[Link] = field(default_factory=list)
     _unlinked: list[Link] = field(default_factory=list)
     _known: dict[str, Entry] = field(default_factory=dict)  # what is new or changed, as it will be in the end
@@ -304,7 +305,7 @@ class Changes:
         if self._unlinked:
             writer.unlink(self._unlinked)
         writer.link(self._links)
-        self._batches = [_Batch()]
+        self._written, self._batches = self._batches, [_Batch()]
         self._links.clear()
         self._unlinked.clear()
         self._known.clear()

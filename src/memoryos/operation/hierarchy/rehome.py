@@ -44,13 +44,6 @@ def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
     return {name: Members(cube, tuple(pages[name])) for name, cube in cubes.items()}
 
 
-def carry_out(writer: Writer, plan: Plan, now: datetime) -> None:
-    """Do what the plan says; a target that does not exist is opened, under its name unless the plan made that up."""
-    moves = named(plan)
-    if moves:
-        Rehomer(writer, moves, now).flush(writer)
-
-
 def named(plan: Plan) -> list[Rehoming]:
     """The moves of a plan, with names for the segments that it opens."""
     names = {name: str(uuid7()) for name in plan.opened}

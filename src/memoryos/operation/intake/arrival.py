@@ -42,6 +42,7 @@ class Arrival:
         If the outcome of a commit is unknown, check whether it landed, and retry if not. Raises OutcomeUnknown if that
         fails, too.
         """
+        entries = [entry.prepared for entry in entries]
         try:
             with self.vault.write(self.owner) as writer:
                 return self._insert(writer, entries)

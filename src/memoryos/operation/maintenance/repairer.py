@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from memoryos.caller import current_action
 from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.cube import MemCube
@@ -25,7 +27,6 @@ from memoryos.operation.hierarchy.redescribe import redescribe_segments
 from memoryos.operation.hierarchy.rehome import (
     Members,
     Rehomer,
-    carry_out,
     members_of,
     named,
     rehoming_of,
@@ -102,15 +103,34 @@ class Repairer:
         """Move pages back to where they were before these events, and keep them there.
 
         A segment that was removed is opened again. Raises NotFound if there is no such event or the page is gone,
-        InvalidInput if the page has moved since or its segment cannot take it back.
+        InvalidInput if the page has moved since or its segment cannot take it back. Of an undo that was interrupted
+        between two steps, the next one does the rest.
         """
-        with self.vault.write(scope) as writer:
-            undone = Plan(_put_back(writer, sequences))
-            _check_takes_back(writer, undone.rehomings)
-            before = writer.sequence()
-            carry_out(writer, undone, self.clock())
-            _keep(writer, [one.page for one in undone.rehomings])
-            return RepairReport(moved=len(undone.rehomings), events=_moves_since(writer, before))
+        with self.vault.read(scope, current_action()) as reader:
+            left = sorted(_put_back(reader, sequences), key=lambda one: one.target)
+            _check_takes_back(reader, left)
+        done = _Done()
+        try:
+            while left:
+                some, left = left[:MOVED_AT_ONCE], left[MOVED_AT_ONCE:]
+                take(self.vault, scope, partial(self._back, some=some, later=_segments(left), done=done))
+        finally:
+            self._describe(scope, done)
+        return RepairReport(moved=len(done.moves), events=tuple(done.events))
+
+    def _back(self, reader: Reader, *, some: Sequence[Rehoming], later: set[str], done: _Done) -> Step:
+        """Put some pages back."""
+        _check_in_place(reader, some)
+        _check_takes_back(reader, some)
+        step = done.step(Rehomer(reader, some, self.clock(), later), some)
+        known = reader.note(_KEPT)
+        kept = _with_kept(reader, (one.page for one in some))
+
+        def write(writer: Writer) -> None:
+            step.write(writer)
+            writer.write_note(_KEPT, kept)
+
+        return replace(step, write=write, holds=lambda writer: step.holds(writer) and writer.note(_KEPT) == known)
 
     def carry_out(self, scope: Scope, found: PlannedRepair) -> RepairReport:
         """Carry out the plan, a few pages at a time."""
@@ -125,12 +145,16 @@ class Repairer:
 
             take(self.vault, scope, plan)
             left = left[count[0] :]
-        for name in done.in_brief:
-            take(self.vault, scope, lambda reader, name=name: self._whole(reader, name))  # type: ignore[misc]
+        self._describe(scope, done)
         return _report(found, done)
 
-    def _whole(self, reader: Reader, name: str) -> Step:
-        """Describe a segment by all its pages, if its next change was left out."""
+    def _describe(self, scope: Scope, done: _Done) -> None:
+        """Describe the segments as a whole whose next change was left out."""
+        for name in done.in_brief:
+            take(self.vault, scope, partial(self._whole, name=name))
+
+    def _whole(self, reader: Reader, *, name: str) -> Step:
+        """Describe a segment by all its pages."""
         changes = Changes(reader)
         redescribe_segments(changes, [name], self.clock())
         return Step(changes.flush, [name])
@@ -280,20 +304,40 @@ def _moves_since(reader: Reader, sequence: int) -> tuple[int, ...]:
 # Undoing
 
 
-def _put_back(reader: Reader, sequences: Sequence[int]) -> tuple[Rehoming, ...]:
-    """The moves that undo these events, latest first."""
-    done = [rehoming_of(_event(reader, sequence)) for sequence in sorted(set(sequences), reverse=True)]
-    present = {link.source: link.target for link in reader.targets([one.page for one in done], LinkKind.MEMBER_OF)}
+def _put_back(reader: Reader, sequences: Sequence[int]) -> list[Rehoming]:
+    """The moves that undo these events. Pages that an interrupted undo put back stay, if any other is left."""
+    done = [rehoming_of(_event(reader, sequence)) for sequence in sorted(set(sequences))]
+    pages = list(dict.fromkeys(one.page for one in done))
+    present = {link.source: link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)}
+    wanted = {one.page: one.source for one in reversed(done)}  # where its first move took it from
+    back = {page for page in _kept(reader) if present.get(page) == wanted.get(page)}
+    left = [one for one in done if one.page not in back] or done
     homes = dict(present)
-    for one in done:
+    for one in reversed(left):
         if one.page not in homes:
             raise NotFound(f"page {one.page!r} is gone")
         if homes[one.page] != one.target:
-            raise InvalidInput("sequence", f"page {one.page!r} has moved since", "Undo its later moves first")
+            raise _has_moved(one)
         homes[one.page] = one.source
-    return tuple(
-        Rehoming(page, present[page], home, Reason.UNDO) for page, home in homes.items() if home != present[page]
-    )
+    return [
+        Rehoming(page, present[page], homes[page], Reason.UNDO)
+        for page in dict.fromkeys(one.page for one in left)
+        if homes[page] != present[page]
+    ]
+
+
+def _has_moved(one: Rehoming) -> InvalidInput:
+    return InvalidInput("sequence", f"page {one.page!r} has moved since", "Undo its later moves first")
+
+
+def _check_in_place(reader: Reader, moves: Sequence[Rehoming]) -> None:
+    """Refuse moves of pages that were moved or deleted meanwhile."""
+    homes = {link.source: link.target for link in reader.targets([one.page for one in moves], LinkKind.MEMBER_OF)}
+    for one in moves:
+        if one.page not in homes:
+            raise NotFound(f"page {one.page!r} is gone")
+        if homes[one.page] != one.source:
+            raise _has_moved(one)
 
 
 def _event(reader: Reader, sequence: int) -> Event:
@@ -316,7 +360,6 @@ def _kept(reader: Reader) -> set[str]:
     return set(json.loads(reader.note(_KEPT) or "[]"))
 
 
-def _keep(writer: Writer, pages: Iterable[str]) -> None:
-    """Record that repair leaves these pages where they are; drop those that are gone."""
-    known = _kept(writer).union(pages)
-    writer.write_note(_KEPT, json.dumps(sorted(writer.get(known))))
+def _with_kept(reader: Reader, pages: Iterable[str]) -> str:
+    """The note with these pages, too, which repair leaves where they are; those that are gone are dropped."""
+    return json.dumps(sorted(reader.states(_kept(reader).union(pages))))

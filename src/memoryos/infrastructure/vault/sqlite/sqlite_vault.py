@@ -26,7 +26,7 @@ from sqlalchemy.engine import URL
 from memoryos.clock import Clock
 from memoryos.errors import IdTaken, InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from memoryos.infrastructure.objects.blobs import Blobs
-from memoryos.infrastructure.vault import compiled
+from memoryos.infrastructure.vault import compiled, migrations
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.patience import Patience, patience
@@ -265,6 +265,8 @@ class SqliteVault(SqlVault):
         if not self.is_only_read:
             _create_private(self.path)
         is_ready = self._is_ready()
+        if not is_ready and self._embedder is None:  # who opens a store with any embedder does not make one
+            self._check_holds_store()
         if not self._still and not self.is_only_read:
             self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not is_ready:
@@ -272,9 +274,12 @@ class SqliteVault(SqlVault):
         with self._reading(EVERY_TENANT) as connection:
             self._check_embedder(connection)
 
+    def _check_holds_store(self) -> None:
+        with self._reading(EVERY_TENANT) as connection:
+            if migrations.is_empty(connection):
+                raise InvalidInput("path", f"{self.path} is empty and holds no MemoryOS store", "Name the file of one")
+
     def _create(self, connection: Connection) -> None:
-        if self._embedder is None:  # who opens a store with any embedder does not make one
-            raise InvalidInput("path", f"{self.path} holds no MemoryOS store", "Name the file of one")
         new_file.create(connection)
 
     def _keep_a_log(self) -> None:
