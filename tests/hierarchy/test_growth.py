@@ -28,7 +28,7 @@ from memoryos.operation.correction.rederive import Again
 from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
+from memoryos.operation.hierarchy.rehome import LAST_PAGES
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.portability import load_export
 from memoryos.operation.portability.export_file import read_lines
@@ -36,7 +36,7 @@ from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 from memoryos.scope import Scope
 
-from .work import Writing, calls_in, locks_of
+from .work import Writing, calls_in, carry_out, locks_of
 from .world import ANN, START, LineExtractor, World, added, texts
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
@@ -169,6 +169,24 @@ def repaired(world: World, count: int) -> list[int]:
     return taken
 
 
+def undone(world: World, count: int) -> list[int]:
+    memory = mixed(world, count)
+    report = memory.upkeep.repair()
+    with locks_of(world.vault) as taken:
+        assert memory.upkeep.undo(*report.events).moved == count // 2
+    assert len(memory.segments.list()) == 1
+    return taken
+
+
+def a_large_page(world: World, count: int) -> list[int]:
+    """A page of many passages, stored and corrected: what the lock is not needed for is done before it is taken."""
+    memory = world.open(f"large-{count}.db")
+    text = " ".join(f"Word{number} of a very long text." for number in range(20 * count))
+    with locks_of(world.vault) as taken:
+        memory.update(memory.add(text), "Erratum. " + text)
+    return taken
+
+
 def thawed(world: World, count: int) -> list[int]:
     """A fact that was frozen and thawed as often, beside as many others."""
     memory = world.open(f"thaw-{count}.db")
@@ -213,7 +231,7 @@ def stated(world: World, count: int) -> list[int]:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("work", [deleted_of_segment, repaired, unlearned, stated, thawed])
+@pytest.mark.parametrize("work", [deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
     few, many = work(world, 80), work(world, 160)

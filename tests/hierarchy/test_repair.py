@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,16 @@ from hypothesis import strategies as st
 from memoryos import Memory, Tier
 from memoryos.cube import Page
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import JobKind, JobState, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.rehome import LAST_PAGES, Rehomer, named, rehoming_of
+from memoryos.operation.hierarchy.rehome import LAST_PAGES, rehoming_of
 from memoryos.operation.hierarchy.repair import plan
 from memoryos.operation.maintenance import repairer
 from memoryos.operation.maintenance.repairer import MOVED_AT_ONCE, PlannedRepair
 from memoryos.operation.scheduler.step import Step, take
 
+from .work import carry_out
 from .world import ANN, World
 
 TEA, BIKE, MOON = "🍵 tea", "🚲 bike", "🌙 moon"
@@ -45,10 +44,6 @@ def rehome(world: World, pages: Iterable[str], target: str, *, opens: bool = Fal
     moves = tuple(Rehoming(page, home, target, Reason.MOVE) for page, home in homes.items() if home != target)
     with world.vault.write(ANN) as writer:
         carry_out(writer, Plan(moves, opened=(target,) if opens else ()), world.clock())
-
-
-def carry_out(writer: Writer, made: Plan, now: datetime) -> None:
-    Rehomer(writer, named(made), now).flush(writer)
 
 
 def home(world: World, page: str) -> str:

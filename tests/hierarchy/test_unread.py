@@ -8,8 +8,8 @@ from memoryos import Memory
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.rehome import carry_out
 
+from .work import carry_out
 from .world import ANN, World
 
 QUIET = {"short_term_capacity": 1, "heat_threshold": 10**6, "recent_within_seconds": None, "self_repair": False}

@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
+from datetime import datetime
 from types import FrameType
 from typing import Any
 
+from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.operation.hierarchy.arrangement import Plan
+from memoryos.operation.hierarchy.rehome import Rehomer, named
 from memoryos.scope import Scope
 
 Writing = Callable[[Scope], AbstractContextManager[Any]]
@@ -63,3 +67,8 @@ def locks_of(vault: SqlVault) -> Iterator[list[int]]:
     vault._writing = counting  # type: ignore[method-assign]
     yield taken
     vault._writing = writing  # type: ignore[method-assign]
+
+
+def carry_out(writer: Writer, made: Plan, now: datetime) -> None:
+    """Make the moves of a plan in one transaction."""
+    Rehomer(writer, named(made), now).flush(writer)

@@ -10,10 +10,11 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from memoryos.errors import IndexFailed, StorageError
-from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.infrastructure.vault.rows import batches
 from memoryos.models.embedder import Embedder
@@ -27,6 +28,7 @@ from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.search import Search, Source
 from memoryos.operation.scheduler.background import Background
+from memoryos.operation.scheduler.step import Step, take
 from memoryos.scope import Scope
 
 T = TypeVar("T")
@@ -169,6 +171,8 @@ class Sources:
     def _index(self, owner: Scope, pages: Sequence[str]) -> None:
         """Make the passages of pages that an older program stored without passages, or with long turns as one."""
         for some in batches(pages, AT_A_TIME):
-            with self.vault.write(owner) as writer:
-                entries = page_entries(list(writer.get(some).values()), self.embedder)
-                writer.update(entries, Operation.REFRESH)
+            take(self.vault, owner, partial(self._indexed, some))
+
+    def _indexed(self, pages: Sequence[str], reader: Reader) -> Step:
+        entries = [entry.prepared for entry in page_entries(list(reader.get(pages).values()), self.embedder)]
+        return Step(lambda writer: writer.update(entries, Operation.REFRESH), pages)
