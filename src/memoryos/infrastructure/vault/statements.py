@@ -28,7 +28,7 @@ from sqlalchemy.dialects import registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
 
-from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault import tables, whole_lists
 from memoryos.infrastructure.vault.records import Link
 from memoryos.infrastructure.vault.tables import OWNER
 
@@ -44,13 +44,16 @@ IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
+# A key that is set, even to what it is, is looked for in every table that refers to it.
+_CHANGING = tuple(column.name for column in tables.cubes.columns if column.name not in (*OWNER, "id", "position"))
+
 _STYLES = {"sqlite": "named", "postgresql": "pyformat"}  # of the parameters, as each driver takes them
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     """Insert whole rows; a column that the database numbers by itself is left out."""
     if rows:
-        _run(connection, _insertion(connection.dialect.name, table), rows)
+        _run_insertion(connection, table, _insertion(connection.dialect.name, table), rows)
 
 
 def put_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -62,7 +65,7 @@ def put_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
 def insert_new_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     """Insert those of some whole rows whose keys are new; existing rows stay as they are."""
     if rows:
-        _run(connection, _insertion_of_new(connection.dialect.name, table), rows)
+        _run_insertion(connection, table, _insertion_of_new(connection.dialect.name, table), rows)
 
 
 def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
@@ -77,7 +80,12 @@ def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
 def delete_rows(connection: Connection, table: Table, keys: Sequence[Row]) -> None:
     """Delete the rows with these keys; missing ones are ignored."""
-    if keys:
+    if not keys:
+        return
+    if _takes_lists(connection, keys) and whole_lists.is_of_one("tenant", keys):
+        statement, names = whole_lists.deletion(table)
+        _cursor(connection).execute(statement, {**whole_lists.lists(names, keys), **whole_lists.ones(["tenant"], keys)})
+    else:
         _run(connection, _deletion(connection.dialect.name, table), keys)
 
 
@@ -87,7 +95,12 @@ def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresq
 
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
-    """Replace cubes, given by all their columns except the position; return the number of replaced cubes."""
+    """Replace cubes of one owner, given by all columns but the position; return the number of replaced cubes."""
+    if _takes_lists(connection, rows):
+        statement, names = whole_lists.update(tables.cubes, _CHANGING, "id", OWNER)
+        cursor = _cursor(connection)
+        cursor.execute(statement, {**whole_lists.lists(names, rows), **whole_lists.ones(OWNER, rows)})
+        return int(cursor.rowcount)
     return _run(connection, _cube_update(connection.dialect.name), rows)
 
 
@@ -148,6 +161,20 @@ class _CompiledQuery:
         if self.takes_lists:
             return self.text
         return self.text.replace(_IDS, ", ".join(map(":{}".format, names)))
+
+
+def _takes_lists(connection: Connection, rows: Sequence[Row]) -> bool:
+    """Whether these rows are better written by one statement: SQLite has no journey to save."""
+    return len(rows) > 1 and connection.dialect.name == "postgresql"
+
+
+def _run_insertion(connection: Connection, table: Table, statement: str, rows: Sequence[Row]) -> None:
+    if not _takes_lists(connection, rows):
+        _run(connection, statement, rows)
+        return
+    text, names = whole_lists.insertion(table, statement)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        _cursor(connection).execute(text, whole_lists.lists(names, rows[start : start + _ROWS_AT_ONCE]))
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
@@ -216,9 +243,7 @@ def _cube_update(dialect: str) -> str:
     key = [cubes.c[name] == bindparam(name) for name in ("tenant", "id")]
     # `coalesce` keeps PostgreSQL from looking through all that the owner has, for each row.
     owner = [func.coalesce(cubes.c[name], literal_column("''")) == bindparam(name) for name in OWNER[1:]]
-    # A key that is set, even to what it is, is looked for in every table that refers to it.
-    changing = [column.name for column in cubes.columns if column.name not in (*OWNER, "id", "position")]
-    return str(_compiled(dialect, update(cubes).where(*key, *owner), changing))
+    return str(_compiled(dialect, update(cubes).where(*key, *owner), _CHANGING))
 
 
 @cache
