@@ -159,6 +159,10 @@ class Vault(Reembeddable, Protocol):
     def is_writable(self) -> bool:
         """Whether this process may write the store, as far as it can tell beforehand."""
 
+    def pages_at_once(self, most: int) -> int:
+        """Return how many pages one step may change, where it may change so many in a file."""
+        ...
+
     @property
     def audit(self) -> AuditPart:
         """The audit log of the store."""

@@ -88,6 +88,10 @@ class SqlVault(ABC):
         """Whether this process may write the store, as far as it can tell beforehand."""
         return not self.is_only_read
 
+    def pages_at_once(self, most: int) -> int:
+        """How many pages one step may change, where it may change so many in a file."""
+        return most
+
     @contextmanager
     def read(self, scope: Scope, action: Action = Action.READ) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner; the gate is asked for the action."""

@@ -44,9 +44,6 @@ IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
-# A key that is set, even to what it is, is looked for in every table that refers to it.
-_CHANGING = tuple(column.name for column in tables.cubes.columns if column.name not in (*OWNER, "id", "position"))
-
 _STYLES = {"sqlite": "named", "postgresql": "pyformat"}  # of the parameters, as each driver takes them
 
 
@@ -80,12 +77,7 @@ def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
 def delete_rows(connection: Connection, table: Table, keys: Sequence[Row]) -> None:
     """Delete the rows with these keys; missing ones are ignored."""
-    if not keys:
-        return
-    if _takes_lists(connection, keys) and whole_lists.is_of_one("tenant", keys):
-        statement, names = whole_lists.deletion(table)
-        _cursor(connection).execute(statement, {**whole_lists.lists(names, keys), **whole_lists.ones(["tenant"], keys)})
-    else:
+    if keys:
         _run(connection, _deletion(connection.dialect.name, table), keys)
 
 
@@ -95,12 +87,7 @@ def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresq
 
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
-    """Replace cubes of one owner, given by all columns but the position; return the number of replaced cubes."""
-    if _takes_lists(connection, rows):
-        statement, names = whole_lists.update(tables.cubes, _CHANGING, "id", OWNER)
-        cursor = _cursor(connection)
-        cursor.execute(statement, {**whole_lists.lists(names, rows), **whole_lists.ones(OWNER, rows)})
-        return int(cursor.rowcount)
+    """Replace cubes, given by all their columns except the position; return the number of replaced cubes."""
     return _run(connection, _cube_update(connection.dialect.name), rows)
 
 
@@ -163,13 +150,8 @@ class _CompiledQuery:
         return self.text.replace(_IDS, ", ".join(map(":{}".format, names)))
 
 
-def _takes_lists(connection: Connection, rows: Sequence[Row]) -> bool:
-    """Whether these rows are better written by one statement: SQLite has no journey to save."""
-    return len(rows) > 1 and connection.dialect.name == "postgresql"
-
-
 def _run_insertion(connection: Connection, table: Table, statement: str, rows: Sequence[Row]) -> None:
-    if not _takes_lists(connection, rows):
+    if len(rows) == 1 or connection.dialect.name != "postgresql":
         _run(connection, statement, rows)
         return
     text, names = whole_lists.insertion(table, statement)
@@ -243,7 +225,9 @@ def _cube_update(dialect: str) -> str:
     key = [cubes.c[name] == bindparam(name) for name in ("tenant", "id")]
     # `coalesce` keeps PostgreSQL from looking through all that the owner has, for each row.
     owner = [func.coalesce(cubes.c[name], literal_column("''")) == bindparam(name) for name in OWNER[1:]]
-    return str(_compiled(dialect, update(cubes).where(*key, *owner), _CHANGING))
+    # A key that is set, even to what it is, is looked for in every table that refers to it.
+    changing = [column.name for column in cubes.columns if column.name not in (*OWNER, "id", "position")]
+    return str(_compiled(dialect, update(cubes).where(*key, *owner), changing))
 
 
 @cache

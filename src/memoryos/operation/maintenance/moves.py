@@ -64,7 +64,7 @@ class Mover:
 
     def step(self, owner: Scope, visits: Counts, settled: Callable[[], None], *, in_a_hurry: bool = False) -> Left:
         """Move some pages and count the visits; `settled` is called under the lock when no page waits."""
-        limit = MANY_AT_A_TIME if in_a_hurry else AT_A_TIME
+        limit = self.vault.pages_at_once(MANY_AT_A_TIME if in_a_hurry else AT_A_TIME)
         with self._alone():
             for _ in range(_TRIES):
                 plan = self._planned(owner, visits, limit)

@@ -117,8 +117,8 @@ class Rebuilder:
 
     def _unwind(self, owner: Scope) -> None:
         with self.promoter.vault.read(owner) as reader:
-            pages = _placed_pages(reader)
-        entries = page_entries([_raw(page) for page in pages], self.promoter.embedder)
+            pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
+        entries = [entry.prepared for entry in page_entries([_raw(page) for page in pages], self.promoter.embedder)]
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage is None or stage.phase is not Phase.UNWIND:
@@ -196,12 +196,12 @@ def _list(number: int) -> str:
     return f"{_NOTE}.{number}"
 
 
-def _placed_pages(reader: Reader) -> list[MemCube]:
+def _placed_pages(reader: Reader, most: int) -> list[MemCube]:
     """Pages that are not as they were added, oldest first, so that the new pages of a segment come last."""
     for tier in (Tier.ARCHIVE, Tier.MTM):
-        if pages := reader.cubes(Kind.PAGE, tiers=[tier], first=AT_A_TIME):
+        if pages := reader.cubes(Kind.PAGE, tiers=[tier], first=most):
             return pages
-    return reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[CubeMark.CHAINED], first=AT_A_TIME)
+    return reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[CubeMark.CHAINED], first=most)
 
 
 def _raw(page: MemCube) -> MemCube:
