@@ -130,7 +130,7 @@ class MemoryOS:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
         With the setting `jobs=worker` it does not wait for the jobs, which workers do (`memoryos jobs wait`). Raises
-        StillRunning after `timeout` seconds, with counts of what is left; the work goes on.
+        StillRunning with counts after `timeout` seconds (work goes on), StoreReadOnly if work is due but not allowed.
         """
         self._engine.wait(timeout)
 

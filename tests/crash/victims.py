@@ -60,7 +60,7 @@ STRIDES = {
     "rebuild": 8,
     "delete_segment": 4,
     "forget": 4,
-    "undo": 4,
+    "undo": 5,
     "sweep": 3,
     "reembed": 3,
     "backup": 11,
@@ -203,7 +203,7 @@ def undo(path: Path, step: int, done: Done) -> None:
     """Put pages back into the segments from which they were moved, two at a time."""
     repairing.MOVED_AT_ONCE = 2
     with opened(path, settings=UNDONE) as memory:
-        for number in range(NEW, NEW + 8):
+        for number in range(NEW, NEW + 6):
             add_page(memory, number)
         acting(SYSTEM, lambda: _moved_together(memory))
         memory.jobs.run()
