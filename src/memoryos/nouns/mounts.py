@@ -93,7 +93,7 @@ class Mounts:
 def _settings(mount: Mount, settings: Settings) -> Settings:
     """The settings of the mounted store: the key is for it only if it is encrypted."""
     changed: dict[str, object] = {"mounts": (), "policies": None, "audit": settings.audit and mount.writable}
-    place = arguments.store_place(str(mount.place))
+    place = None if str(mount.place) == arguments.IN_MEMORY else arguments.store_place(str(mount.place))
     if not (isinstance(place, Path) and KeyFile(place).exists()):
         changed |= {"encryption_key": None, "encryption_key_file": None, "encryption_keyring": None}
     return settings.model_copy(update=changed)

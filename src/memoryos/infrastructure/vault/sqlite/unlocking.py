@@ -32,6 +32,7 @@ def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = Fals
     cipher_module()
     if not file.exists():
         refuse_clear(path)
+    if not file.exists():
         return None if is_only_read else _begun(file, key)
     keys = file.open(key)
     if keys.ring.draft is not None:
@@ -55,6 +56,8 @@ def refuse_clear(path: Path) -> None:
         return
     if opens(path, None):
         raise WrongKey(f"{path} {_CLEAR}")
+    if KeyFile(path).exists():  # which come first: another process began the store meanwhile
+        return
     raise WrongKey(f"{KeyFile(path).path}, which holds the sealed keys of {path}, is missing: restore it from a copy")
 
 
