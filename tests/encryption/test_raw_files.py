@@ -66,6 +66,9 @@ def test_nothing_that_was_stored_is_readable(open_memory, settings, in_clear, pa
     page = fill(memory)
     found = [readable(tmp_path)]
     store_of(memory).close()
+    memory = open_memory(user=USER, settings=chosen)
+    memory.search(WORD)
+    store_of(memory).close()
     stores.backup(path, tmp_path / "backup.db", settings=chosen)
     stores.copy(path, tmp_path / "copy.db", settings=chosen)
     stores.scrub(path, settings=chosen)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from uuid_utils.compat import uuid7
@@ -74,6 +75,7 @@ class KeyFile:
 
     def replace(self, keys: SealedKeys) -> None:
         """Write other keys in their place, durably."""
+        self._sweep()
         with self._draft(keys.to_bytes()) as draft:
             draft.replace(self.path)
         settle(self.path.parent)
@@ -97,12 +99,22 @@ class KeyFile:
 
     def remove(self) -> None:
         """Remove the file: the store is not encrypted any more."""
+        self._sweep()
         self.path.unlink(missing_ok=True)
         settle(self.path.parent)
 
+    @property
+    def _short_name(self) -> str:
+        return f".{sha256(os.fsencode(self.path.name)).hexdigest()[:16]}"
+
+    def _sweep(self) -> None:
+        """Remove the drafts of processes that died."""
+        for left in self.path.parent.glob(f"{self._short_name}.*.partial"):
+            left.unlink(missing_ok=True)
+
     @contextmanager
     def _draft(self, data: bytes) -> Iterator[Path]:
-        draft = self.path.with_name(f".{uuid7()}.partial")
+        draft = self.path.with_name(f"{self._short_name}.{uuid7()}.partial")
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(data)
