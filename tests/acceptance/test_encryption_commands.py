@@ -64,8 +64,11 @@ def test_a_store_is_encrypted_later_and_decrypted(run, key, tmp_path):
 
 def test_a_key_is_rotated(run, key, tmp_path):
     run("add", "I keep bees.", key=key)
-    made = run("encryption", "new-key").stdout
-    (tmp_path / "new.key").write_text(made)
+    assert run("encryption", "new-key", "new.key").returncode == 0
+    assert (tmp_path / "new.key").stat().st_mode & 0o777 == 0o600
+    assert run("encryption", "new-key", "new.key").returncode == 2
+    made = (tmp_path / "new.key").read_text()
+    assert len(run("encryption", "new-key").stdout) == len(made)
     rotate = ("encryption", "rotate", "--new-key-file", "new.key")
     assert "Keys that open it: 2." in run(*rotate, "--keep-old", key=key).stdout
     for one in (key, made.strip()):

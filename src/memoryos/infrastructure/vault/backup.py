@@ -138,7 +138,7 @@ def is_backup(file: Path, key: EncryptionKey | None = None) -> bool:
 @contextmanager
 def opened(file: Path, manifest: Manifest, *, clock: Clock, key: EncryptionKey | None = None) -> Iterator[SqlVault]:
     """A backup as a store with the current schema. The file is not changed: an older one is upgraded in a copy."""
-    use = _Use(embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, key=key)
+    use = _Opening(embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, key=key)
     if manifest.schema == migrations.HEAD:
         with closing(open_vault(file, is_only_read=True, **use)) as vault:
             yield vault
@@ -153,7 +153,7 @@ def opened(file: Path, manifest: Manifest, *, clock: Clock, key: EncryptionKey |
             yield vault
 
 
-class _Use(TypedDict):
+class _Opening(TypedDict):
     """How a backup is opened."""
 
     embedder: None

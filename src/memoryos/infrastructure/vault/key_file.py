@@ -25,7 +25,7 @@ SUFFIX = ".sealed"
 class EncryptionStatus(Plain):
     """The encryption of the file of a store."""
 
-    is_encrypted: bool
+    is_encrypted: bool  #: also while it is being decrypted
     keys: int  #: how many keys open it; 2 or more while a key is rotated
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,19 +11,27 @@ import typer
 
 from memoryos import stores
 from memoryos.config import load_settings
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.encryption_key import new_key as random_key
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json
 
 
-def new_key(json: Json = False) -> None:
-    """Print a new random key. Keep it outside the store: without it, nobody can read the store."""
+def new_key(
+    file: Annotated[Path | None, typer.Argument(help="A new file for it, which only you may read.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a new random key, and print it or write it to a file."""
     made = random_key()
+    if file is not None:
+        _write(file, made)
     if json:
-        render.print_json({"key": made})
-    else:
+        render.print_json({"key": made} if file is None else {"file": str(file)})
+    elif file is None:
         _print(made)
+    else:
+        _print(f"A new key is in {file}. Keep it outside the store: without it, nobody can read the store.")
 
 
 def status(db: Db = None, json: Json = False) -> None:
@@ -66,6 +75,15 @@ def rotate(
         render.print_json({"store": str(place), "keys": keys})
     else:
         _print(f"The new key opens {place}. Keys that open it: {keys}.")
+
+
+def _write(file: Path, key: str) -> None:
+    """Write the key to a file that does not exist. Raises InvalidInput."""
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(f"{key}\n")
+    except OSError as error:
+        raise InvalidInput("file", f"{file}: {error.strerror}", "Name a new file") from None
 
 
 def _change(change: Callable[..., Any], done: str, db: str | None, *, json: bool) -> None:
