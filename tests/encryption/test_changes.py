@@ -14,7 +14,7 @@ import forked
 import memoryos
 from attack.raw import files_with
 from memoryos import EncryptionStatus, Memory, MemoryOS, load_settings, stores
-from memoryos.errors import InvalidInput, StorageError, StoreBusy, WrongKey
+from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, WrongKey
 from memoryos.infrastructure.vault import rows
 from memoryos.infrastructure.vault.sqlite import reencryption
 from memoryos.infrastructure.vault.sqlite.inherited import is_open
@@ -241,6 +241,30 @@ def test_a_change_that_fails_leaves_the_store_as_it_was(
             stores.encrypt(path, settings=settings)
     assert everything(tmp_path).keys() == before.keys()
     assert content(open_memory(settings=in_clear)) == plain
+
+
+def test_an_object_that_is_missing_stops_a_change_before_it_counts(
+    open_memory, settings, in_clear, plain, path, tmp_path
+):
+    (picture,) = (tmp_path / "memory.db.objects").iterdir()
+    picture.rename(tmp_path / "away")
+    before = everything(tmp_path)
+    with pytest.raises(StoreCorrupt, match=r"is missing: run `memoryos verify`; nothing was changed"):
+        stores.encrypt(path, settings=settings)
+    assert everything(tmp_path).keys() == before.keys()
+    assert content(open_memory(settings=in_clear)) == plain
+
+
+def test_a_store_keeps_its_mode_and_is_found_by_a_link(open_memory, settings, plain, path, tmp_path):
+    path.chmod(0o640)
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    with pytest.raises(InvalidInput, match="is a link"):
+        stores.encrypt(link, settings=settings)
+    stores.encrypt(path, settings=settings)
+    assert path.stat().st_mode & 0o777 == 0o640
+    with memoryos.open(link, user="ann", settings=settings) as memory:
+        assert memory.pages.count() == 2
 
 
 def test_backups_restore_under_the_key_that_they_were_made_with(open_memory, settings, in_clear, plain, path, tmp_path):

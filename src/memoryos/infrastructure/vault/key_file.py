@@ -37,18 +37,19 @@ class KeyFile:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
-        return self.store.with_name(f"{self.store.name}{SUFFIX}")
+        """Where it is: beside the file itself, if the store is named by a link."""
+        file = self.store.resolve() if self.store.is_symlink() else self.store
+        return file.with_name(f"{file.name}{SUFFIX}")
 
     def exists(self) -> bool:
         """Whether there is such a file."""
-        return self.path.exists()
+        return self.data() is not None
 
     def data(self) -> bytes | None:
         """The content; None if there is no such file. Raises StorageError."""
         try:
             return self.path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error

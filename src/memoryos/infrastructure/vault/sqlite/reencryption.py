@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,15 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
-from memoryos.errors import InvalidInput, ObjectsUnreachable, StorageError, StoreBusy, StoreCorrupt, StoreFull
+from memoryos.errors import (
+    InvalidInput,
+    ObjectsUnreachable,
+    StorageError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+)
 from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys
@@ -29,7 +37,10 @@ from memoryos.infrastructure.vault.sqlite.room import LACKS
 from memoryos.infrastructure.vault.sqlite.unlocking import refuse_clear
 from memoryos.progress import Progress
 
-_NAMES = "SELECT name FROM blobs UNION SELECT substr(key, 6) FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
+_OBJECTS = (  # with whether the store relies on them: others are being put or removed
+    "SELECT name, remove_at IS NULL FROM blobs"
+    " UNION SELECT substr(key, 6), value = 'in use' FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,8 @@ class Reencryption:
 
     def _file(self) -> KeyFile:
         refuse_inherited(self.path)
+        if self.path.is_symlink():
+            raise InvalidInput("store", f"{self.path} is a link", "Name the file itself")
         if is_open(self.path):
             raise StoreBusy(f"{self.path} is open in this process: close it first")
         return KeyFile(self.path)
@@ -86,13 +99,14 @@ class Reencryption:
 
     def _become(self, file: KeyFile, keys: SealedKeys, wanted: Form) -> None:
         with file.alone(), self._held(keys.ring.current) as (connection, descriptor):
-            names = [name for (name,) in connection.execute(_NAMES)]
+            needed = dict(connection.execute(_OBJECTS).fetchall())
+            names = list(needed)
             draft = f"{self.path.name}.{uuid7()}.partial"
             begun = keys.with_ring(replace(keys.ring, coming=wanted, draft=draft))
             file.replace(begun)
             try:
-                _export(connection, self.path.with_name(draft), wanted)
-                self._reseal(names, keys.ring.current, wanted)
+                _export(connection, self.path, self.path.with_name(draft), wanted)
+                self._reseal(needed, keys.ring.current, wanted)
             except BaseException:
                 swap.undone(file, begun, is_clean=self._is_removed(names, wanted))
                 raise
@@ -125,7 +139,7 @@ class Reencryption:
         """Remove what an earlier change left."""
         if keys.ring.stale or keys.ring.current is None:
             with file.alone(), self._held(keys.ring.current) as (connection, _):
-                self._clean(file, keys, [name for (name,) in connection.execute(_NAMES)])
+                self._clean(file, keys, [name for name, _ in connection.execute(_OBJECTS)])
 
     def _clean(self, file: KeyFile, keys: SealedKeys, names: Sequence[str]) -> None:
         self._remove(names, [form for form in keys.ring.stale if form != keys.ring.current])
@@ -135,14 +149,16 @@ class Reencryption:
         else:
             file.replace(keys.with_ring(KeyRing(keys.ring.current)))
 
-    def _reseal(self, names: Sequence[str], before: Form, after: Form) -> None:
-        for number, name in enumerate(names, 1):
-            for place in self._places(names):
-                data = under(before, place).get(name)
-                if data is not None:
-                    under(after, place).put(name, data)
+    def _reseal(self, objects: Mapping[str, bool], before: Form, after: Form) -> None:
+        places = self._places(list(objects))
+        for number, (name, is_needed) in enumerate(objects.items(), 1):
+            found = [(place, data) for place in places if (data := under(before, place).get(name)) is not None]
+            if is_needed and not found:
+                raise StoreCorrupt(f"the object {name} is missing: run `memoryos verify`; nothing was changed")
+            for place, data in found:
+                under(after, place).put(name, data)
             if self.progress:
-                self.progress(number, len(names))
+                self.progress(number, len(objects))
 
     def _is_removed(self, names: Sequence[str], form: Form) -> bool:
         try:
@@ -152,9 +168,9 @@ class Reencryption:
         return True
 
     def _remove(self, names: Sequence[str], forms: Sequence[Form]) -> None:
-        for name in names:
-            for place in self._places(names):
-                for form in forms:
+        for place in self._places(names):
+            for form in forms:
+                for name in names:
                     under(form, place).remove(name)
 
     def _places(self, names: Sequence[str]) -> list[Objects]:
@@ -163,8 +179,8 @@ class Reencryption:
         return blob_places(self.object_store, self.path)
 
 
-def _export(connection: Any, draft: Path, form: Form) -> None:
-    """Write the whole database into a new file in that form, durably."""
+def _export(connection: Any, path: Path, draft: Path, form: Form) -> None:
+    """Write the whole database at `path` into a new file in that form, durably."""
     os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     connection.execute("ATTACH DATABASE ? AS draft KEY ?", (str(draft), pragma_key(form) if form else ""))
     if form:
@@ -172,6 +188,7 @@ def _export(connection: Any, draft: Path, form: Form) -> None:
     connection.execute("PRAGMA draft.journal_mode = DELETE")
     connection.execute("SELECT sqlcipher_export('draft')")
     connection.execute("DETACH DATABASE draft")
+    shutil.copymode(path, draft)
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
 
@@ -180,5 +197,9 @@ def _explained(path: Path, error: Any) -> StorageError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path} is open elsewhere: close it in every process, then run this again")
-    kind = {sqlite3.SQLITE_FULL: StoreFull, sqlite3.SQLITE_NOTADB: StoreCorrupt}.get(code, StorageError)
+    kind = {
+        sqlite3.SQLITE_FULL: StoreFull,
+        sqlite3.SQLITE_NOTADB: StoreCorrupt,
+        sqlite3.SQLITE_READONLY: StoreReadOnly,
+    }.get(code, StorageError)
     return kind(f"{path}: {error}. {kind.__doc__}")
