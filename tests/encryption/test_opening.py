@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 import memoryos
 from memoryos import MemoryOS, Mount, Scope, load_settings, stores
-from memoryos.errors import InvalidInput, MissingExtra, StorageError, StoreCorrupt, StoreReadOnly, WrongKey
+from memoryos.errors import InvalidInput, MissingExtra, StorageError, StoreCorrupt, StoreFull, StoreReadOnly, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey, new_key
 from memoryos.interface.faults import exit_code
 from public import store_of
@@ -216,6 +218,18 @@ def test_those_who_begin_a_store_at_once_share_its_key(open_memory):
     for number, memory in enumerate(found):
         memory.add(f"I keep {number} bees.")
     assert found[0].pages.count() == 4
+
+
+def test_a_full_disk_leaves_no_half_of_the_sealed_keys(open_memory, path, monkeypatch):
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(StoreFull, match=r"memory\.db\.sealed cannot be written: No space left"):
+            open_memory()
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+    assert open_memory().add(TEXT)
 
 
 def test_a_store_that_may_only_be_read_is_read(stored, open_memory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from uuid_utils.compat import uuid7
 
-from memoryos.errors import StorageError, StoreBusy, StoreReadOnly, WrongKey
+from memoryos.errors import StorageError, StoreBusy, StoreFull, StoreReadOnly, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import SealedKeys, says_encrypted, slots_in
 from memoryos.infrastructure.objects.object_store import settle
@@ -123,7 +124,8 @@ class KeyFile:
                 os.fsync(file.fileno())
             yield draft
         except OSError as error:
-            raise StoreReadOnly(f"{self.path} cannot be written: {error.strerror}") from error
+            kind = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreReadOnly
+            raise kind(f"{self.path} cannot be written: {error.strerror}. {kind.__doc__}") from error
         finally:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from memoryos.errors import StorageError
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys
 from memoryos.infrastructure.objects.object_store import settle
@@ -47,9 +48,12 @@ def settled(file: KeyFile, key: EncryptionKey) -> SealedKeys:
         ring = keys.ring
         if ring.draft is None:
             return keys
-        if _is_spoilt(file.store) or opens(file.store, ring.coming):
-            return put_in_place(file, keys, key)
-        return undone(file, keys)
+        try:
+            if _is_spoilt(file.store) or opens(file.store, ring.coming):
+                return put_in_place(file, keys, key)
+            return undone(file, keys)
+        except OSError as error:
+            raise StorageError(f"a change of the encryption of {file.store} cannot go on: {error.strerror}") from error
 
 
 def undone(file: KeyFile, keys: SealedKeys, *, is_clean: bool = False) -> SealedKeys:
