@@ -190,6 +190,15 @@ def test_a_key_is_rotated_while_processes_go_on(open_memory, path):
         other.stdin.close()
 
 
+def test_a_rotation_is_in_the_report_of_permissions(open_memory, settings, path):
+    memory = open_memory(settings=settings.model_copy(update={"audit": True}))
+    memory.add("I keep bees.")
+    store_of(memory).admin.rotate_encryption_key(OTHER)
+    entries = [*store_of(memory).audit.permissions()]
+    assert [one.operation for one in entries] == ["admin.rotate_encryption_key"]
+    assert not any(text in repr(entries) for text in (KEY, OTHER))
+
+
 def test_rotating_needs_the_key_in_use(open_memory, settings, in_clear, path):
     memory = open_memory()
     wrong = settings.model_copy(update={"encryption_key": load_settings(encryption_key=OTHER).encryption_key})
