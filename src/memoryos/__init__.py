@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from memoryos.hold import LegalHold
     from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
+    from memoryos.infrastructure.vault.key_file import EncryptionStatus
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, Trust, UpdateMode
     from memoryos.lifecycle import Transition
@@ -134,6 +135,7 @@ __all__ = [
     "Delegation",
     "Digest",
     "Embedder",
+    "EncryptionStatus",
     "Event",
     "ExportFormat",
     "ExportTarget",
@@ -254,6 +256,7 @@ _MODULES = {
     "Delegation": "delegation",
     "Digest": "operation.recall.digest",
     "Embedder": "models.embedder",
+    "EncryptionStatus": "infrastructure.vault.key_file",
     "Event": "infrastructure.vault.records",
     "ExportFormat": "nouns.audit",
     "ExportTarget": "operation.portability.export_file",

@@ -197,6 +197,8 @@ class AsyncAdmin(Awaited[Admin]):
     forget = _awaited(Admin.forget)
     forget_tenant = _awaited(Admin.forget_tenant)
     verify_receipt = _awaited(Admin.verify_receipt)
+    encryption = _awaited(Admin.encryption)
+    rotate_encryption_key = _awaited(Admin.rotate_encryption_key)
 
 
 class AsyncAudit(Awaited[Audit]):
@@ -333,6 +335,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         gate: Gate | None = None,
         policies: str | Path | None = None,
         read_only: bool = False,
+        encryption_key: str | None = None,
     ) -> Self:
         """Like `MemoryOS.open`."""
         store = await asyncio.to_thread(
@@ -346,6 +349,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             gate=gate,
             policies=policies,
             read_only=read_only,
+            encryption_key=encryption_key,
         )
         return cls(store)
 

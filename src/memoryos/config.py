@@ -275,6 +275,15 @@ class Settings(BaseSettings):
         None, description="key of the pseudonyms, 32 random characters or more; whoever has it can turn them back"
     )
 
+    # Encryption of the file.
+    encryption_key: SecretStr | None = Field(
+        None, description="key of an encrypted store, 32 random characters or more; None: the store is not encrypted"
+    )
+    encryption_key_file: Path | None = Field(None, description="file that holds this key")
+    encryption_keyring: str | None = Field(
+        None, description="place of this key in the keyring of the system: SERVICE/NAME"
+    )
+
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="most characters in one turn")
     max_attachment_bytes: int = Field(20_000_000, ge=1, description="most bytes in one attachment")

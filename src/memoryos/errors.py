@@ -31,6 +31,7 @@
         │   └── CubeDamaged     one memory was altered or damaged
         ├── StoreTooNew         written by a newer MemoryOS
         ├── EmbedderMismatch    the store's vectors come from another embedder
+        ├── WrongKey            the encryption key does not fit the store
         └── IndexFailed         the candidate index beside the store failed
             └── IndexUnreachable    it does not answer
 
@@ -221,6 +222,10 @@ class StoreTooNew(StorageError):
 
 class EmbedderMismatch(StorageError):
     """The store's vectors come from another embedder: open the store with that one."""
+
+
+class WrongKey(StorageError):
+    """The encryption key does not fit the store: it is missing, another one, or the store is not encrypted."""
 
 
 class IndexFailed(StorageError):

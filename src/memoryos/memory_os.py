@@ -51,16 +51,19 @@ class MemoryOS:
         gate: Gate | None = None,
         policies: str | Path | None = None,
         read_only: bool = False,
+        encryption_key: str | None = None,
     ) -> Self:
         """Open the store at `path`, and create the file if it does not exist.
 
         `path` is a file, or the URL of an existing PostgreSQL database: postgresql://user:password@host/database.
         ":memory:" is a store in a temporary folder, which is removed on close. The `gate` decides who may do what
         (default: everybody may do everything). `policies`, a .cedar file or a folder of them, decide instead of a gate
-        (default: the setting `policies`). With `read_only`, the store must exist and writes raise StoreReadOnly. Raises
-        StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError if an embedder
-        behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, or
-        policies without `governance`.
+        (default: the setting `policies`). With `read_only`, the store must exist and writes raise StoreReadOnly. With
+        an `encryption_key` (default: that of the settings), a new file is encrypted; an encrypted file needs its key,
+        and one in clear needs none, or this raises WrongKey. Raises StorageError if the store cannot be used,
+        InvalidInput for a policy that is wrong, ModelError if an embedder behind an endpoint does not answer, and
+        MissingExtra for a PostgreSQL URL without the extra `postgres`, policies without `governance`, or a key without
+        `encryption`.
         """
         engine = engine_at(
             path,
@@ -72,6 +75,7 @@ class MemoryOS:
             gate=gate,
             policies=policies,
             read_only=read_only,
+            encryption_key=encryption_key,
         )
         store = cls(engine)
         with ExitStack() as undo:
@@ -176,6 +180,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     key: str | None = None,
     policies: str | Path | None = None,
     read_only: bool = False,
+    encryption_key: str | None = None,
 ) -> Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
@@ -195,6 +200,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         gate=gate,
         policies=policies,
         read_only=read_only,
+        encryption_key=encryption_key,
     )
     with ExitStack() as undo:
         undo.callback(store.close)

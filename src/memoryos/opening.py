@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pydantic import SecretStr
+
 from memoryos import arguments
 from memoryos.caller import Gate
 from memoryos.clock import Clock, checked_clock, system_clock
@@ -13,6 +15,7 @@ from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.candidates.configured import open_candidates
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import ChatModel
@@ -32,11 +35,12 @@ def engine_at(
     gate: Gate | None = None,
     policies: str | Path | None = None,
     read_only: bool = False,
+    encryption_key: str | None = None,
 ) -> Engine:
     """Open the store at `path`, or create it, and return its engine. Raises like `MemoryOS.open`."""
     clock = checked_clock(clock)
     arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker, gate=gate)
-    settings = settings or load_settings()
+    settings = _with_key(settings or load_settings(), encryption_key)
     if settings.audit and read_only:
         problem = "a store that is opened with read_only cannot keep a log of its readers"
         raise InvalidInput("audit", problem, "Open it without read_only, or without the setting `audit`")
@@ -55,6 +59,7 @@ def engine_at(
                 connections=settings.connections,
                 object_store=settings.object_store,
                 is_only_read=read_only,
+                key=EncryptionKey.of(settings),
             ),
         )
         leftovers = undo.pop_all()
@@ -74,6 +79,15 @@ def engine_at(
         undo.pop_all()
     engine.after_close.push(leftovers)
     return engine
+
+
+def _with_key(settings: Settings, key: str | None) -> Settings:
+    """The settings with the key that was passed, in the place of any other."""
+    if key is None:
+        return settings
+    checked = SecretStr(EncryptionKey.checked("encryption_key", key).text)
+    update = {"encryption_key": checked, "encryption_key_file": None, "encryption_keyring": None}
+    return settings.model_copy(update=update)
 
 
 def _gate(gate: Gate | None, policies: str | Path | None, clock: Clock) -> Gate | None:

@@ -14,21 +14,26 @@ from memoryos import arguments
 from memoryos.arguments import naming
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import Settings, load_settings
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, WrongKey
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault import backup as backups
 from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied
 from memoryos.infrastructure.vault.damage import Report
+from memoryos.infrastructure.vault.key_file import EncryptionStatus, KeyFile
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import Place, check_is_there, open_vault, shown
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
 from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress
+
+_OF_SETTINGS = EncryptionKey("")  # in the place of a key: that of the settings
 
 
 @one_call
@@ -50,7 +55,7 @@ def backup(
     with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
         if not target.exists():
             _note_copy(vault, target)
-        return backups.backup(vault, target, clock=clock, progress=progress)
+        return backups.backup(vault, target, clock=clock, progress=progress, key=_key(settings))
 
 
 @one_call
@@ -68,8 +73,9 @@ def restore(
     """
     clock = _checked(settings, progress, clock)
     path, place = _file(file), _place("store", store)
-    manifest = backups.checked(path)
-    with backups.opened(path, manifest, clock=clock) as vault, naming("store"):
+    key = _key_of(path, settings)
+    manifest = backups.checked(path, key)
+    with backups.opened(path, manifest, clock=clock, key=key) as vault, naming("store"):
         return _copied(vault, place, _command("restore", path, place), settings, progress, clock)
 
 
@@ -90,7 +96,8 @@ def copy(
     """
     clock = _checked(settings, progress, clock)
     origin, place = _place("source", source), _place("target", target)
-    with closing(_opened("source", source, settings, clock)) as vault, naming("target"):
+    key = _key_of(origin, settings)
+    with closing(_opened("source", source, settings, clock, key=key)) as vault, naming("target"):
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
@@ -115,7 +122,7 @@ def verify(
     if not repair:
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
             return soundness.verify(vault, progress=progress)
-    if isinstance(place, Path) and backups.is_backup(place):
+    if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = embedder or load_embedder(settings.embedder, settings)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
@@ -165,6 +172,64 @@ def reembed(
         reembedding.reembed(vault, embedder, progress)
 
 
+def encrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:
+    """Encrypt the file of a store, with all that lies beside it, under the key of the settings.
+
+    No process may have the store open, and the disk needs free space of its size. A process that dies leaves the store
+    as it was or encrypted; run it again to finish. `progress` is called with the number of objects done and of all.
+    Raises InvalidInput without a key, WrongKey if the store is encrypted with another one, StoreBusy if it is open, and
+    MissingExtra.
+    """
+    _reencryption(store, settings, progress).encrypt()
+
+
+def decrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:
+    """Write an encrypted store in clear. See `encrypt`."""
+    _reencryption(store, settings, progress).decrypt()
+
+
+def reencrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:
+    """Encrypt a store with a new data key, in case somebody got the old one. See `encrypt`; other keys end."""
+    _reencryption(store, settings, progress).renew()
+
+
+def rotate_encryption_key(
+    store: str | Path, new_key: str, *, keep_old: bool = False, settings: Settings | None = None
+) -> None:
+    """Let another key open the store from now on; with `keep_old`, the one of the settings opens it as well.
+
+    The store may be open. The data is not written again. Backups keep their keys. To end an old key that was kept,
+    rotate with the new key in the settings, to the same key. Raises InvalidInput and WrongKey.
+    """
+    known = _reencryption(store, settings, None)
+    checked = EncryptionKey.checked("new_key", new_key)
+    if not KeyFile(known.path).exists():
+        raise WrongKey(f"{known.path} is not encrypted: run `memoryos encryption encrypt`")
+    KeyFile(known.path).rotate(known.key, checked, keep_old=arguments.flag("keep_old", keep_old))
+
+
+def encryption_status(store: str | Path) -> EncryptionStatus:
+    """Return whether the file of a store is encrypted, and by how many keys it can be opened. It takes no key."""
+    place = _place("store", store)
+    if not isinstance(place, Path):
+        return EncryptionStatus(is_encrypted=False, keys=0)
+    if not place.is_file():
+        raise InvalidInput("store", f"{place} does not exist", "Name the file of a store")
+    return KeyFile(place).status()
+
+
+def _reencryption(store: str | Path, settings: Settings | None, progress: Progress | None) -> Reencryption:
+    arguments.parts(settings=settings)
+    arguments.callback("progress", progress)
+    place, known = _place("store", store), settings or load_settings()
+    if not isinstance(place, Path):
+        raise InvalidInput("store", "is a PostgreSQL database, whose operator encrypts its disk", "Name a file")
+    key = EncryptionKey.of(known)
+    if key is None:
+        raise InvalidInput("encryption_key", "is not set", "Set MEMORYOS_ENCRYPTION_KEY, or name a file with the key")
+    return Reencryption(place, key, known.object_store, progress)
+
+
 def _checked(
     settings: Settings | None, progress: Progress | None, clock: Clock, embedder: Embedder | None = None
 ) -> Clock:
@@ -179,7 +244,8 @@ def _copied(
 ) -> Copied:
     known = settings or load_settings()
     patience, objects = known.busy_timeout_seconds, known.object_store
-    begun = copying.begin(place, command, clock=clock, busy_timeout_seconds=patience, object_store=objects)
+    key = _key(known) if isinstance(place, Path) else None
+    begun = copying.begin(place, command, clock=clock, busy_timeout_seconds=patience, object_store=objects, key=key)
     with closing(begun) as target:
         _note_copy(vault, place)
         return copying.copy(vault, target, progress)
@@ -193,6 +259,7 @@ def _opened(
     *,
     embedder: str | None = None,
     read_only: bool = False,
+    key: EncryptionKey | None = _OF_SETTINGS,
 ) -> SqlVault:
     """Open an existing store; without `embedder`, with any."""
     place, settings = _place(field, store), settings or load_settings()
@@ -206,7 +273,17 @@ def _opened(
             busy_timeout_seconds=patience,
             object_store=objects,
             is_only_read=read_only,
+            key=_key(settings) if key is _OF_SETTINGS else key,
         )
+
+
+def _key(settings: Settings | None) -> EncryptionKey | None:
+    return EncryptionKey.of(settings or load_settings())
+
+
+def _key_of(place: Place, settings: Settings | None) -> EncryptionKey | None:
+    """The key for a store that is only read: one in clear or on a server needs none."""
+    return _key(settings) if isinstance(place, Path) and KeyFile(place).exists() else None
 
 
 def _place(field: str, store: str | Path) -> Place:

@@ -26,9 +26,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_cost, "AT_A_TIME", 10)
 
 
-def test_the_audit_log_is_measured():
+def test_the_audit_log_and_encryption_are_measured():
     found = measure_audit(5, load_settings(embedder="hashing"), count=3)
-    assert found.keys() == {"plain", "audit"}
+    assert found.keys() == {"plain", "audit", "encrypted"}
     for one in found.values():
         assert 0 < one.add_ms["p50"] <= one.add_ms["p95"]
         assert 0 < one.search_ms["p50"] <= one.search_ms["p95"]
@@ -48,6 +48,7 @@ def test_the_command_prints_ratios():
     assert told["pages"] == told["policies"]["pages"] == 100
     assert told["audit"]["plain"]["add_ratio"] == told["audit"]["plain"]["search_ratio"] == 1
     assert told["audit"]["audit"]["add_ratio"] > 0
+    assert told["audit"]["encrypted"]["search_ratio"] > 0
     assert told["policies"]["guest_ratio"] > 0
     printed = CliRunner().invoke(app, OPTIONS).stdout
     assert "audit" in printed

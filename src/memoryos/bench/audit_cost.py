@@ -1,4 +1,4 @@
-"""Audit cost: what the audit log adds to adds and searches.
+"""Audit cost: what the audit log adds to adds and searches, and what encryption adds to them.
 
 Each variant has a store of its own with the same pages. Adds and searches go from store to store in turn, so that all
 meet the machine as it is at that moment.
@@ -15,10 +15,13 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import SecretStr
+
 from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.progress_callback import Progress, each, unwatched
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import Settings
+from memoryos.infrastructure.encryption.encryption_key import new_key
 from memoryos.memory import Memory
 from memoryos.memory_os import open as open_memory
 
@@ -29,7 +32,11 @@ SEED = 11
 
 PLAIN = "plain"  # the variant that others are compared with
 
-VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({PLAIN: {"audit": False}, "audit": {"audit": True}})
+_OPEN = {"audit": False, "encryption_key": None, "encryption_key_file": None, "encryption_keyring": None}
+
+VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {PLAIN: _OPEN, "audit": {**_OPEN, "audit": True}, "encrypted": {**_OPEN, "encryption_key": SecretStr(new_key())}}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from memoryos.clock import system_clock
 from memoryos.config import JobsRun, Settings
 from memoryos.cube import Turn
 from memoryos.engine import Engine
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.place import database_url, is_url, open_vault
 from memoryos.kinds import Role
@@ -136,6 +137,7 @@ def _measured(
         embedder=embedder.name,
         clock=system_clock,
         busy_timeout_seconds=settings.busy_timeout_seconds,
+        key=EncryptionKey.of(settings),
     )
     with MemoryOS(Engine(vault, embedder, settings=settings)) as store:
         memory = store.memory(f"{_USER}-{kind.value}")

@@ -21,6 +21,7 @@ from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.caller import Caller
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.kinds import Origin
 from memoryos.memory_os import MemoryOS
@@ -110,8 +111,14 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
 def _fill(place: Path, pages: int, embedder: Embedder, progress: Progress) -> int:
     """Store pages as `add_many` writes them; every fifth session is sensitive. Returns the number of their classes."""
     dialogue, classes = Dialogue(_SEEDS[0]), set[tuple[str, ...]]()
-    patience = load_settings().busy_timeout_seconds
-    vault = open_vault(place, embedder=embedder.name, clock=system_clock, busy_timeout_seconds=patience)
+    settings = load_settings()
+    vault = open_vault(
+        place,
+        embedder=embedder.name,
+        clock=system_clock,
+        busy_timeout_seconds=settings.busy_timeout_seconds,
+        key=EncryptionKey.of(settings),
+    )
     with closing(vault):
         for number, done in enumerate(range(0, pages, AT_A_TIME)):
             about = About((f"tag{number % 20}",), sensitivity=("diagnosis",) if number % 5 == 0 else ())

@@ -20,6 +20,7 @@ from memoryos.bench.search_process import Visited
 from memoryos.clock import system_clock
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Origin
@@ -61,7 +62,13 @@ def measure(
     embedder = load_embedder(settings.embedder, settings)
     embedder.embed(["warm up"])
     patience = settings.busy_timeout_seconds
-    vault = open_vault(store_place(place), embedder=embedder.name, clock=system_clock, busy_timeout_seconds=patience)
+    vault = open_vault(
+        store_place(place),
+        embedder=embedder.name,
+        clock=system_clock,
+        busy_timeout_seconds=patience,
+        key=EncryptionKey.of(settings),
+    )
     with closing(vault):
         names = [tenant_name(number) for number in range(max(tenants, default=0))]
         if any(vault.owners(name) for name in [*names, LARGE]):

@@ -11,7 +11,9 @@ from memoryos import arguments
 from memoryos.caller import Action, Caller, doing
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, WrongKey
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
+from memoryos.infrastructure.vault.key_file import EncryptionStatus
 from memoryos.listing import Listing, cursor_after, key_in
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
@@ -190,6 +192,26 @@ class Admin:
         urgency = arguments.natural("priority", priority, most=MOST_PRIORITY)
         handler = OneByOne(self._engine.vault, do)
         self._engine.register_job(JobType(kind, handler, check or no_payload, urgency, bool(needs_model)))
+
+    def encryption(self) -> EncryptionStatus:
+        """Return whether the file of the store is encrypted, and by how many keys it can be opened."""
+        self._engine.admit(Action.ADMINISTER)
+        file = self._engine.vault.key_file
+        return file.status() if file else EncryptionStatus(is_encrypted=False, keys=0)
+
+    def rotate_encryption_key(self, new_key: str, *, keep_old: bool = False) -> None:
+        """Let another key open the store from now on; with `keep_old`, the one in use opens it as well.
+
+        The data is not written again, and processes that have the store open go on. Backups keep their keys. To end an
+        old key that was kept, rotate to the new key once more, without `keep_old`. Raises InvalidInput, and WrongKey if
+        the key that this store was opened with does not open it any more.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        checked = EncryptionKey.checked("new_key", new_key)
+        file, key = self._engine.vault.key_file, EncryptionKey.of(self._engine.settings)
+        if file is None or key is None:
+            raise WrongKey("the store is not encrypted: run `memoryos encryption encrypt`")
+        file.rotate(key, checked, keep_old=arguments.flag("keep_old", keep_old))
 
     def cool(self, *, after_days: float | None = None, progress: Progress | None = None) -> Cooled:
         """Move archived pages of all tenants that were not visited for `after_days` days into the object store.

@@ -29,6 +29,7 @@ _KEY = [int, str, str, str, str, int]  # the types of the position of an entry
 
 # What changes who may do what: rights, the state of a memory, how long it is kept, and which memories others find.
 PERMISSION_OPERATIONS = (
+    "admin.rotate_encryption_key",
     "governance.delegate",
     "governance.expire",
     "governance.freeze",

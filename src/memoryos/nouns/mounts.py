@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from memoryos import arguments
 from memoryos.caller import Action, Caller
+from memoryos.config import Settings
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.mount import Mount
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
@@ -74,9 +77,7 @@ class Mounts:
             return StoreAdapter(engine.searcher, mount.scope, engine.intake)
         other = engine_at(
             mount.place,
-            settings=engine.settings.model_copy(
-                update={"mounts": (), "policies": None, "audit": engine.settings.audit and mount.writable}
-            ),
+            settings=_settings(mount, engine.settings),
             embedder=engine.embedder,
             chat=engine.chat,
             clock=engine.clock,
@@ -87,3 +88,12 @@ class Mounts:
         if engine.policies is not None:
             engine.policies.passed_on = engine.vault.delegations.to
         return StoreAdapter(other.searcher, mount.scope, other.intake, other.wait, other.close)
+
+
+def _settings(mount: Mount, settings: Settings) -> Settings:
+    """The settings of the mounted store: the key is for it only if it is encrypted."""
+    changed: dict[str, object] = {"mounts": (), "policies": None, "audit": settings.audit and mount.writable}
+    place = None if str(mount.place) == arguments.IN_MEMORY else arguments.store_place(str(mount.place))
+    if not (isinstance(place, Path) and KeyFile(place).exists()):
+        changed |= {"encryption_key": None, "encryption_key_file": None, "encryption_keyring": None}
+    return settings.model_copy(update=changed)

@@ -7,7 +7,9 @@ from threading import Lock
 
 from memoryos.errors import ObjectsUnreachable
 from memoryos.infrastructure.cold.pack import Pack, found_in, is_cold, pack_of
+from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.objects.object_store import Objects, open_objects
+from memoryos.infrastructure.objects.sealed_objects import under
 
 HELD = 8  # packs in memory
 
@@ -15,8 +17,8 @@ HELD = 8  # packs in memory
 class Packs:
     """The packs in an object store; without one, there can be none."""
 
-    def __init__(self, url: str | None = None) -> None:
-        self._objects: Objects | None = open_objects(url) if url else None
+    def __init__(self, url: str | None = None, key: DataKey | None = None) -> None:
+        self._objects: Objects | None = under(key, open_objects(url)) if url else None
         self._lock = Lock()
         self._held: OrderedDict[str, Pack] = OrderedDict()
 

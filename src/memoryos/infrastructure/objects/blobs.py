@@ -12,7 +12,9 @@ from pathlib import Path
 from uuid_utils.compat import uuid7
 
 from memoryos.errors import ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.objects.object_store import Folder, Objects, open_objects, settle
+from memoryos.infrastructure.objects.sealed_objects import under
 
 _SUFFIX = ".blob"
 
@@ -20,11 +22,12 @@ _SUFFIX = ".blob"
 class Blobs:
     """The blobs of one store. Without an object store and a file there can be none."""
 
-    def __init__(self, url: str | None = None, *, beside: Path | None = None) -> None:
-        """Use the object store at `url`; what was put before one was named lies `beside` the file."""
-        self._places: list[Objects] = [open_objects(url)] if url else []
-        if beside:
-            self._places.append(OwnFolder(folder_beside(beside)))
+    def __init__(self, url: str | None = None, *, beside: Path | None = None, key: DataKey | None = None) -> None:
+        """Use the object store at `url`; what was put before one was named lies `beside` the file.
+
+        With a key, they are sealed.
+        """
+        self._places = [under(key, place) for place in blob_places(url, beside)]
 
     @property
     def are_kept(self) -> bool:
@@ -79,6 +82,12 @@ class OwnFolder(Folder):
         """Remove an object."""
         if self._path.is_dir():
             super().remove(name)
+
+
+def blob_places(url: str | None, beside: Path | None) -> list[Objects]:
+    """Where blobs may lie: new ones in the first place."""
+    places: list[Objects] = [open_objects(url)] if url else []
+    return [*places, OwnFolder(folder_beside(beside))] if beside else places
 
 
 def folder_beside(file: Path) -> Path:

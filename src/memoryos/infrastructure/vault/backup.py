@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypedDict
 
 from sqlalchemy import Connection, MetaData, Table, inspect
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
@@ -21,15 +22,18 @@ from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StoreCorrupt
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.objects.blobs import Blobs, folder_beside
 from memoryos.infrastructure.objects.object_store import settle
 from memoryos.infrastructure.vault import copying, migrations, rows
 from memoryos.infrastructure.vault.blob_copying import copy_blobs
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.rows import Sum
 from memoryos.infrastructure.vault.sql_vault import SqlVault, noted
 from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
+from memoryos.infrastructure.vault.sqlite.unlocking import unlocked
 from memoryos.plain import Plain
 from memoryos.progress import Progress
 
@@ -58,28 +62,38 @@ class Manifest(Plain):
         return sum(table.rows for table in self.tables.values())
 
 
-def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: Progress | None = None) -> Manifest:
+def backup(
+    vault: SqlVault,
+    file: Path,
+    *,
+    clock: Clock,
+    progress: Progress | None = None,
+    key: EncryptionKey | None = None,
+) -> Manifest:
     """Write the store, as it is at this moment, into a new file that only its owner may read; writers go on.
 
-    The bytes of attachments go into a folder beside it, named like the file with `.objects` behind.
-    Raises InvalidInput when the file exists already.
+    The bytes of attachments go into a folder beside it, named like the file with `.objects` behind; with a key, all of
+    it is encrypted, and its sealed keys lie beside it. Raises InvalidInput when the file exists already.
     """
-    for place in (file, folder_beside(file)):
+    for place in (file, folder_beside(file), KeyFile(file).path):
         if place.exists():
             raise InvalidInput("file", f"{place} exists already", "Name a new file, or remove that one")
     draft = file.with_name(f"{file.name}.{uuid7()}.partial")
-    objects = folder_beside(draft)
+    objects, keys = folder_beside(draft), KeyFile(draft).path
     try:
-        manifest = _written(vault, draft, clock, progress)
-        put_in_one_file(draft)
+        manifest = _written(vault, draft, clock, progress, key)
+        put_in_one_file(draft, unlocked(draft, key))
         if objects.exists():
             objects.rename(folder_beside(file))
+        if keys.exists():
+            keys.rename(KeyFile(file).path)
         draft.rename(file)
         settle(file.parent)
     finally:
         shutil.rmtree(objects, ignore_errors=True)
         for suffix in ("", "-wal", "-shm"):
             Path(f"{draft}{suffix}").unlink(missing_ok=True)
+        keys.unlink(missing_ok=True)
     return manifest
 
 
@@ -104,9 +118,9 @@ def differing(connection: Connection, manifest: Manifest) -> list[str]:
     return [*found, *(name for name, value in about.items() if value != getattr(manifest, name))]
 
 
-def checked(file: Path) -> Manifest:
-    """The manifest of an unchanged backup. Raises InvalidInput for a file that is no backup, or StoreCorrupt."""
-    with _read(file) as connection:
+def checked(file: Path, key: EncryptionKey | None = None) -> Manifest:
+    """The manifest of an unchanged backup. Raises InvalidInput for a file that is no backup, WrongKey, StoreCorrupt."""
+    with _read(file, key) as connection:
         manifest = manifest_of(connection)
         if manifest is None:
             raise InvalidInput("file", f"{file} is not a backup", "Name the file that `memoryos backup` made")
@@ -115,30 +129,43 @@ def checked(file: Path) -> Manifest:
         return manifest
 
 
-def is_backup(file: Path) -> bool:
+def is_backup(file: Path, key: EncryptionKey | None = None) -> bool:
     """Whether the file is a backup."""
-    with _read(file) as connection:
+    with _read(file, key) as connection:
         return manifest_of(connection) is not None
 
 
 @contextmanager
-def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault]:
+def opened(file: Path, manifest: Manifest, *, clock: Clock, key: EncryptionKey | None = None) -> Iterator[SqlVault]:
     """A backup as a store with the current schema. The file is not changed: an older one is upgraded in a copy."""
+    use = _Opening(embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, key=key)
     if manifest.schema == migrations.HEAD:
-        reading = open_vault(file, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, is_only_read=True)
-        with closing(reading) as vault:
+        with closing(open_vault(file, is_only_read=True, **use)) as vault:
             yield vault
         return
     with TemporaryDirectory(prefix="memoryos-restore-") as folder:
         path = Path(folder) / file.name
         shutil.copyfile(file, path)
-        with closing(open_vault(path, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE)) as vault:
-            vault.blobs = Blobs(beside=file)
+        if KeyFile(file).exists():
+            shutil.copyfile(KeyFile(file).path, KeyFile(path).path)
+        with closing(open_vault(path, **use)) as vault:
+            vault.blobs = Blobs(beside=file, key=unlocked(file, key, is_only_read=True))
             yield vault
 
 
-def _written(vault: SqlVault, draft: Path, clock: Clock, progress: Progress | None) -> Manifest:
-    target = copying.begin(draft, "memoryos backup", clock=clock, busy_timeout_seconds=_PATIENCE)
+class _Opening(TypedDict):
+    """How a backup is opened."""
+
+    embedder: None
+    clock: Clock
+    busy_timeout_seconds: float
+    key: EncryptionKey | None
+
+
+def _written(
+    vault: SqlVault, draft: Path, clock: Clock, progress: Progress | None, key: EncryptionKey | None
+) -> Manifest:
+    target = copying.begin(draft, "memoryos backup", clock=clock, busy_timeout_seconds=_PATIENCE, key=key)
     with closing(target), vault.snapshot() as ours:
         made_at = clock().isoformat()
         copying.copy_snapshot(ours, target, progress)
@@ -153,11 +180,11 @@ def _written(vault: SqlVault, draft: Path, clock: Clock, progress: Progress | No
 
 
 @contextmanager
-def _read(file: Path) -> Iterator[Connection]:
+def _read(file: Path, key: EncryptionKey | None) -> Iterator[Connection]:
     """A snapshot of any SQLite file, which is not changed."""
     if not file.is_file():
         raise InvalidInput("file", f"{file} does not exist", "Name the file that `memoryos backup` made")
-    engine = read_only_engine(file)
+    engine = read_only_engine(file, key=unlocked(file, key, is_only_read=True))
     try:
         with engine.connect() as connection, connection.begin():
             yield connection

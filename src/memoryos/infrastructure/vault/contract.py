@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.records import (
     Job,
@@ -146,6 +147,7 @@ class Vault(Reembeddable, Protocol):
     packs: Packs  #: the documents outside the store; sessions read them from there
     blobs: Blobs  #: the bytes of attachments
     is_only_read: bool  #: if True, every write raises StoreReadOnly
+    key_file: KeyFile | None  #: the sealed keys of an encrypted file
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself

@@ -17,6 +17,7 @@ from uuid_utils.compat import uuid7
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault import checksum, rows, tables
 from memoryos.infrastructure.vault.blob_copying import copy_blobs
 from memoryos.infrastructure.vault.cold_part import is_pack
@@ -83,12 +84,18 @@ class Target:
 
 
 def begin(
-    place: Place, command: str, *, clock: Clock, busy_timeout_seconds: float, object_store: str | None = None
+    place: Place,
+    command: str,
+    *,
+    clock: Clock,
+    busy_timeout_seconds: float,
+    object_store: str | None = None,
+    key: EncryptionKey | None = None,
 ) -> Target:
     """Open a target: a place without a store, or with an empty one, or the same copy that was cut off.
 
-    The bytes of attachments go to the `object_store`, or beside its file. Raises InvalidInput when something else is
-    there.
+    The bytes of attachments go to the `object_store`, or beside its file. With a key, all of it is encrypted. Raises
+    InvalidInput when something else is there.
     """
 
     def opened(embedder: str | None) -> SqlVault:
@@ -98,6 +105,7 @@ def begin(
             clock=clock,
             busy_timeout_seconds=busy_timeout_seconds,
             object_store=object_store,
+            key=key,
         )
 
     try:

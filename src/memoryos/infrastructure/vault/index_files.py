@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from uuid_utils.compat import uuid7
 
 from memoryos.errors import StorageError
+from memoryos.infrastructure.encryption.data_key import DataKey
+from memoryos.infrastructure.encryption.sealed_stream import SealedWriter, UnsealedReader
 from memoryos.scope import Scope
 
 _MAGIC = b"memoryos index 1\n"
@@ -60,14 +62,20 @@ class Bundle:
 class IndexFiles:
     """The folder beside a store, with a file for each large owner."""
 
-    def __init__(self, store: Path) -> None:
-        self._folder = store.with_name(f"{store.name}.index")
+    def __init__(self, store: Path, key: DataKey | None = None) -> None:
+        self._folder = folder_of_indexes(store)
+        self._key = key
 
     def read(self, owner: Scope, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Bundle | None:
         """The owner's bundle, if there is one that is whole and wanted by what it says of itself."""
         try:
-            with self._file(owner).open("rb") as file:
-                return _read(file, is_wanted)
+            file = self._file(owner)
+            with file.open("rb") as stream:
+                nbytes = os.fstat(stream.fileno()).st_size
+                if self._key is None:
+                    return _read(stream, nbytes, is_wanted)
+                unsealed = UnsealedReader(stream, nbytes, self._key, file.name)
+                return _read(unsealed, unsealed.size, is_wanted)
         except FileNotFoundError:
             return None
         except (
@@ -95,7 +103,7 @@ class IndexFiles:
             for left in self._folder.glob(f"{file.stem}.*.draft"):  # by who died, or writes now and gives up
                 left.unlink(missing_ok=True)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                _write(stream, bundle)
+                self._put(stream, file.name, bundle)
             draft.replace(file)
         except OSError as error:  # no room, no permission, or removed meanwhile: search does without it
             logger.warning("index file not written", extra={"action": "index_file", "error": type(error).__name__})
@@ -115,13 +123,27 @@ class IndexFiles:
 
     def _file(self, owner: Scope) -> Path:
         named = json.dumps([owner.tenant, owner.user, owner.agent, owner.path])
-        return self._folder / f"{sha256(named.encode()).hexdigest()[:32]}.arrays"
+        hidden = self._key.hidden(named) if self._key else sha256(named.encode()).hexdigest()
+        return self._folder / f"{hidden[:32]}.arrays"
+
+    def _put(self, stream: BinaryIO, name: str, bundle: Bundle) -> None:
+        if self._key is None:
+            _write(stream, bundle)
+            return
+        sealing = SealedWriter(stream, self._key, name)
+        _write(sealing, bundle)
+        sealing.finish()
+
+
+def folder_of_indexes(store: Path) -> Path:
+    """The folder for the saved indexes of a store in a file."""
+    return store.with_name(f"{store.name}.index")
 
 
 class _Summed:
     """A stream that computes the checksum of its data."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Any) -> None:
         self._stream = stream
         self.sum = 0
 
@@ -130,17 +152,17 @@ class _Summed:
         self._stream.write(data)
 
     def read(self, length: int) -> bytes:
-        data = self._stream.read(length)
+        data: bytes = self._stream.read(length)
         self.sum = zlib.crc32(data, self.sum)
         return data
 
     def fill(self, array: NDArray[Any]) -> None:
         data = array.reshape(-1).view(np.uint8).data
-        self._stream.readinto(data)  # type: ignore[attr-defined]
+        self._stream.readinto(data)
         self.sum = zlib.crc32(data, self.sum)
 
 
-def _write(stream: BinaryIO, bundle: Bundle) -> None:
+def _write(stream: BinaryIO | SealedWriter, bundle: Bundle) -> None:
     shapes = [(name, array.dtype.str, array.shape) for name, array in bundle.arrays.items()]
     header = json.dumps({"about": bundle.about, "arrays": shapes}).encode()
     summed = _Summed(stream)
@@ -150,9 +172,10 @@ def _write(stream: BinaryIO, bundle: Bundle) -> None:
     stream.write(summed.sum.to_bytes(_NUMBER_BYTES, "little"))
 
 
-def _read(stream: BinaryIO, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Bundle | None:
+def _read(
+    stream: BinaryIO | UnsealedReader, size: int, is_wanted: Callable[[Mapping[str, Any]], bool]
+) -> Bundle | None:
     """The bundle; None when it is not wanted. Raises ValueError and the like when it is damaged."""
-    size = os.fstat(stream.fileno()).st_size
     summed = _Summed(stream)
     if summed.read(len(_MAGIC)) != _MAGIC:
         raise ValueError("another format")

@@ -12,9 +12,12 @@ from memoryos.clock import Clock
 from memoryos.config import CONNECTIONS
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
+from memoryos.infrastructure.encryption.sealed_keys import Form
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.infrastructure.vault.sqlite.unlocking import unlocked
 
 Place = Path | URL
 
@@ -78,20 +81,22 @@ def open_vault(
     connections: int = CONNECTIONS,
     object_store: str | None = None,
     is_only_read: bool = False,
+    key: EncryptionKey | None = None,
 ) -> SqlVault:
     """Open the store there, and make a new one when there is none; that takes an embedder.
 
-    One that is only read must be there, and is never written. Raises StorageError when it cannot be used, InvalidInput
-    when it is missing, MissingExtra without the driver of a database or of an object store.
+    One that is only read must be there, and is never written. With a key, the store is encrypted. Raises WrongKey when
+    the key does not fit, StorageError when the store cannot be used, InvalidInput when it is missing, MissingExtra
+    without the driver of a database or of an object store.
     """
     if is_only_read:
         check_is_there("path", place)
     packs = Packs(object_store)  # first: what is wrong with it is told before a store is made
     use = _Use(embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds, is_only_read=is_only_read)
-    vault = _opened(place, use, connections)
-    vault.packs = packs
+    vault, form = _opened(place, use, connections, key)
+    vault.packs = Packs(object_store, form) if form else packs
     if object_store:
-        vault.blobs = Blobs(object_store, beside=place if isinstance(place, Path) else None)
+        vault.blobs = Blobs(object_store, beside=place if isinstance(place, Path) else None, key=form)
     return vault
 
 
@@ -104,13 +109,18 @@ class _Use(TypedDict):
     is_only_read: bool
 
 
-def _opened(place: Place, use: _Use, connections: int) -> SqlVault:
+def _opened(place: Place, use: _Use, connections: int, key: EncryptionKey | None) -> tuple[SqlVault, Form]:
+    """The vault, and the form in which its objects are."""
     if isinstance(place, Path):
-        return SqliteVault(place, **use)
+        form = unlocked(place, key, is_only_read=use["is_only_read"])
+        return SqliteVault(place, key=form, **use), form
+    if key is not None:
+        fix = "Unset it: the operator of the server encrypts its disk"
+        raise InvalidInput("encryption_key", "cannot encrypt a PostgreSQL database", fix)
     try:
         from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise
         raise MissingExtra("A store on PostgreSQL", "postgres") from None
-    return PostgresVault(shown(place), place, connections=connections, **use)
+    return PostgresVault(shown(place), place, connections=connections, **use), None

@@ -24,6 +24,7 @@ from memoryos.infrastructure.vault.contract import JobSignal, Order
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
@@ -56,6 +57,7 @@ class SqlVault(ABC):
 
     unerased: ClassVar[tuple[str, ...]]  #: what erasing rows leaves behind, and what to do about it
     driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
+    key_file: KeyFile | None = None  #: the sealed keys of an encrypted file
     is_one_writer = False  # whether a transaction excludes the writers of all owners
 
     def __init__(

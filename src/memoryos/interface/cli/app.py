@@ -59,6 +59,7 @@ class _Commands(LazyGroup):
         "policy": ("app", "policy"),
         "keys": ("app", "keys"),
         "privacy": ("app", "privacy"),
+        "encryption": ("app", "encryption"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "verify-receipt": ("people", "verify_receipt"),
@@ -140,6 +141,17 @@ class _Privacy(LazyGroup):
     places: ClassVar[Places] = {"find": ("privacy_command", "find"), "reveal": ("privacy_command", "reveal")}
 
 
+class _Encryption(LazyGroup):
+    places: ClassVar[Places] = {
+        "new-key": ("encryption_command", "new_key"),
+        "status": ("encryption_command", "status"),
+        "encrypt": ("encryption_command", "encrypt"),
+        "decrypt": ("encryption_command", "decrypt"),
+        "rotate": ("encryption_command", "rotate"),
+        "reencrypt": ("encryption_command", "reencrypt"),
+    }
+
+
 class _Imports(LazyGroup):
     places: ClassVar[Places] = {
         "locomo": ("importing", "locomo"),
@@ -187,6 +199,7 @@ governance = group(_Governance, "The states of memories, how long they are kept,
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 privacy = group(_Privacy, "Personal data and secrets: find them in a text, turn pseudonyms back.")
+encryption = group(_Encryption, "Encryption of the store's file: encrypt, decrypt, rotate the key, show the status.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

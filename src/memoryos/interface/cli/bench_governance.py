@@ -1,4 +1,4 @@
-"""`memoryos bench governance`: what the audit log and policies cost."""
+"""`memoryos bench governance`: what the audit log, encryption and policies cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def governance(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Time adds and searches with and without the audit log, and searches with and without policies, in turn."""
+    """Time adds and searches without, with the audit log, and encrypted; and searches with and without policies."""
     settings = load_settings(mounts=(), policies=None, **({"embedder": embedder} if embedder else {}))
     sizes = pages or [10_000, 100_000]
     with watched() as progress:
@@ -67,7 +67,7 @@ def _shown(number: float) -> float:
 
 
 def _print_audit(pages: int, variants: Mapping[str, AuditCost]) -> None:
-    table = Table(title=f"Audit log, stores of {pages:,} pages, ms", title_justify="left")
+    table = Table(title=f"Audit log and encryption, stores of {pages:,} pages, ms", title_justify="left")
     table.add_column("")
     for operation in ("add", "search"):
         for column in (*(f"{operation} {wanted}" for wanted in _WANTED), f"times {PLAIN}"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from threading import Event
 from typing import Any
@@ -18,6 +17,7 @@ class SqliteJobSignal:
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.raw_connection()
         self._connection.detach()
+        self._error: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._seen = self._version()
 
     def wait(self, seconds: float, stop: Event) -> bool:
@@ -38,5 +38,5 @@ class SqliteJobSignal:
     def _version(self) -> Any:
         try:
             return self._connection.cursor().execute("PRAGMA data_version").fetchone()[0]
-        except sqlite3.Error as error:  # who asks for jobs will be told what is wrong
+        except self._error as error:  # who asks for jobs will be told what is wrong
             return error

@@ -34,6 +34,11 @@ def closed(file: OpenFile) -> None:
     _open.discard(file)
 
 
+def is_open(path: Path) -> bool:
+    """Whether the file is open in this process."""
+    return any(file.path.exists() and path.exists() and file.path.samefile(path) for file in _open)
+
+
 def refuse_inherited(path: Path) -> None:
     """Raise StorageError if the parent process had the file open when it forked."""
     if path.exists() and _identity(path) in _inherited:

@@ -25,14 +25,17 @@ from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
 from memoryos.errors import IdTaken, InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import compiled, migrations
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file, room
+from memoryos.infrastructure.vault.sqlite.cipher import driver
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
@@ -76,9 +79,8 @@ _PRIMARY = 0xFF  # the bits of an error's code that name its kind
 
 
 class SqliteVault(SqlVault):
-    """A vault in the file at `path`."""
+    """A vault in the file at `path`; with a key, all of it is encrypted."""
 
-    driver_error = sqlite3.Error
     is_one_writer = True
     unerased = (
         "the write-ahead log, if another process was reading meanwhile: run `memoryos scrub`",
@@ -93,9 +95,14 @@ class SqliteVault(SqlVault):
         clock: Clock,
         busy_timeout_seconds: float,
         is_only_read: bool = False,
+        key: DataKey | None = None,
     ) -> None:
         refuse_inherited(path)
         self.path = path
+        self.key = key
+        self.key_file = KeyFile(path) if key else None
+        self._driver = driver(key)
+        self.driver_error = self._driver.Error
         self._most = busy_timeout_seconds  # that a call waits
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._log_is_due = False  # to be emptied of what was erased
@@ -105,8 +112,8 @@ class SqliteVault(SqlVault):
         self._reader = engine.execution_options(**{_BEGUN: True})
         opened(self)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
-        self.index_files = IndexFiles(path)
-        self.blobs = Blobs(beside=path)
+        self.index_files = IndexFiles(path, key)
+        self.blobs = Blobs(beside=path, key=key)
 
     @property
     def is_writable(self) -> bool:
@@ -154,10 +161,10 @@ class SqliteVault(SqlVault):
 
     def _connected(self, path: Path, busy_timeout_seconds: float, *, is_only_read: bool) -> Engine:
         if self._still:
-            return _engine(_url(path, immutable="1"), busy_timeout_seconds)
+            return _engine(_url(path, immutable="1"), busy_timeout_seconds, self.key)
         if is_only_read and log_of(path).exists():
-            return read_only_engine(path, busy_timeout_seconds)
-        engine = _engine(_url(path), busy_timeout_seconds)
+            return read_only_engine(path, busy_timeout_seconds, key=self.key)
+        engine = _engine(_url(path), busy_timeout_seconds, self.key)
         if is_only_read:  # with mode=ro SQLite would leave a log and its index beside a file that had none
             event.listen(engine, "connect", _only_read)
         return engine
@@ -234,7 +241,7 @@ class SqliteVault(SqlVault):
         while True:
             try:
                 cursor.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
+            except self._driver.OperationalError as error:
                 if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or not waiting.left:
                     raise
             else:
@@ -263,7 +270,7 @@ class SqliteVault(SqlVault):
 
     def _prepare(self) -> None:
         if not self.is_only_read:
-            _create_private(self.path)
+            create_private(self.path)
         is_ready = self._is_ready()
         if not is_ready and self._embedder is None:  # who opens a store with any embedder does not make one
             self._check_holds_store()
@@ -292,7 +299,7 @@ def _is_log_emptied(writer: Connection) -> bool:
     """Empty the log; return whether no other connection prevented it. The erasure itself is already on the disk."""
     try:
         is_busy, _, _ = writer.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.OperationalError:
+    except _operational(writer):
         return False
     return not is_busy
 
@@ -301,27 +308,32 @@ def _is_compacted(writer: Connection) -> bool:
     """Rewrite the file; return whether no other connection prevented it."""
     try:
         writer.connection.cursor().execute("VACUUM")
-    except sqlite3.OperationalError as error:
+    except _operational(writer) as error:
         if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
         return False
     return True
 
 
-def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
+def _operational(connection: Connection) -> Any:
+    """The class of the driver's errors about locks and the like."""
+    return connection.dialect.loaded_dbapi.OperationalError
+
+
+def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0, *, key: DataKey | None = None) -> Engine:
     """Connections that cannot change the file."""
-    return _engine(_url(path, mode="ro"), busy_timeout_seconds)
+    return _engine(_url(path, mode="ro"), busy_timeout_seconds, key)
 
 
-def put_in_one_file(path: Path) -> None:
+def put_in_one_file(path: Path, key: DataKey | None = None) -> None:
     """Merge the log of an unused store into its file, leave WAL mode, and flush the file to disk."""
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(driver(key).connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
-def _create_private(path: Path) -> None:
+def create_private(path: Path) -> None:
     """Create the file readable by its owner only; SQLite gives its WAL the same mode.
 
     One that exists is not touched: to close it would drop the locks that another memory of this process has on it.
@@ -355,9 +367,10 @@ def _url(path: Path, **query: str) -> URL:
     return URL.create("sqlite", database=path.absolute().as_uri(), query={**query, "uri": "true"})
 
 
-def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
+def _engine(address: URL, busy_timeout_seconds: float, key: DataKey | None) -> Engine:
     engine = create_engine(
         address,
+        module=driver(key),
         connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection

@@ -1,0 +1,42 @@
+"""SealedObjects: an object store in which only sealed objects lie, under names that tell nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memoryos.errors import StoreCorrupt
+from memoryos.infrastructure.encryption.data_key import DataKey
+from memoryos.infrastructure.encryption.sealed_stream import sealed, unsealed
+from memoryos.infrastructure.objects.object_store import Objects
+
+
+@dataclass(frozen=True, slots=True)
+class SealedObjects:
+    """Seals objects on their way into another object store."""
+
+    inner: Objects
+    key: DataKey
+
+    def put(self, name: str, data: bytes) -> None:
+        """Seal and store the bytes."""
+        self.inner.put(self.key.hidden(name), sealed(self.key, name, data))
+
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes; None if there is no such object. Raises StoreCorrupt if it was altered."""
+        data = self.inner.get(self.key.hidden(name))
+        if data is None:
+            return None
+        try:
+            return unsealed(self.key, name, data)
+        except ValueError:
+            problem = f"the object {name} was altered, or is sealed with another key"
+            raise StoreCorrupt(f"{problem}: restore the object from a copy") from None
+
+    def remove(self, name: str) -> None:
+        """Remove an object, if it exists."""
+        self.inner.remove(self.key.hidden(name))
+
+
+def under(key: DataKey | None, objects: Objects) -> Objects:
+    """The objects as a store with that key has them; without a key, as they are."""
+    return SealedObjects(objects, key) if key else objects

@@ -1,0 +1,205 @@
+"""Reencryption: writes a store, and what lies beside it, under another data key, or in clear."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from uuid_utils.compat import uuid7
+
+from memoryos.errors import (
+    InvalidInput,
+    ObjectsUnreachable,
+    StorageError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+)
+from memoryos.infrastructure.encryption.data_key import DataKey
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
+from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys
+from memoryos.infrastructure.objects.blobs import blob_places
+from memoryos.infrastructure.objects.object_store import Objects
+from memoryos.infrastructure.objects.sealed_objects import under
+from memoryos.infrastructure.vault.index_files import folder_of_indexes
+from memoryos.infrastructure.vault.key_file import KeyFile
+from memoryos.infrastructure.vault.sqlite import swap
+from memoryos.infrastructure.vault.sqlite.cipher import FORM, cipher_module, driver, pragma_key
+from memoryos.infrastructure.vault.sqlite.inherited import is_open, refuse_inherited
+from memoryos.infrastructure.vault.sqlite.room import LACKS
+from memoryos.infrastructure.vault.sqlite.unlocking import refuse_clear
+from memoryos.progress import Progress
+
+_OBJECTS = (  # with whether the store relies on them: others are being put or removed
+    "SELECT name, remove_at IS NULL FROM blobs"
+    " UNION SELECT substr(key, 6), value = 'in use' FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reencryption:
+    """The change of one store from one form to another; its objects are in the `object_store` or beside it."""
+
+    path: Path
+    key: EncryptionKey
+    object_store: str | None
+    progress: Progress | None = None
+
+    def encrypt(self) -> None:
+        """Encrypt a store in clear. Raises WrongKey if it is encrypted with another key; with this one, it is done."""
+        cipher_module()
+        file = self._file()
+        if not file.exists():
+            self._refuse_no_store()
+        keys = self._settled(file) if file.exists() else SealedKeys.new(KeyRing(None), self.key)
+        self._become(file, keys, DataKey.random()) if keys.ring.current is None else self._tidy(file, keys)
+
+    def decrypt(self) -> None:
+        """Write the store in clear. Raises WrongKey if the key does not fit."""
+        cipher_module()
+        file = self._known()
+        keys = self._settled(file)
+        self._tidy(file, keys) if keys.ring.current is None else self._become(file, keys, None)
+
+    def renew(self) -> None:
+        """Encrypt the store with a new data key. Raises WrongKey if the key does not fit."""
+        cipher_module()
+        file = self._known()
+        self._become(file, self._settled(file), DataKey.random())
+
+    def _file(self) -> KeyFile:
+        refuse_inherited(self.path)
+        if self.path.is_symlink():
+            raise InvalidInput("store", f"{self.path} is a link", "Name the file itself")
+        if is_open(self.path):
+            raise StoreBusy(f"{self.path} is open in this process: close it first")
+        return KeyFile(self.path)
+
+    def _known(self) -> KeyFile:
+        file = self._file()
+        if not file.exists():
+            self._refuse_no_store()
+            refuse_clear(self.path)
+        return file
+
+    def _refuse_no_store(self) -> None:
+        if not self.path.is_file() or not self.path.stat().st_size:
+            raise InvalidInput("store", f"{self.path} is not a store", "Name the file of a store")
+
+    def _settled(self, file: KeyFile) -> SealedKeys:
+        keys = file.open(self.key)
+        return swap.settled(file, self.key) if keys.ring.draft is not None else keys
+
+    def _become(self, file: KeyFile, keys: SealedKeys, wanted: Form) -> None:
+        with file.alone(), self._held(keys.ring.current) as (connection, descriptor):
+            needed = dict(connection.execute(_OBJECTS).fetchall())
+            names = list(needed)
+            draft = f"{self.path.name}.{uuid7()}.partial"
+            begun = keys.with_ring(replace(keys.ring, coming=wanted, draft=draft))
+            file.replace(begun)
+            try:
+                _export(connection, self.path, self.path.with_name(draft), wanted)
+                self._reseal(needed, keys.ring.current, wanted)
+            except BaseException:
+                swap.undone(file, begun, is_clean=self._is_removed(names, wanted))
+                raise
+            swap.spoil(descriptor)
+            done = swap.put_in_place(file, begun, self.key)
+            self._clean(file, done, names)
+
+    @contextmanager
+    def _held(self, form: Form) -> Iterator[tuple[Any, int]]:
+        """A connection that nobody else has one beside, and a descriptor of the file."""
+        module = driver(form) if form else cipher_module()
+        descriptor = os.open(self.path, os.O_RDWR)  # closed last: closing one gives up the locks of a file
+        try:
+            with closing(module.connect(str(self.path), timeout=0, isolation_level=None)) as connection:
+                connection.execute("PRAGMA cipher_log_level = NONE")
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                connection.execute("PRAGMA journal_mode = DELETE")
+                connection.execute("BEGIN EXCLUSIVE")
+                connection.execute("COMMIT")
+                yield connection, descriptor
+        except module.Error as error:
+            raise _explained(self.path, error) from None
+        except OSError as error:
+            kind = StoreFull if error.errno in LACKS else StorageError
+            raise kind(f"{self.path}: {error.strerror}. {kind.__doc__}") from error
+        finally:
+            os.close(descriptor)
+
+    def _tidy(self, file: KeyFile, keys: SealedKeys) -> None:
+        """Remove what an earlier change left."""
+        if keys.ring.stale or keys.ring.current is None:
+            with file.alone(), self._held(keys.ring.current) as (connection, _):
+                self._clean(file, keys, [name for name, _ in connection.execute(_OBJECTS)])
+
+    def _clean(self, file: KeyFile, keys: SealedKeys, names: Sequence[str]) -> None:
+        self._remove(names, [form for form in keys.ring.stale if form != keys.ring.current])
+        shutil.rmtree(folder_of_indexes(self.path), ignore_errors=True)
+        if keys.ring.current is None:
+            file.remove()
+        else:
+            file.replace(keys.with_ring(KeyRing(keys.ring.current)))
+
+    def _reseal(self, objects: Mapping[str, bool], before: Form, after: Form) -> None:
+        places = self._places(list(objects))
+        for number, (name, is_needed) in enumerate(objects.items(), 1):
+            found = [(place, data) for place in places if (data := under(before, place).get(name)) is not None]
+            if is_needed and not found:
+                raise StoreCorrupt(f"the object {name} is missing: run `memoryos verify`; nothing was changed")
+            for place, data in found:
+                under(after, place).put(name, data)
+            if self.progress:
+                self.progress(number, len(objects))
+
+    def _is_removed(self, names: Sequence[str], form: Form) -> bool:
+        try:
+            self._remove(names, [form])
+        except StorageError:
+            return False
+        return True
+
+    def _remove(self, names: Sequence[str], forms: Sequence[Form]) -> None:
+        for place in self._places(names):
+            for form in forms:
+                for name in names:
+                    under(form, place).remove(name)
+
+    def _places(self, names: Sequence[str]) -> list[Objects]:
+        if self.object_store is None and any(name.endswith(".jsonl.gz") for name in names):
+            raise ObjectsUnreachable("the store has cold memories: set MEMORYOS_OBJECT_STORE to their object store")
+        return blob_places(self.object_store, self.path)
+
+
+def _export(connection: Any, path: Path, draft: Path, form: Form) -> None:
+    """Write the whole database at `path` into a new file in that form, durably."""
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    connection.execute("ATTACH DATABASE ? AS draft KEY ?", (str(draft), pragma_key(form) if form else ""))
+    if form:
+        connection.execute(f"PRAGMA draft.cipher_compatibility = {FORM}")
+    connection.execute("PRAGMA draft.journal_mode = DELETE")
+    connection.execute("SELECT sqlcipher_export('draft')")
+    connection.execute("DETACH DATABASE draft")
+    shutil.copymode(path, draft)
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _explained(path: Path, error: Any) -> StorageError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path} is open elsewhere: close it in every process, then run this again")
+    kind = {
+        sqlite3.SQLITE_FULL: StoreFull,
+        sqlite3.SQLITE_NOTADB: StoreCorrupt,
+        sqlite3.SQLITE_READONLY: StoreReadOnly,
+    }.get(code, StorageError)
+    return kind(f"{path}: {error}. {kind.__doc__}")
