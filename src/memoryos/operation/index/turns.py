@@ -118,6 +118,11 @@ class TurnIndex:
         return self.corpus.turns if self.corpus else int(np.count_nonzero(self.alive))
 
     @property
+    def said(self) -> int:
+        """The number of turns, however long: a document is one; of a corpus, the number of its passages."""
+        return self.corpus.turns if self.corpus else self.derived("said", self._count_said)
+
+    @property
     def mean_length(self) -> float:
         """The mean number of words of the owner's passages; 0 without any."""
         return self.corpus.mean_length if self.corpus else self.derived("mean length", self._mean_length)
@@ -356,6 +361,9 @@ class TurnIndex:
 
     def _speaker(self, name: str | None) -> int:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
+
+    def _count_said(self) -> int:
+        return int(np.count_nonzero(self.alive & self.beginning))
 
     def _mean_length(self) -> float:
         return float(self.lengths[self.alive].mean()) if self.alive.any() else 0.0

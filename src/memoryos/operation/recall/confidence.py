@@ -14,7 +14,8 @@ weighed by a logistic regression, and the third so that no question is refused f
 `docs/explanation/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question
 of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
 not in the language of most of what was found, or in neither English nor Chinese. One text in another script than
-the question is not judged, either, unless its letters are Latin.
+the question is not judged, either, unless its letters are Latin. If one of the best texts is in another language, the
+question is not refused by default.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from math import exp
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
 from memoryos.language.marks import asks_judgement
-from memoryos.language.tongue import Tongue, is_foreign, tongue
+from memoryos.language.tongue import Tongue, is_foreign, is_other, tongue
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import LONGEST, SaidText, SaidTexts
 from memoryos.operation.recall.asked_words import AskedWords
@@ -40,10 +41,10 @@ TEXTS = 8  # passages that are looked at, the best ones; where one of two people
 FEWEST = 2  # words
 ENOUGH = 4.0  # words, each as rare as can be
 DOUBT = 2.0  # the same
-DOUBTFUL = 0.05  # lowest confidence because the other person said the words: not refused by default
+DOUBTFUL = 0.05  # not refused by default: the other person said the words, or the answer may be in another language
 UNJUDGED = 0.5  # the confidence of a question that words cannot judge
 
-SMALL = 25  # passages of a memory at which unsaid words count half
+SMALL = 25  # turns of a memory at which unsaid words count half: a document is one, for it is about one thing
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
@@ -102,11 +103,17 @@ class Examined:
         return self.is_in(self.texts)
 
     @cached_property
+    def is_mixed(self) -> bool:
+        """Whether one of the best passages is in another language: it may answer in other words."""
+        return self.language is not None and any(is_other(text[:LONGEST], self.language) for text in self.texts)
+
+    @cached_property
     def size(self) -> float:
         """The share of unsaid words that counts, from 0 to 1."""
         is_chinese = self.language is not None and self.language.is_chinese
-        passages = self.words.passages
-        return passages / (passages + (SMALL_CHINESE if is_chinese else SMALL))
+        with self.resident.lock:
+            said = self.resident.turns.said
+        return said / (said + (SMALL_CHINESE if is_chinese else SMALL))
 
     @cached_property
     def elsewhere(self) -> float:
@@ -155,6 +162,8 @@ def confidence(examined: Examined, known: Sequence[MemCube]) -> float:
     if likely < UNJUDGED:  # otherwise they are not needed
         beside = max((examined.words.covered(examined.said_by(cube)) for cube in known), default=0.0)
         likely = max(likely, examined.likely(beside))
+    if likely < DOUBTFUL and examined.is_mixed:
+        likely = DOUBTFUL
     return likely if len(examined.words.words) >= FEWEST else max(likely, UNJUDGED)
 
 

@@ -51,7 +51,9 @@ class Draft:
 
     def fill(self, lines: Iterable[Line], *, leave: int = 0) -> list[Line]:
         """Take the lines that fit and leave that much room, in order; return the others, in order."""
-        return [line for line in lines if not self.take(line, leave=leave)]
+        passed = [line for line in lines if not self.take(line, leave=leave)]
+        self.settle()
+        return passed
 
     def finish(self, lines: Iterable[Line]) -> None:
         """Take the lines that fit, in order, until the text is full."""
@@ -80,7 +82,7 @@ class Draft:
         return key in self._paid and not _is_too_long(words, self.room + self._paid[key])
 
     def settle(self) -> None:
-        """Count each turn that grew as a whole, now that no more is added; give up stretches if it was too much."""
+        """Count each turn that grew as a whole; give up stretches if it was too much."""
         for growing in self._growing.values():
             self._count_again(growing)
         for growing in self._growing.values():
