@@ -36,6 +36,7 @@ from memoryos.operation.recall.asked_words import AskedWords
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.speakers import asked_about
+from memoryos.operation.recall.timely import AskedTime
 
 TEXTS = 8  # passages that are looked at, the best ones; where one of two people is named, of each of them
 FEWEST = 2  # words
@@ -88,6 +89,11 @@ class Examined:
         return tongue(self.asked.text)
 
     @cached_property
+    def time(self) -> AskedTime:
+        """The time that the question asks about."""
+        return AskedTime.of(self.asked.text, self.asked.at)
+
+    @cached_property
     def words(self) -> AskedWords:
         """The words of the question."""
         return AskedWords.of(self.resident, self.asked)
@@ -136,6 +142,13 @@ class Examined:
         if isinstance(memory, TurnHit):
             return self.said[memory.titled]
         return (self.persona if memory.subject is Subject.USER else self.resident).said(memory)
+
+    def timely(self, memory: TurnHit | MemCube) -> float:
+        """How well a memory was said at the time asked for, or names it, from 0 to 1; 0 if none is asked for."""
+        if not self.time:
+            return 0.0
+        cube, said_at = (memory.cube, memory.at) if isinstance(memory, TurnHit) else (memory, None)
+        return self.time.matches(self.said_by(memory).text, said_at or cube.descriptive.event_at)
 
     def likely(self, covered: float) -> float:
         """The probability that a text bears on the question, by the weight of the words that it covers."""
@@ -188,18 +201,20 @@ class WordJudge:
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
         if self.is_blind:
-            return UNJUDGED
+            return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
         said, language = self.examined.said_by(memory), self.examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
         covered = self.examined.words.covered(said)
+        if len(self.examined.words.words) < FEWEST:
+            return self._of_word(covered, memory)
         found = self.known.get(covered)
-        return self.known.setdefault(covered, self._relevance(covered)) if found is None else found
+        return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
 
-    def _relevance(self, covered: float) -> float:
-        if len(self.examined.words.words) < FEWEST:  # a single word occurs or not
-            return covered / self.examined.words.weight
-        return self.examined.likely(covered)
+    def _of_word(self, covered: float, memory: TurnHit | MemCube) -> float:
+        """The relevance for a question with a single word: it occurs or not; a time asked for is a word more."""
+        weight = self.examined.words.weight
+        return max(covered / weight, (covered + self.examined.timely(memory)) / (weight + 1))
 
 
 def _probability(logit: float) -> float:
