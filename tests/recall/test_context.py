@@ -48,7 +48,7 @@ def test_turns_stand_under_their_days_in_the_order_of_time(open_memory):
         "Today is 1 June 2026.\n\n"
         "Conversation\n"
         "3 May 2024\nuser: My tea is cold.\n"
-        "8 May 2024\nuser: Green tea is best.\nassistant: I prefer oolong tea.\nuser: Tea again!"
+        "8 May 2024\nuser: Green tea is best.\nassistant: I prefer oolong tea.\n\nuser: Tea again!"
     )
 
 
@@ -421,7 +421,7 @@ def counted_characters(tokens: int, passage: str, said: int) -> int:
     ids=["words", "marks", "chinese"],
 )
 def test_four_times_the_tokens_of_one_turn_are_four_times_the_work(passage):
-    assert counted_characters(4_000, passage, 250) < 6 * counted_characters(1_000, passage, 250)
+    assert counted_characters(4_000, passage, 250) < 8 * counted_characters(1_000, passage, 250)
 
 
 @pytest.mark.once

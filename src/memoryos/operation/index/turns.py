@@ -26,6 +26,8 @@ T = TypeVar("T")
 SITTING_PAUSE = 3600 * 10**6  # microseconds; a turn after a longer pause does not count as an answer
 NOBODY = -1  # no row, no speaker
 
+OF_A_TURN = 8  # passages of a turn that count for how much was said
+
 _PARTS = 1 << 24  # passages of a page, at most: position and part make one number that orders the rows
 _OPEN = -1  # the end of a passage that ends with its turn, wherever that is
 STALE_WORDS = LONGEST // 2  # that a turn is found by: function words are left out, so its text may be twice as long
@@ -119,7 +121,10 @@ class TurnIndex:
 
     @property
     def said(self) -> int:
-        """The number of turns, however long: a document is one; of a corpus, the number of its passages."""
+        """The number of passages, at most OF_A_TURN of each turn, as a mean over the turns of a page.
+
+        So a document counts like a long turn. Of a corpus, all passages count.
+        """
         return self.corpus.turns if self.corpus else self.derived("said", self._count_said)
 
     @property
@@ -363,7 +368,11 @@ class TurnIndex:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
 
     def _count_said(self) -> int:
-        return int(np.count_nonzero(self.alive & self.beginning))
+        pages = self.positions(np.flatnonzero(self.alive))
+        turns = self.positions(np.flatnonzero(self.alive & self.beginning))
+        size = int(pages.max(initial=-1)) + 1
+        most = OF_A_TURN * np.bincount(turns, minlength=size)
+        return int(np.minimum(np.bincount(pages, minlength=size), most).sum())
 
     def _mean_length(self) -> float:
         return float(self.lengths[self.alive].mean()) if self.alive.any() else 0.0

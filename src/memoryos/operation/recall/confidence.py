@@ -45,7 +45,7 @@ DOUBT = 2.0  # the same
 DOUBTFUL = 0.05  # not refused by default: the other person said the words, or the answer may be in another language
 UNJUDGED = 0.5  # the confidence of a question that words cannot judge
 
-SMALL = 25  # turns of a memory at which unsaid words count half: a document is one, for it is about one thing
+SMALL = 25  # passages of a memory at which unsaid words count half; a few of a document, for it is about one thing
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0

@@ -1,7 +1,8 @@
 """Draft: a text that takes lines until its token budget is used; titles and dates count too.
 
-Lines stand under the title of their section, and turns under the day they were said, by time. A title counts once,
-and so does a day: the second turn of a day costs only its words.
+Lines stand under the title of their section, and turns under the day they were said, by time; an empty line, which
+costs no token, stands between turns of different pages. A title counts once, and so does a day: the second turn of a
+day costs only its words.
 """
 
 from __future__ import annotations
@@ -182,8 +183,14 @@ def _sections(lines: Iterable[Line]) -> Iterator[str]:
         told = [section.value]
         for day, said in groupby(those, key=lambda line: line.day):
             told += [day] if day else []
-            told += [line.text for line in said]
+            told += _exchanges(said)
         yield "\n".join(told)
+
+
+def _exchanges(said: Iterable[Line]) -> list[str]:
+    """The lines; an empty one stands between turns of two pages, which may not have followed each other."""
+    pages = groupby(said, key=lambda line: line.turn is None or line.cube.id)
+    return ["\n\n".join("\n".join(line.text for line in page) for _, page in pages)]
 
 
 def _is_too_long(text: str, room: int) -> bool:
