@@ -396,6 +396,26 @@ def test_stretches_of_one_turn_are_one_line():
     assert turn_line(Section.TALK, said, 0, [(5, 9), (17, 22)]).text == "user: … Two. … Four."
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("tokens", [40, 64, 100, 200])
+def test_what_says_nothing_stands_only_beside_a_turn_of_its_page(open_memory, tokens):
+    memory = open_memory()
+    for day in range(30):
+        memory.add(f"I took the night train number {day} to the sea and drank tea.", "Okay." if day % 3 else "谢谢！")
+    memory.add("My parrot Kiwi eats mango every morning.", "7")
+    context = memory.context("What does my parrot eat?", tokens=tokens)
+    assert "mango every morning.\nassistant: 7" in context.text
+    for page in context.text.split("\n\n"):
+        assert not page.startswith(("assistant: Okay.", "assistant: 谢谢！"))
+
+
+@pytest.mark.once
+def test_a_memory_that_says_nothing_else_is_told(open_memory):
+    memory = open_memory()
+    memory.add("Hello!")
+    assert "user: Hello!" in memory.context("Hello!").text
+
+
 def counted_characters(tokens: int, passage: str, said: int) -> int:
     """How many characters are counted for a context of passages of one turn, the last first."""
     told = page(passage * said)

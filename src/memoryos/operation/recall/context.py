@@ -5,7 +5,7 @@ share of a larger budget goes to profile, traits and facts, by their value for t
 asked ("Hello!"), they and the latest turns get half. A fact is left out beside the words that it rests on. The best
 turn is cut if the whole budget is too small for it. The rest of the
 budget goes to turns that were too long, shortened to what matters, then to turns around the best ones, then to the
-latest ones.
+latest ones. A turn that says nothing by itself ("Okay.") only stands beside another turn of its page.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from memoryos.cube import MemCube, Trait
 from memoryos.kinds import Level, Subject
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import item, quotation
+from memoryos.language.words import index_words
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import Draft
@@ -33,6 +34,7 @@ BESIDE = 24  # of the tokens above that, this fraction (1/n) is for profile, tra
 LONGEST = 200  # most tokens of a shortened turn
 LEAST_OF_BEST = 12  # fewest tokens of the best turn if it does not fit as a whole: a short sentence
 LOOKED_AT = 40  # characters of found turns for each token: about four times what the search finds for it
+COURTESY = 12  # characters of a turn that may say nothing by itself
 PRIOR = 0.1  # base value of every known fact, in addition to its likeness to the question
 
 NOTHING_FOUND = "Nothing in memory answers this question."
@@ -141,7 +143,8 @@ class _Stock:
         """The turns that the search found, best first."""
         seen = 0
         for hit in self._hits():
-            yield hit_line(_section(hit.mount), hit)
+            if not says_nothing(hit.text):
+                yield hit_line(_section(hit.mount), hit)
             seen += hit.span[1] - hit.span[0]
             if seen > self.characters:
                 return
@@ -184,6 +187,8 @@ class _Stock:
 
     def _page(self, section: Section, cube: MemCube, draft: Draft) -> Iterator[Line]:
         for number, turn in enumerate(turns_of(cube)):
+            if says_nothing(turn.words) and not draft.tells_of(cube.id):
+                continue
             if draft.may_take((cube.id, number), turn.words) and self._is_wanted(cube, number):
                 yield whole_turn(section, cube, number)
 
@@ -197,6 +202,11 @@ class _Stock:
         """Whether the caller already has the memory or the page that it was derived from."""
         known = cube.descriptive
         return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
+
+
+def says_nothing(words: str) -> bool:
+    """Whether a short turn has only function words, such as "Okay." or "Thanks!"."""
+    return len(words) <= COURTESY and any(map(str.isalpha, words)) and not index_words(words)
 
 
 def _section(mount: str | None) -> Section:

@@ -82,6 +82,10 @@ class Draft:
             return True
         return key in self._paid and not _is_too_long(words, self.room + self._paid[key])
 
+    def tells_of(self, page: str) -> bool:
+        """Whether the text has a turn of the page, or nothing yet."""
+        return page in self._turns or not self._lines
+
     def settle(self) -> None:
         """Count each turn that grew as a whole; give up stretches if it was too much."""
         for growing in self._growing.values():
