@@ -35,6 +35,7 @@ DATABASE = "memoryos.db"  # in the data folder
 
 MULTILINGUAL = ("BAAI/bge-m3", "Qwen/Qwen3-Embedding-0.6B")  # named by the README of that code; not bundled here
 
+_RETRIEVED = (Kind.PAGE, Kind.FACT, Kind.SEGMENT)
 _EMBEDDERS = {
     "all-MiniLM-L6-v2": "minilm",
     "sentence-transformers/all-MiniLM-L6-v2": "minilm",
@@ -192,15 +193,16 @@ class Retriever:
         """Return the pages and knowledge that bear on a question and reach the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
         found = self._memory.of(scope).search(
-            user_query, strategy=Strategy.TWO_STAGE, facts=top_k_knowledge, explain=True
+            user_query, strategy=Strategy.TWO_STAGE, facts=top_k_knowledge, explain=True, kinds=_RETRIEVED
         )
+        fits = {topic.id: topic.score for topic in found.segments}
         segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
         pages = [
             _page(hit.cube)
             for hit in found.hits
             if hit.segment in segments
             and hit.parts["cosine"] >= page_similarity_threshold
-            and hit.parts["segment_cosine"] + hit.parts["segment_jaccard"] >= segment_similarity_threshold
+            and fits.get(hit.segment or "", 0.0) >= segment_similarity_threshold
         ]
         user, agent = (
             [_knowledge(hit.cube) for hit in hits if hit.score >= knowledge_threshold][:top_k_knowledge]

@@ -7,6 +7,7 @@ into statements, so "../../x" and "'; DROP TABLE" are ordinary names.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from memoryos.choice import Choice
@@ -68,7 +69,12 @@ class Scope(Plain):
     @property
     def path(self) -> str:
         """The namespace as one string. It is injective, because "/" inside a label is escaped."""
-        return "/".join(quote(label, safe="") for label in self.namespace)
+        return _path(self.namespace)
+
+
+@lru_cache(1024)  # each read and write of a store asks for it
+def _path(namespace: tuple[str, ...]) -> str:
+    return "/".join(quote(label, safe="") for label in namespace)
 
 
 def namespace_from_path(path: str) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from generation.scripted_model import Reply, says, scripted_model
+from memoryos.bench.answers.question import InputFiles
+from memoryos.bench.answers.recall_questions import read_recall_questions
 
 from .talk import SESSIONS, talk
 
@@ -351,6 +353,15 @@ def test_a_recall_set_with_answers_is_asked_as_of_its_moments(answers, model, tm
         assert system["late"]["f1"] == pytest.approx(2 / 3, abs=1e-4)
     assert SECRET not in "".join(map(text, model.requests))
     assert found["ingest"]["ours"]["model_calls"] == 0
+
+
+@pytest.mark.parametrize(("answer", "read"), [(True, "true"), (False, "false"), (7, "7"), (1.5, "1.5"), ("1", "1")])
+def test_an_answer_that_is_no_text_is_read_as_the_file_has_it(tmp_path, answer, read):
+    path = tmp_path / "own.json"
+    talk = {"user": "u", "sessions": [{"turns": [{"id": "a", "role": "user", "text": "Yes."}]}]}
+    asked = {"user": "u", "text": "Is it?", "evidence": [["a"]], "answer": answer}
+    path.write_text(json.dumps({"conversations": [talk], "questions": [asked]}), "utf-8")
+    assert read_recall_questions(InputFiles(path)).gold["u/0"].answer == read
 
 
 def write(path, lines):

@@ -6,7 +6,11 @@ import json
 
 import pytest
 
+from memoryos.bench import dataset
+from memoryos.bench.dataset import is_locomo
 from memoryos.bench.metrics import TOKEN_BUDGETS
+from memoryos.errors import InvalidInput
+from memoryos.importers import source
 
 from .allotment import CONVERSATIONS, QUESTIONS, SPRING, ask, recall_set, talk, turn
 from .talk import talk as locomo_talk
@@ -321,6 +325,35 @@ def test_a_file_of_another_shape_is_refused(bench, tmp_path, content, told):
     assert result.returncode == 2
     assert told in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_what_the_store_refuses_is_named_with_its_file(bench, garden):
+    told = bench("recall", "--data", garden(questions=[ask("Why? " * 3_000, ["a1"])]), "--embedder", "hashing")
+    assert told.returncode == 2
+    assert "garden.json at query: has 15,000 characters" in told.stderr
+    loud = talk("mara", ("s", [{**turn("a1", "Hi."), "speaker": "s" * 300}]))
+    told = bench("abstention", "--data", garden([loud], [ask("Who?", ["a1"])]), "--embedder", "hashing")
+    assert told.returncode == 2
+    assert "garden.json at mara, s, a1.speaker: has 300 characters" in told.stderr
+
+
+def test_names_are_shown_as_they_are(bench, garden):
+    questions = [ask("Which wood?", ["a3"], type="[/red] wood"), ask("Slugs?", ["b1"], type="[bold]slugs")]
+    path = garden(questions=questions, name="my [/] garden [red]")
+    for command in ("recall", "abstention"):
+        result = bench(command, "--data", path, "--embedder", "hashing", COLUMNS="200")
+        assert result.returncode == 0, result.stderr
+        assert "my [/] garden [red]" in result.stdout
+        assert command == "abstention" or all(name in result.stdout for name in ("[/red] wood", "[bold]slugs"))
+
+
+@pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_VALUES"])
+def test_a_file_is_measured_before_it_is_parsed(garden, monkeypatch, limit):
+    path = garden()
+    monkeypatch.setattr(source, limit, 10)
+    monkeypatch.setattr(dataset, "from_json", None)
+    with pytest.raises(InvalidInput, match=r"garden\.json"):
+        is_locomo(path)
 
 
 def test_two_files_of_one_name_are_refused(bench, garden):

@@ -14,6 +14,7 @@ import memoryos
 from memoryos import AsyncMemory, Attachment, Role, Turn, load_settings
 from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured
 from memoryos.language.calendar import spoken
+from memoryos.models.chat import Answer, Usage
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.answer.respond import MESSAGE_TOKENS
 
@@ -435,3 +436,38 @@ def test_the_notes_say_that_nothing_bears_on_the_question(memory, model):
     assert told == ["Nothing in memory answers this question."]
     assert "Nothing in memory" not in said
     assert "Lisbon" in said
+
+
+class Says:
+    """A model of the caller's own, which says whatever it is given."""
+
+    def __init__(self, *pieces):
+        self.pieces = pieces
+
+    def answer(self, messages):
+        return Answer("".join(self.pieces), Usage(0, 0), "own")
+
+    def stream(self, messages):
+        yield from self.pieces
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("said", "problem"), [("", "empty"), (" \n\0", "empty"), ("x" * 101, "max_text_chars")])
+def test_an_answer_of_an_own_model_that_cannot_be_stored_is_an_error_at_once(tmp_path, said, problem):
+    settings = load_settings(embedder="hashing", max_text_chars=100)
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, chat=Says(said)) as memory:
+        with pytest.raises(ModelError, match=problem):
+            memory.respond("Hi?")
+        with pytest.raises(ModelError, match=problem):
+            list(memory.respond_stream("Hi?"))
+        assert memory.pages.list() == []
+
+
+@pytest.mark.once
+def test_an_answer_of_an_own_model_is_made_storable(tmp_path):
+    with memoryos.open(
+        tmp_path / "memory.db", user="ann", settings=load_settings(embedder="hashing"), chat=Says("a\0b", "\ud800")
+    ) as memory:
+        assert memory.respond("Hi?").text == "".join(memory.respond_stream("Hi?")) == "ab\ufffd"
+        memory.wait()
+        assert len(memory.pages.list()) == 2

@@ -77,8 +77,8 @@ def test_a_segment_is_embedded_anew_as_its_topic_drifts(world: World):
         memory.add("🍵🍵🍵🚲🚲🚲🚲 tea")
     memory.add("🌙")
     (segment,) = memory.segments.list()
-    hits = memory.search("🚲", strategy="two_stage", explain=True).hits
-    assert hits[0].parts["segment_cosine"] > 0.7
+    [topic] = memory.search("🚲", kinds=["segment"], explain=True).segments
+    assert topic.parts["cosine"] > 0.7
     assert segment.cube.payload.pages == 10
 
 

@@ -383,7 +383,8 @@ def test_keywords_count_where_only_they_tell_pages_apart(world: World):
     assert in_use(memory)["keyword_weight"] > 0
     found = memory.search("🍵 what of person17?", strategy="two_stage", explain=True).hits[0]
     assert "person17" in found.text
-    assert found.score == found.parts["cosine"] + in_use(memory)["keyword_weight"] * found.parts["jaccard"]
+    assert found.score == found.parts["cosine"] + found.parts["jaccard"]
+    assert 0 < found.parts["jaccard"] <= in_use(memory)["keyword_weight"]
 
 
 @pytest.mark.parametrize("settings", [{"self_tuning": False}, {"keyword_weight": 0.0}])

@@ -164,6 +164,38 @@ def test_a_higher_threshold_refuses_more_in_a_small_memory(small):
     assert memory.search("What is my blood type?", min_score=0.3).ranked == ()
 
 
+@pytest.mark.once
+def test_a_long_document_refuses_no_more_than_a_turn_does(small):
+    memory = small()
+    questions = ("What can't I eat?", "Which food must I avoid?", "Which pastries do I make?")
+    assert all(memory.context(question).found for question in questions)
+    years = (f"In {year} the mayor wrote about the bridge and the wool." for year in range(1000, 1600))
+    memory.add(" ".join(years), title="Chronicle")
+    assert all(memory.context(question).found for question in questions)
+    assert not memory.context("Which dentist repaired my broken tooth?").found
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Soy alérgico a los mariscos desde niño.",
+        "Ich bin seit meiner Kindheit gegen Muscheln allergisch.",
+        "У меня с детства аллергия на морепродукты.",
+        "私は子供の頃から貝のアレルギーがあります。",
+    ],
+)
+def test_a_question_is_not_refused_beside_an_answer_in_another_language(travels, answer):
+    memory = travels(embedder="static")
+    question = "Which food makes me sick because of an allergy?"
+    assert not memory.context(question).found
+    memory.add(answer)
+    found = memory.context(question)
+    assert found.found
+    assert answer in found.text
+    assert memory.search(question).confidence < 0.1
+
+
 def test_an_empty_memory_has_no_confidence_and_no_text(open_memory):
     memory = open_memory()
     assert memory.search(NEVER).confidence == 0

@@ -19,8 +19,9 @@ from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.context import pack
 from memoryos.operation.recall.cut import cut
 from memoryos.operation.recall.draft import Draft
-from memoryos.operation.recall.hit import Hit, TurnHit
+from memoryos.operation.recall.hit import Hit, TurnHit, quoted
 from memoryos.operation.recall.line import Line, Section, turn_line
+from memoryos.operation.recall.stretches import Stretches
 
 from .conftest import NOW
 
@@ -47,7 +48,7 @@ def test_turns_stand_under_their_days_in_the_order_of_time(open_memory):
         "Today is 1 June 2026.\n\n"
         "Conversation\n"
         "3 May 2024\nuser: My tea is cold.\n"
-        "8 May 2024\nuser: Green tea is best.\nassistant: I prefer oolong tea.\nuser: Tea again!"
+        "8 May 2024\nuser: Green tea is best.\nassistant: I prefer oolong tea.\n\nuser: Tea again!"
     )
 
 
@@ -393,6 +394,86 @@ def test_stretches_of_one_turn_are_one_line():
     [line] = draft.lines()
     assert (line.text, line.spans) == ("user: One. Two. Three. …", ((0, 16),))
     assert turn_line(Section.TALK, said, 0, [(5, 9), (17, 22)]).text == "user: … Two. … Four."
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tokens", [40, 64, 100, 200])
+def test_what_says_nothing_stands_only_beside_a_turn_of_its_page(open_memory, tokens):
+    memory = open_memory()
+    for day in range(30):
+        memory.add(f"I took the night train number {day} to the sea and drank tea.", "Okay." if day % 3 else "谢谢！")
+    memory.add("My parrot Kiwi eats mango every morning.", "7")
+    context = memory.context("What does my parrot eat?", tokens=tokens)
+    assert "mango every morning.\nassistant: 7" in context.text
+    for page in context.text.split("\n\n"):
+        assert not page.startswith(("assistant: Okay.", "assistant: 谢谢！"))
+
+
+@pytest.mark.once
+def test_a_memory_that_says_nothing_else_is_told(open_memory):
+    memory = open_memory()
+    memory.add("Hello!")
+    assert "user: Hello!" in memory.context("Hello!").text
+
+
+def counted_characters(tokens: int, passage: str, said: int) -> int:
+    """How many characters are counted for a context of passages of one turn, the last first."""
+    told = page(passage * said)
+    spans = [(number * len(passage), (number + 1) * len(passage)) for number in reversed(range(said))]
+    turns = [TurnHit(told, 0, 1.0, start=start, end=end) for start, end in (*spans[::2], *spans[1::2])]
+    characters = 0
+
+    def count(text: str) -> int:
+        nonlocal characters
+        characters += len(text)
+        return count_tokens(text)
+
+    context = pack(recalled(tuple(turns)), tokens, count, recent=False)
+    assert count_tokens(context.text) == context.tokens <= tokens
+    assert context.tokens > 0.9 * tokens
+    return characters
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "passage",
+    ["Some apples and some pears. " * 8, "</think>" * 16, "苹果和梨。" * 20],
+    ids=["words", "marks", "chinese"],
+)
+def test_four_times_the_tokens_of_one_turn_are_four_times_the_work(passage):
+    assert counted_characters(4_000, passage, 250) < 8 * counted_characters(1_000, passage, 250)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tokens", [30, 50, 90, 200])
+def test_passages_that_cost_more_together_than_alone_stay_in_the_budget(tokens):
+    told = page("unbelievable " * 40)
+    turns = tuple(TurnHit(told, 0, 1.0, start=start, end=start + 5) for start in range(0, 500, 5))
+    turns = (*turns[::3], *turns[1::3], *turns[2::3])
+    assert 0 < pack(recalled(turns), tokens, by_vowels, recent=False).tokens <= tokens
+
+
+def by_vowels(text: str) -> int:
+    """A count in which two halves of a word may cost less than the whole."""
+    return sum(1 + len(word) ** 2 // 40 for word in text.split())
+
+
+@pytest.mark.once
+@given(st.text(st.sampled_from("ab \n"), max_size=40), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
+def test_stretches_hold_what_was_added_and_are_apart(text, some):
+    spans = [span for one, two in some if (span := (min(one, two), min(len(text), max(one, two))))[0] < span[1]]
+    held = Stretches.of(text, spans)
+    added = Stretches(text)
+    for span in spans:
+        new = {place for start, end in added.missing(span) for place in range(start, end) if text[place].strip()}
+        known = {place for start, end in added.spans for place in range(start, end)}
+        assert new == {place for place in range(*span) if text[place].strip()} - known
+        added = added.plus(span)
+    assert added == held
+    inked = {place for start, end in spans for place in range(start, end) if text[place].strip()}
+    assert inked == {place for start, end in held.spans for place in range(start, end) if text[place].strip()}
+    assert all(text[one[1] : two[0]].strip() for one, two in pairwise(held.spans))
+    assert held.gaps == quoted(text, held.spans).count("…")
 
 
 words = st.text(st.sampled_from("ab cé茶🍵.\n\u0301#"), min_size=1, max_size=120)

@@ -129,6 +129,9 @@ def test_parts_are_told_on_demand_and_change_nothing_else(path, open_memory, str
             assert not any(hit.parts for hit in bare)
             assert all(hit.parts for hit in explained)
             assert list(bare) == [replace(hit, parts={}) for hit in explained]
+            assert [sum(hit.parts.values()) for hit in explained] == pytest.approx(
+                [hit.score for hit in bare], abs=2e-5
+            )
 
 
 def test_archived_pages_are_found_with_archive_only(path, open_memory):

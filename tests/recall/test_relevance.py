@@ -178,3 +178,32 @@ def test_a_fact_that_is_corrected_is_judged_by_its_new_words(open_memory):
     assert before > after
     memory.delete(owned)
     assert owned not in {hit.id for hit in memory.search(question).ranked}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "question",
+    ["What happened in May?", "What happened in May 2024?", "What did I do in May?", "What was on 9 May 2024?"],
+)
+def test_what_was_said_of_the_time_asked_for_is_relevant(open_memory, question):
+    memory = open_memory()
+    memory.add("We moved to Lisbon in May.", at="2024-06-03")
+    memory.add("I planted leeks with Ana.", at="2024-05-09")
+    memory.add("My bicycle needs a new chain.", at="2024-03-01")
+    memory.add("The tax office lost my letter.", at="2024-07-01")
+    relevance = {hit.text.split()[-1]: hit.relevance for hit in memory.search(question).hits}
+    assert min(relevance["May."], relevance["Ana."]) >= 0.3
+    assert max(relevance["chain."], relevance["letter."]) < min(relevance["May."], relevance["Ana."])
+
+
+@pytest.mark.once
+def test_a_time_alone_is_less_than_the_words_and_the_time(open_memory):
+    memory = open_memory()
+    memory.add("My sailing boat won the regatta.", at="2024-05-09")
+    memory.add("The tax office lost my letter.", at="2024-05-10")
+    memory.add("The sailing boat is for sale.", at="2023-02-10")
+    plain, timed = (memory.search(f"Where was my sailing boat{time}?") for time in ("", " in May"))
+    before, found = ({hit.text.split()[-1]: hit.relevance for hit in one.hits} for one in (plain, timed))
+    assert found["regatta."] >= found["sale."] > found["letter."]
+    assert found["sale."] == pytest.approx(before["sale."], abs=0.05)
+    assert found["letter."] == pytest.approx(before["letter."], abs=0.05)

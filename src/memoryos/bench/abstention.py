@@ -21,6 +21,7 @@ from memoryos.bench.metrics import TOKEN_BUDGETS, text_scores
 from memoryos.bench.never_said import NEVER, OPEN, questions_about
 from memoryos.bench.progress_callback import Progress, each, unwatched
 from memoryos.config import Settings
+from memoryos.importers.source import in_file
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder
 from memoryos.scope import Scope
@@ -87,6 +88,7 @@ def measure(
         MemoryOS.open(
             Path(folder) / "recall.db", settings=settings.model_copy(update={"abstain_below": 0.0}), embedder=embedder
         ) as memory,
+        in_file(dataset.path),
     ):
         load(memory, dataset.conversations, f"{dataset.name}: importing", progress)
         found = {name: _confidence(memory, some, f"{dataset.name}: {name}", progress) for name, some in asked.items()}

@@ -18,7 +18,7 @@ from memoryos.bench.ranked_entries import candidates
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.recall_set import Query, read_recall_set
-from memoryos.importers.source import readable
+from memoryos.importers.source import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Dataset:
     """What is measured on: the conversations that questions are asked about, one for each user."""
 
     name: str
+    path: Path
     sha256: str  #: of the file
     conversations: tuple[Conversation, ...]
     asked: tuple[EvidenceQuestion, ...]
@@ -85,9 +86,8 @@ def _limited(dataset: Dataset, limit: int | None) -> Dataset:
 
 
 def is_locomo(path: Path) -> bool:
-    """Whether a file is LoCoMo by its shape. Raises InvalidInput when it cannot be read."""
-    with readable(path):
-        data = path.read_bytes()
+    """Whether a file is LoCoMo by its shape. Raises InvalidInput when it cannot be read or is too large."""
+    data = read_bytes(path)
     try:
         content = from_json(data)
     except ValueError:
@@ -99,6 +99,7 @@ def _of_locomo(path: Path) -> Dataset:
     corpus = load_corpus(path)
     return Dataset(
         name=path.stem,
+        path=path,
         sha256=corpus.sha256,
         conversations=corpus.conversations,
         asked=tuple(replace(one, type=CATEGORIES[int(one.type or 0)]) for one in corpus.asked),
@@ -121,6 +122,7 @@ def _of_recall_set(path: Path) -> Dataset:
     asked = [EvidenceQuestion(one.user, one.text, one.type, groups, one.at) for one, groups, _ in read if groups]
     return Dataset(
         name=found.name,
+        path=path,
         sha256=sha256(path.read_bytes()).hexdigest(),
         conversations=found.conversations,
         asked=tuple(asked),

@@ -22,6 +22,7 @@ from memoryos.bench.metrics import MEASURES, TEXT_MEASURES, TOKEN_BUDGETS, Measu
 from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.variants import Variant
 from memoryos.config import Settings
+from memoryos.importers.source import in_file
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder
 from memoryos.operation.recall.hit import Strategy
@@ -69,6 +70,7 @@ def measure(
     with (
         TemporaryDirectory(prefix="memoryos-bench-") as folder,
         MemoryOS.open(Path(folder) / "recall.db", settings=settings, embedder=embedder) as memory,
+        in_file(dataset.path),
     ):
         load(memory, dataset.conversations, f"{dataset.name}: importing", progress)
         told = _as_one(dataset, len(variants) + 1, progress)

@@ -38,9 +38,7 @@ Text = Annotated[str, AfterValidator(_without_nul)]  #: text that the store can 
 
 def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
     """Read a JSON file of the given shape. Raises InvalidInput; a broken file is never read as empty."""
-    with readable(path), path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
-    _check_size(path, data)
+    data = read_bytes(path)
     try:
         return shape.validate_json(data)
     except ValidationError as error:
@@ -51,6 +49,14 @@ def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
         raise InvalidInput(_place(path, first["loc"]), first["msg"], advice) from None
 
 
+def read_bytes(path: Path) -> bytes:
+    """Read a JSON file. Raises InvalidInput if it cannot be read, or if its values would take too much memory."""
+    with readable(path), path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
+    _check_size(path, data)
+    return data
+
+
 def _check_size(path: Path, data: bytes) -> None:
     """Refuse files that would take too much memory. Pydantic limits the depth of nesting."""
     if len(data) > MOST_BYTES:
@@ -59,6 +65,17 @@ def _check_size(path: Path, data: bytes) -> None:
     values = 1 + sum(marks.count(mark) for mark in (b",", b"[", b"{"))
     if values > MOST_VALUES:
         raise InvalidInput(str(path), f"has {values:,} values, the limit is {MOST_VALUES:,}", _SPLIT)
+
+
+@contextmanager
+def in_file(path: Path) -> Iterator[None]:
+    """Name the file in errors about what it holds, such as a text that is too long for the store."""
+    try:
+        yield
+    except InvalidInput as error:
+        if error.field.startswith(str(path)):
+            raise
+        raise InvalidInput(f"{path} at {error.field}", error.problem, error.fix) from None
 
 
 @contextmanager

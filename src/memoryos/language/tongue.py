@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from memoryos.language.foreign import latin_language
+from memoryos.language.foreign import language_of, latin_language
 from memoryos.language.stopwords import ENGLISH
 from memoryos.language.words import HAN, words
 
@@ -55,6 +55,14 @@ def is_foreign(text: str, to: Tongue) -> bool:
     if _is_mostly_han(text):
         return _KANA.search(text) is not None or not to.may_be(_script(text))
     return 2 * len(_OTHER.findall(text)) > len(_LETTER.findall(text))
+
+
+def is_other(text: str, than: Tongue) -> bool:
+    """Whether a text is surely in another language."""
+    code = language_of(text)
+    if code == "en":  # or in none that could be told
+        return than.is_chinese and tongue(text) is Tongue.ENGLISH
+    return code != ("zh" if than.is_chinese else "en")
 
 
 def _is_mostly_han(text: str) -> bool:

@@ -77,6 +77,8 @@ class _Chunk(BaseModel):
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
 
+EMPTY = "the chat model sent an empty answer; nothing was stored"  #: an error
+
 
 class ChatModel(Protocol):
     """A chat model: it answers a prompt."""
@@ -136,7 +138,7 @@ class OpenAIChat:
         completion = _read(self._connection.ask(_PATH, self._request(messages), quoting=self._quoting), _Completion)
         text = without_reasoning(storable(completion.choices[0].message.content or ""))
         if not text:
-            raise ModelError("the chat model sent an empty answer; nothing was stored")
+            raise ModelError(EMPTY)
         self._check_length(len(text))
         return Answer(text, _usage(completion.usage), storable(completion.model))
 
@@ -161,8 +163,12 @@ class OpenAIChat:
 
     def _check_length(self, chars: int) -> None:
         if chars > self._most_chars:
-            problem = f"an answer of more than max_text_chars ({self._most_chars:,})"
-            raise ModelError(f"the chat model sent {problem}; nothing was stored")
+            raise ModelError(too_long(self._most_chars))
+
+
+def too_long(limit: int) -> str:
+    """The error about an answer of more characters."""
+    return f"the chat model sent an answer of more than max_text_chars ({limit:,}); nothing was stored"
 
 
 def answer_tokens(settings: Settings) -> int | None:

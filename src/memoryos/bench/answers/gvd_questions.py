@@ -24,7 +24,7 @@ from memoryos.bench.locomo_recall import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.gvd import read_gvd
-from memoryos.importers.source import Text, readable
+from memoryos.importers.source import Text, read_bytes
 
 _FIX = 'Write {"USER": ["question", ...]}, or {"user": ..., "question": ..., "lang": ...}, one a line'
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -62,14 +62,12 @@ def read_gvd_questions(files: InputFiles) -> AnswerSet:
             asked.append(question)
             gold[question.id] = Gold(_language(probe), ScoringRule.DIALOGUE, "", _evidence(place, probe, talks[user]))
     digest = sha256(files.data.read_bytes() + path.read_bytes()).hexdigest()
-    return AnswerSet("gvd", digest, tuple(talks.values()), tuple(asked), gold, is_dialogue=True)
+    return AnswerSet("gvd", files.data, digest, tuple(talks.values()), tuple(asked), gold, is_dialogue=True)
 
 
 def _probes(path: Path) -> Iterator[tuple[str, _Probe]]:
     """The questions with their places in the file."""
-    with readable(path):
-        lines = path.read_bytes().splitlines()
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_bytes(path).splitlines(), 1):
         if line.strip():
             place = f"{path}, line {number}"
             for probe in _read(place, line):

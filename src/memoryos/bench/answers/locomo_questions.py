@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter
 
-from memoryos.bench.answers.question import AnswerSet, Gold, InputFiles, ReaderQuestion, ScoringRule
+from memoryos.bench.answers.question import AnswerSet, AnswerText, Gold, InputFiles, ReaderQuestion, ScoringRule
 from memoryos.bench.locomo_recall import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.locomo import read_locomo
@@ -26,7 +26,7 @@ _FIX = "Pass a LoCoMo file: samples with sample_id, conversation and a qa list o
 class _LocomoQuestion(BaseModel):
     question: Text
     category: Annotated[int, Field(ge=1, le=5)]
-    answer: Text | int | float | None = None
+    answer: AnswerText = None
 
 
 class _QuestionSample(BaseModel):
@@ -52,13 +52,14 @@ def read_locomo_questions(files: InputFiles) -> AnswerSet:
             question = ReaderQuestion(f"{sample.sample_id}/{number}", sample.sample_id, raw.question)
             asked.append(question)
             gold[question.id] = _gold(f"{files.data} at {question.id}", raw)
-    return AnswerSet("locomo", sha256(files.data.read_bytes()).hexdigest(), conversations, tuple(asked), gold)
+    digest = sha256(files.data.read_bytes()).hexdigest()
+    return AnswerSet("locomo", files.data, digest, conversations, tuple(asked), gold)
 
 
 def _gold(place: str, raw: _LocomoQuestion) -> Gold:
     if raw.category == _ADVERSARIAL:
         return Gold(str(raw.category), ScoringRule.ABSTAIN)
-    answer = "" if raw.answer is None else str(raw.answer)
+    answer = raw.answer or ""
     if raw.category == _OPEN_DOMAIN:
         answer = answer.partition(";")[0]
     if not answer.strip():

@@ -7,9 +7,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic_core import to_json
 
 from memoryos.bench.asking import spread
 from memoryos.importers.dialogue import Conversation
+from memoryos.importers.source import Text
+
+
+def _as_written(value: Any) -> Any:
+    return to_json(value).decode() if isinstance(value, bool | int | float) else value
+
+
+AnswerText = Annotated[
+    Text | None, BeforeValidator(_as_written)
+]  #: an answer in a file; numbers, true and false as text
 
 
 class ScoringRule(StrEnum):
@@ -46,6 +60,7 @@ class AnswerSet:
     """Conversations, and questions about them."""
 
     name: str
+    path: Path  #: of the file with the conversations
     sha256: str  #: of the file, or of both files
     conversations: tuple[Conversation, ...]
     asked: tuple[ReaderQuestion, ...]

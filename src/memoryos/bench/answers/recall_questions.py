@@ -10,10 +10,10 @@ from hashlib import sha256
 
 from pydantic import BaseModel, TypeAdapter
 
-from memoryos.bench.answers.question import AnswerSet, Gold, InputFiles, ReaderQuestion, ScoringRule
+from memoryos.bench.answers.question import AnswerSet, AnswerText, Gold, InputFiles, ReaderQuestion, ScoringRule
 from memoryos.bench.locomo_recall import chosen
 from memoryos.importers.recall_set import read_recall_set
-from memoryos.importers.source import Text, read_json
+from memoryos.importers.source import read_json
 
 UNTYPED = "untyped"
 
@@ -21,7 +21,7 @@ _FIX = "Pass a recall set: {conversations: [...], questions: [{user, text, answe
 
 
 class _RecallAnswer(BaseModel):
-    answer: Text | int | float | None = None
+    answer: AnswerText = None
 
 
 class _AnswerFile(BaseModel):
@@ -40,10 +40,10 @@ def read_recall_questions(files: InputFiles) -> AnswerSet:
     gold: dict[str, Gold] = {}
     with_answers = read_json(files.data, _SHAPE, fix=_FIX).questions
     for number, (query, raw) in enumerate(zip(found.questions, with_answers, strict=True)):
-        answer = "" if raw.answer is None else str(raw.answer).strip()
+        answer = (raw.answer or "").strip()
         if query.user in users and answer:
             question = ReaderQuestion(f"{query.user}/{number}", query.user, query.text, query.at)
             asked.append(question)
             gold[question.id] = Gold(query.type or UNTYPED, ScoringRule.WHOLE, answer)
     digest = sha256(files.data.read_bytes()).hexdigest()
-    return AnswerSet(found.name, digest, conversations, tuple(asked), gold)
+    return AnswerSet(found.name, files.data, digest, conversations, tuple(asked), gold)

@@ -27,6 +27,7 @@ from memoryos.bench.progress_callback import Progress
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
+from memoryos.importers.source import in_file
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.models.tokenizer import count_tokens
@@ -108,12 +109,14 @@ class Run:
         embedder = load_embedder(settings.embedder, settings)
         with TemporaryDirectory(prefix="memoryos-bench-") as folder:
             place = Path(folder) / "answers.db"
-            with MemoryOS.open(place, settings=settings, embedder=embedder) as memory:
+            with MemoryOS.open(place, settings=settings, embedder=embedder) as memory, in_file(self.dataset.path):
                 self.ingested[store] = _filled(memory, talks, self.progress)
             with MemoryOS.open(place, settings=settings, embedder=embedder, read_only=True) as memory:
                 contexts = Contexts(memory, {talk.user: talk for talk in talks}, self.budgets)
                 for system in systems:
-                    yield items(self.dataset, system, contexts, self.progress)
+                    with in_file(self.dataset.path):
+                        prompts = items(self.dataset, system, contexts, self.progress)
+                    yield prompts
 
 
 def _filled(memory: MemoryOS, talks: Sequence[Conversation], progress: Progress) -> Ingested:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.bench.answers.cache import CachedChat
@@ -64,13 +65,13 @@ def show_export(path: Path, systems: Mapping[str, Handed], *, json: bool) -> Non
             {"file": str(path), "systems": {name: _rounded(asdict(one)) for name, one in systems.items()}}
         )
         return
-    table = Table(title=f"Prompts written to {path}", title_justify="left")
+    table = Table(title=escape(f"Prompts written to {path}"), title_justify="left")
     table.add_column("system")
     for name in ("prompts", "context tokens", "prompt tokens", "context ms p50 / p95"):
         table.add_column(name, justify="right")
     for name, one in systems.items():
         tokens = (_count(one.context_tokens), _count(one.prompt_tokens))
-        table.add_row(name, f"{one.prompts:,}", *tokens, _times(one.context_ms))
+        table.add_row(escape(name), f"{one.prompts:,}", *tokens, _times(one.context_ms))
     render.console().print(table)
 
 
@@ -156,14 +157,15 @@ def _by_group(found: SavedRun, metrics: Sequence[str]) -> Table:
     """Rows are systems and columns groups, as in the papers."""
     named = [_short(name) for name in metrics]
     title = f"{found.dataset.name}, %: {' / '.join(named)}; below, the 95 % interval of {named[0]}"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     table.add_column("system")
     names = list(dict.fromkeys(name for report in found.systems.values() for name in report.groups))
     for name in names:
         count = max(report.groups[name].questions for report in found.systems.values() if name in report.groups)
-        table.add_column(f"{_group_name(found.dataset, name)}\n({count:,})", justify="right", overflow="fold")
+        heading = f"{escape(_group_name(found.dataset, name))}\n({count:,})"
+        table.add_column(heading, justify="right", overflow="fold")
     for system, report in found.systems.items():
-        table.add_row(system, *(_cell(report.groups.get(name), metrics) for name in names))
+        table.add_row(escape(system), *(_cell(report.groups.get(name), metrics) for name in names))
     return table
 
 
@@ -183,7 +185,7 @@ def _overall(systems: Mapping[str, SystemReport]) -> Table:
         table.add_column(name, justify="right")
     for system, report in systems.items():
         metrics = report.groups[OVERALL].metrics if OVERALL in report.groups else {}
-        table.add_row(system, *(_percent(metrics[name]) if name in metrics else "–" for name in _OTHER))
+        table.add_row(escape(system), *(_percent(metrics[name]) if name in metrics else "–" for name in _OTHER))
     return table
 
 
@@ -203,7 +205,7 @@ def _costs(systems: Mapping[str, SystemReport]) -> Table:
     for name in _COSTS:
         table.add_column(name, justify="right")
     for system, report in systems.items():
-        table.add_row(system, *(cell(report.cost) for cell in _COSTS.values()))
+        table.add_row(escape(system), *(cell(report.cost) for cell in _COSTS.values()))
     return table
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.bench.abstention import ANSWERABLE, OPEN_MESSAGES, MeasuredAbstention, measure
@@ -80,7 +81,7 @@ def _as_json(found: MeasuredAbstention) -> dict[str, Any]:
 
 def _print(found: Sequence[MeasuredAbstention], threshold: float, embedder: str) -> None:
     console = render.console()
-    console.print(f"Questions with a confidence below {threshold:g} are refused; embedder {embedder}.")
+    console.print(f"Questions with a confidence below {threshold:g} are refused; embedder {embedder}.", markup=False)
     console.print("In %: caught of these, refused of the answerable questions and of the open messages,")
     console.print(f"evidence recall of a context of {_SHOWN:,} tokens that refusals cost (lost).")
     table = Table(title_justify="left")
@@ -92,5 +93,5 @@ def _print(found: Sequence[MeasuredAbstention], threshold: float, embedder: str)
         costs = [f"{100 * share:.1f}" for share in (one.below(ANSWERABLE), one.below(OPEN_MESSAGES), one.lost[_SHOWN])]
         for name, curve in one.curves.items():
             shown = [f"{curve.auc:.3f}", f"{100 * one.below(name):.1f}", *costs, f"{curve.ece:.3f}"]
-            table.add_row(one.dataset.name, name.replace("_", " "), *shown)
+            table.add_row(escape(one.dataset.name), name.replace("_", " "), *shown)
     console.print(table)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.bench.consolidation import Consolidated, ReaderKind, measure
@@ -85,7 +86,7 @@ def _rules_json(found: MeasuredExtraction) -> dict[str, Any]:
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    table = Table(title=f"Consolidation of LoCoMo, {document['embedder']}", title_justify="left")
+    table = Table(title=f"Consolidation of LoCoMo, {escape(document['embedder'])}", title_justify="left")
     table.add_column("")
     for reader in ReaderKind:
         table.add_column(reader.value, justify="right")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.bench.agreement import Agreement
@@ -42,7 +43,7 @@ def purity(
 
 
 def _print(report: PurityReport) -> None:
-    table = Table(title=f"Segments, {report.embedder}", title_justify="left")
+    table = Table(title=f"Segments, {escape(report.embedder)}", title_justify="left")
     for column in ("against", "", "purity", "pairwise F1", "NMI", "segments", "classes", "pages"):
         table.add_column(column)
     rows = [

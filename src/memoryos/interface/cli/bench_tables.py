@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.bench.evidence import CATEGORIES, QuestionSet
@@ -43,7 +44,7 @@ def print_languages(report: LanguagesReport) -> None:
     """Questions whose page was first, and among the first three; of those the embedder was chosen by, and held out."""
     strategies = list(next(iter(report.languages.values()))[SETS[0]])
     table = Table(
-        "language", title=f"Right page first / in the top {TOP}; then of questions held out ({report.embedder})"
+        "language", title=f"Right page first / in the top {TOP}; then of questions held out ({escape(report.embedder)})"
     )
     for strategy in strategies:
         table.add_column(strategy, justify="right")
@@ -115,7 +116,7 @@ def _not_asked(questions: QuestionSet) -> list[str]:
 
 def print_sweep(data: str, swept: Swept) -> None:
     """The points by their means, self-tuning below them, and how far it is ahead."""
-    table = Table(title=f"{data}, embedder {swept.embedder}", title_justify="left")
+    table = Table(title=escape(f"{data}, embedder {swept.embedder}"), title_justify="left")
     table.add_column("values", no_wrap=True)
     for name in measures(swept.tuned):
         table.add_column(_SWEPT[name], justify="right")
@@ -166,7 +167,7 @@ def _means(result: Result) -> list[str]:
 def print_speed(sizes: Sequence[Size], embedder: str) -> None:
     """Speed by size, each figure with how it grew from the size before, and with the floor below it."""
     title = f"One user's store, embedder {embedder}; × is the growth from the size before"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     table.add_column("pages", no_wrap=True)
     for size in sizes:
         table.add_column(f"{size.pages:,}", justify="right")

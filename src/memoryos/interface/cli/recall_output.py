@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.bench.means import OVERALL, Estimate, Summary
@@ -73,7 +74,7 @@ def _types(found: MeasuredRecall) -> Table:
     table = _table(title, ("", "asked", *ways, "interval", "attained", "ahead", "of"))
     for name in found.results[CONTEXT]:
         if name != OVERALL:
-            table.add_row(name, *_of_type(found, name, ways))
+            table.add_row(escape(name), *_of_type(found, name, ways))
     return table
 
 
@@ -91,7 +92,7 @@ def _of_type(found: MeasuredRecall, name: str, ways: Sequence[str]) -> list[str]
 
 def _table(title: str, columns: Sequence[str]) -> Table:
     """A table whose first column is a name."""
-    table = Table(title=title, title_justify="left", padding=0)
+    table = Table(title=escape(title), title_justify="left", padding=0)
     first, *others = columns
     table.add_column(first, overflow="fold")
     for column in others:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich.markup import escape
 from rich.progress import TaskID
 
 from memoryos.bench.progress_callback import Progress
@@ -20,7 +21,7 @@ def watched() -> Iterator[Progress]:
 
         def tell(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total, note="")
+                tasks[what] = bar.add_task(escape(what), total=total, note="")
             bar.update(tasks[what], completed=done)
 
         yield tell

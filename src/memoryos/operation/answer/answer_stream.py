@@ -9,6 +9,7 @@ from typing import Self
 
 from memoryos.errors import ModelError
 from memoryos.interruptible import result
+from memoryos.models.chat import EMPTY
 from memoryos.models.flow import Flow
 
 
@@ -82,6 +83,6 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self._is_over = True
         answer = "".join(self._said).strip()
         if not answer:
-            raise ModelError("the chat model sent an empty answer; nothing was stored")
+            raise ModelError(EMPTY)
         self._whole(answer)
         return None

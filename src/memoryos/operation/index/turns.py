@@ -26,6 +26,8 @@ T = TypeVar("T")
 SITTING_PAUSE = 3600 * 10**6  # microseconds; a turn after a longer pause does not count as an answer
 NOBODY = -1  # no row, no speaker
 
+OF_A_TURN = 8  # passages of a turn that count for how much was said
+
 _PARTS = 1 << 24  # passages of a page, at most: position and part make one number that orders the rows
 _OPEN = -1  # the end of a passage that ends with its turn, wherever that is
 STALE_WORDS = LONGEST // 2  # that a turn is found by: function words are left out, so its text may be twice as long
@@ -116,6 +118,14 @@ class TurnIndex:
     def total(self) -> int:
         """The number of all turns of the owner, also those not in this index."""
         return self.corpus.turns if self.corpus else int(np.count_nonzero(self.alive))
+
+    @property
+    def said(self) -> int:
+        """The number of passages, at most OF_A_TURN of each turn, as a mean over the turns of a page.
+
+        So a document counts like a long turn. Of a corpus, all passages count.
+        """
+        return self.corpus.turns if self.corpus else self.derived("said", self._count_said)
 
     @property
     def mean_length(self) -> float:
@@ -356,6 +366,13 @@ class TurnIndex:
 
     def _speaker(self, name: str | None) -> int:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
+
+    def _count_said(self) -> int:
+        pages = self.positions(np.flatnonzero(self.alive))
+        turns = self.positions(np.flatnonzero(self.alive & self.beginning))
+        size = int(pages.max(initial=-1)) + 1
+        most = OF_A_TURN * np.bincount(turns, minlength=size)
+        return int(np.minimum(np.bincount(pages, minlength=size), most).sum())
 
     def _mean_length(self) -> float:
         return float(self.lengths[self.alive].mean()) if self.alive.any() else 0.0

@@ -14,7 +14,8 @@ weighed by a logistic regression, and the third so that no question is refused f
 `docs/explanation/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question
 of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
 not in the language of most of what was found, or in neither English nor Chinese. One text in another script than
-the question is not judged, either, unless its letters are Latin.
+the question is not judged, either, unless its letters are Latin. If one of the best texts is in another language, the
+question is not refused by default.
 """
 
 from __future__ import annotations
@@ -28,22 +29,23 @@ from math import exp
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
 from memoryos.language.marks import asks_judgement
-from memoryos.language.tongue import Tongue, is_foreign, tongue
+from memoryos.language.tongue import Tongue, is_foreign, is_other, tongue
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import LONGEST, SaidText, SaidTexts
 from memoryos.operation.recall.asked_words import AskedWords
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.speakers import asked_about
+from memoryos.operation.recall.timely import AskedTime
 
 TEXTS = 8  # passages that are looked at, the best ones; where one of two people is named, of each of them
 FEWEST = 2  # words
 ENOUGH = 4.0  # words, each as rare as can be
 DOUBT = 2.0  # the same
-DOUBTFUL = 0.05  # lowest confidence because the other person said the words: not refused by default
+DOUBTFUL = 0.05  # not refused by default: the other person said the words, or the answer may be in another language
 UNJUDGED = 0.5  # the confidence of a question that words cannot judge
 
-SMALL = 25  # passages of a memory at which unsaid words count half
+SMALL = 25  # passages of a memory at which unsaid words count half; a few of a document, for it is about one thing
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
@@ -87,6 +89,11 @@ class Examined:
         return tongue(self.asked.text)
 
     @cached_property
+    def time(self) -> AskedTime:
+        """The time that the question asks about."""
+        return AskedTime.of(self.asked.text, self.asked.at)
+
+    @cached_property
     def words(self) -> AskedWords:
         """The words of the question."""
         return AskedWords.of(self.resident, self.asked)
@@ -102,11 +109,17 @@ class Examined:
         return self.is_in(self.texts)
 
     @cached_property
+    def is_mixed(self) -> bool:
+        """Whether one of the best passages is in another language: it may answer in other words."""
+        return self.language is not None and any(is_other(text[:LONGEST], self.language) for text in self.texts)
+
+    @cached_property
     def size(self) -> float:
         """The share of unsaid words that counts, from 0 to 1."""
         is_chinese = self.language is not None and self.language.is_chinese
-        passages = self.words.passages
-        return passages / (passages + (SMALL_CHINESE if is_chinese else SMALL))
+        with self.resident.lock:
+            said = self.resident.turns.said
+        return said / (said + (SMALL_CHINESE if is_chinese else SMALL))
 
     @cached_property
     def elsewhere(self) -> float:
@@ -129,6 +142,13 @@ class Examined:
         if isinstance(memory, TurnHit):
             return self.said[memory.titled]
         return (self.persona if memory.subject is Subject.USER else self.resident).said(memory)
+
+    def timely(self, memory: TurnHit | MemCube) -> float:
+        """How well a memory was said at the time asked for, or names it, from 0 to 1; 0 if none is asked for."""
+        if not self.time:
+            return 0.0
+        cube, said_at = (memory.cube, memory.at) if isinstance(memory, TurnHit) else (memory, None)
+        return self.time.matches(self.said_by(memory).text, said_at or cube.descriptive.event_at)
 
     def likely(self, covered: float) -> float:
         """The probability that a text bears on the question, by the weight of the words that it covers."""
@@ -155,6 +175,8 @@ def confidence(examined: Examined, known: Sequence[MemCube]) -> float:
     if likely < UNJUDGED:  # otherwise they are not needed
         beside = max((examined.words.covered(examined.said_by(cube)) for cube in known), default=0.0)
         likely = max(likely, examined.likely(beside))
+    if likely < DOUBTFUL and examined.is_mixed:
+        likely = DOUBTFUL
     return likely if len(examined.words.words) >= FEWEST else max(likely, UNJUDGED)
 
 
@@ -179,18 +201,20 @@ class WordJudge:
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
         if self.is_blind:
-            return UNJUDGED
+            return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
         said, language = self.examined.said_by(memory), self.examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
         covered = self.examined.words.covered(said)
+        if len(self.examined.words.words) < FEWEST:
+            return self._of_word(covered, memory)
         found = self.known.get(covered)
-        return self.known.setdefault(covered, self._relevance(covered)) if found is None else found
+        return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
 
-    def _relevance(self, covered: float) -> float:
-        if len(self.examined.words.words) < FEWEST:  # a single word occurs or not
-            return covered / self.examined.words.weight
-        return self.examined.likely(covered)
+    def _of_word(self, covered: float, memory: TurnHit | MemCube) -> float:
+        """The relevance for a question with a single word: it occurs or not; a time asked for is a word more."""
+        weight = self.examined.words.weight
+        return max(covered / weight, (covered + self.examined.timely(memory)) / (weight + 1))
 
 
 def _probability(logit: float) -> float:

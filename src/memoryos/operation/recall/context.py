@@ -5,7 +5,7 @@ share of a larger budget goes to profile, traits and facts, by their value for t
 asked ("Hello!"), they and the latest turns get half. A fact is left out beside the words that it rests on. The best
 turn is cut if the whole budget is too small for it. The rest of the
 budget goes to turns that were too long, shortened to what matters, then to turns around the best ones, then to the
-latest ones.
+latest ones. A turn that says nothing by itself ("Okay.") only stands beside another turn of its page.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from itertools import chain, islice
 from memoryos.cube import MemCube, Trait
 from memoryos.kinds import Level, Subject
 from memoryos.language.calendar import spoken
-from memoryos.language.quotation import item
+from memoryos.language.quotation import item, quotation
+from memoryos.language.words import index_words
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
-from memoryos.operation.recall.draft import CountTokens, Draft
+from memoryos.operation.recall.draft import Draft
+from memoryos.operation.recall.growing import CountTokens
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 from memoryos.operation.recall.trust import outside_mark
@@ -31,6 +33,8 @@ FREE = 512  # tokens reserved for turns if something is asked
 BESIDE = 24  # of the tokens above that, this fraction (1/n) is for profile, traits and facts
 LONGEST = 200  # most tokens of a shortened turn
 LEAST_OF_BEST = 12  # fewest tokens of the best turn if it does not fit as a whole: a short sentence
+LOOKED_AT = 40  # characters of found turns for each token: about four times what the search finds for it
+COURTESY = 12  # characters of a turn that may say nothing by itself
 PRIOR = 0.1  # base value of every known fact, in addition to its likeness to the question
 
 NOTHING_FOUND = "Nothing in memory answers this question."
@@ -78,20 +82,19 @@ def pack(
     """
     if 0 < recalled.confidence < abstain_below:  # 0: the text would be empty anyway
         return _nothing(Draft(budget, count_tokens, today))
-    stock = _Stock(recalled, frozenset(exclude), covers, today, pages)
+    stock = _Stock(recalled, frozenset(exclude), covers, today, pages, LOOKED_AT * (budget + FREE))
     draft = Draft(budget, count_tokens, today)
     asked = asked_words(recalled.query)
-    latest = list(stock.latest()) if recent else []
     beside = stock.beside(asked, count_tokens, persona=persona)
     turns, leave = stock.turns(), max(0, budget - FREE) // BESIDE if asked else budget // 2
     passed = draft.fill(islice(turns, 1), leave=leave)
     if asked:
         passed = [best for best in passed if not _take_cut(draft, best, asked, least=LEAST_OF_BEST)]
     passed += draft.fill(turns, leave=leave)
-    beside = draft.fill(beside if asked else [*beside, *latest])
+    beside = draft.fill(beside if asked or not recent else chain(beside, stock.latest(draft)))
     for line in draft.fill(passed):
         _take_cut(draft, line, asked)
-    draft.finish(chain(stock.around(draft), latest, beside))
+    draft.finish(chain(stock.around(draft), stock.latest(draft) if recent else (), beside))
     return _bound(draft, budget)
 
 
@@ -119,7 +122,7 @@ def _take_cut(draft: Draft, line: Line, asked: Collection[str], least: int = LEA
     words = turns_of(line.cube)[line.turn].words
     room = min(LONGEST, draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(1, 1)])))
     for start, end in line.spans:
-        if found := cut(words[start:end], asked, room, draft.count_tokens):
+        if found := cut(words[start:end], asked, room, lambda part: draft.count_tokens(quotation(part))):
             span = start + found[0], start + found[1]
             return draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
     return False
@@ -134,10 +137,17 @@ class _Stock:
     covers: Callable[[datetime], bool]
     today: datetime | None
     pages: int | None
+    characters: int  # of found turns that are looked at: in a text with few words, the search finds far too many
 
     def turns(self) -> Iterator[Line]:
         """The turns that the search found, best first."""
-        return (hit_line(_section(hit.mount), hit) for hit in self._hits())
+        seen = 0
+        for hit in self._hits():
+            if not says_nothing(hit.text):
+                yield hit_line(_section(hit.mount), hit)
+            seen += hit.span[1] - hit.span[0]
+            if seen > self.characters:
+                return
 
     def around(self, draft: Draft) -> Iterator[Line]:
         """The other turns of the found pages, as long as the draft may have room for them."""
@@ -152,10 +162,10 @@ class _Stock:
                 pages.add(hit.cube.id)
                 yield hit
 
-    def latest(self) -> Iterator[Line]:
-        """The turns of STM, latest first."""
+    def latest(self, draft: Draft) -> Iterator[Line]:
+        """The turns of STM, latest first, as long as the draft may have room for them."""
         for hit in reversed(self.recalled.recent):
-            yield from self._page(Section.TALK, hit.cube)
+            yield from self._page(Section.TALK, hit.cube, draft)
 
     def beside(self, asked: Collection[str], count_tokens: CountTokens, *, persona: bool) -> list[Line]:
         """Profile, traits and facts, by value per token."""
@@ -175,10 +185,11 @@ class _Stock:
             for hit in hits:
                 yield Line(section, _item(hit.cube, self.today), hit.cube, score=hit.score)
 
-    def _page(self, section: Section, cube: MemCube, draft: Draft | None = None) -> Iterator[Line]:
+    def _page(self, section: Section, cube: MemCube, draft: Draft) -> Iterator[Line]:
         for number, turn in enumerate(turns_of(cube)):
-            is_hopeless = draft is not None and not draft.may_take((cube.id, number), turn.words)
-            if not is_hopeless and self._is_wanted(cube, number):
+            if says_nothing(turn.words) and not draft.tells_of(cube.id):
+                continue
+            if draft.may_take((cube.id, number), turn.words) and self._is_wanted(cube, number):
                 yield whole_turn(section, cube, number)
 
     def _is_wanted(self, page: MemCube, number: int) -> bool:
@@ -191,6 +202,11 @@ class _Stock:
         """Whether the caller already has the memory or the page that it was derived from."""
         known = cube.descriptive
         return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
+
+
+def says_nothing(words: str) -> bool:
+    """Whether a short turn has only function words, such as "Okay." or "Thanks!"."""
+    return len(words) <= COURTESY and any(map(str.isalpha, words)) and not index_words(words)
 
 
 def _section(mount: str | None) -> Section:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import index_words, stem
 from memoryos.operation.recall.hit import Span
+from memoryos.operation.recall.stretches import FAR
 
 LEAST = 40  # tokens: less says too little
 
@@ -25,7 +26,6 @@ _CLAUSE = re.compile(
 )  # marks that end a clause, of many scripts
 _WORD = re.compile(r"\S+")
 _SLICE = 12  # characters in a group, in a text without blanks
-_GAP = 1000  # characters of white space that separate two parts
 _JOINER = "\u200d"
 
 
@@ -111,7 +111,7 @@ def _grown(
 def _is_far(places: Sequence[Span], side: int, first: int, last: int) -> bool:
     """Whether a part and its neighbour are separated by much white space."""
     before, behind = (side, first) if side < first else (last, side)
-    return places[behind][0] - places[before][1] >= _GAP
+    return places[behind][0] - places[before][1] >= FAR
 
 
 def _trimmed(text: str, places: Iterator[Span]) -> list[Span]:

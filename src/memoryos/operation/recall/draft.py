@@ -1,7 +1,8 @@
 """Draft: a text that takes lines until its token budget is used; titles and dates count too.
 
-Lines stand under the title of their section, and turns under the day they were said, by time. A title counts once,
-and so does a day: the second turn of a day costs only its words.
+Lines stand under the title of their section, and turns under the day they were said, by time; an empty line, which
+costs no token, stands between turns of different pages. A title counts once, and so does a day: the second turn of a
+day costs only its words.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from datetime import datetime
 from itertools import groupby, islice
 
 from memoryos.language.calendar import spoken
+from memoryos.operation.recall.growing import CountTokens, Growing
+from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.line import Key, Line, Section
-
-CountTokens = Callable[[str], int]  # the count of two lines must be the sum of both
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
@@ -37,7 +38,10 @@ class Draft:
     _lines: dict[Key, Line] = field(default_factory=dict)
     _heads: Counter[tuple[Section, str]] = field(default_factory=Counter)  # titles and days: how many lines are below
     _resting: dict[str, set[Key]] = field(default_factory=dict)  # lines by a page that they were derived from
-    _told: dict[str, dict[Key, str]] = field(default_factory=dict)  # by page, the words of its turns in the text
+    _turns: dict[str, list[Key]] = field(default_factory=dict)  # by page, its turns in the text
+    _growing: dict[Key, Growing] = field(default_factory=dict)  # turns that got more since they were counted
+    _paid: dict[Key, int] = field(default_factory=dict)  # tokens of each line, as counted
+    _told: dict[Key, str] = field(default_factory=dict)  # the words of turns, to be compared with quotes
     _costs: dict[str, int] = field(default_factory=dict)  # tokens of texts
 
     def __post_init__(self) -> None:
@@ -48,7 +52,9 @@ class Draft:
 
     def fill(self, lines: Iterable[Line], *, leave: int = 0) -> list[Line]:
         """Take the lines that fit and leave that much room, in order; return the others, in order."""
-        return [line for line in lines if not self.take(line, leave=leave)]
+        passed = [line for line in lines if not self.take(line, leave=leave)]
+        self.settle()
+        return passed
 
     def finish(self, lines: Iterable[Line]) -> None:
         """Take the lines that fit, in order, until the text is full."""
@@ -61,15 +67,12 @@ class Draft:
         """Add a line if it fits. Return True also if the text already has it, or the turn it rests on."""
         if any(self._tells(page, line) for page in line.rests_on):
             return True
-        before = self._lines.get(line.key)
-        if before:
-            line = before.with_more(line.spans)
-            if line.spans == before.spans:
-                return True
-        room = self.room - leave + (self.price(before) if before else 0)
+        if line.key in self._lines:
+            return all(self._grow(line.key, span, leave) for span in line.spans)
+        room = self.room - leave
         if _is_too_long(line.text, room) or (price := self.price(line)) > room:
             return False
-        self._put(line, price - (self.price(before) if before else 0))
+        self._put(line, price)
         return True
 
     def may_take(self, key: Key, words: str) -> bool:
@@ -77,11 +80,24 @@ class Draft:
         words = words.strip()
         if not _is_too_long(words, self.room):
             return True
-        before = self._lines.get(key)
-        return before is not None and not _is_too_long(words, self.room + self.price(before))
+        return key in self._paid and not _is_too_long(words, self.room + self._paid[key])
+
+    def tells_of(self, page: str) -> bool:
+        """Whether the text has a turn of the page, or nothing yet."""
+        return page in self._turns or not self._lines
+
+    def settle(self) -> None:
+        """Count each turn that grew as a whole; give up stretches if it was too much."""
+        for growing in self._growing.values():
+            self._count_again(growing)
+        for growing in self._growing.values():
+            while self.room < 0 and growing.drop():
+                self._count_again(growing)
+        self._growing.clear()
 
     def lines(self) -> list[Line]:
         """The lines as they stand in the text."""
+        self.settle()
         return sorted(
             self._lines.values(),
             key=lambda line: (_ORDER[line.section], line.turn is not None, line.at, line.cube.id, line.turn or 0),
@@ -107,28 +123,58 @@ class Draft:
         return self._cost(line.text) + heads
 
     def _put(self, line: Line, price: int) -> None:
-        if line.key not in self._lines:
-            self._heads.update(_heads(line))
-        self._lines[line.key] = line
+        self._heads.update(_heads(line))
+        self._lines[line.key], self._paid[line.key] = line, self._cost(line.text)
         self.room -= price
         for page in line.rests_on:
             self._resting.setdefault(page, set()).add(line.key)
         if line.turn is not None:
-            page = line.cube.id
-            self._told.setdefault(page, {})[line.key] = line.words
-            told = {key for key in self._resting.get(page, ()) if self._tells(page, self._lines.get(key))}
-            for key in told:
-                self._remove(key)
+            self._turns.setdefault(line.cube.id, []).append(line.key)
+            self._replace_facts(line.cube.id, lambda fact: self._tells(line.cube.id, fact))
 
-    def _tells(self, page: str, fact: Line | None) -> bool:
+    def _grow(self, key: Key, span: Span, leave: int) -> bool:
+        """Add a stretch to a turn if it fits; return True also if it is there."""
+        growing = self._growing.get(key) or Growing.of(self._lines[key])
+        addition, room = growing.with_more(span), self.room - leave
+        if addition is None:
+            return True
+        is_hopeless = any(_is_too_long(words, room) for words in addition.told)
+        if is_hopeless or (price := addition.price(self.count_tokens)) > room:
+            return False
+        growing.add(addition)
+        self._growing[key] = growing
+        self._paid[key] += price
+        self.room -= price
+        self._told.pop(key, None)
+        self._replace_facts(key[0], lambda fact: addition.tells(fact.quote))
+        return True
+
+    def _count_again(self, growing: Growing) -> None:
+        line = growing.whole()
+        key, tokens = line.key, self.count_tokens(f"{line.text}\n")
+        self.room += self._paid[key] - tokens
+        self._lines[key], self._paid[key] = line, tokens
+
+    def _replace_facts(self, page: str, tells: Callable[[Line], bool]) -> None:
+        """Remove the facts that rest on words that the text has now."""
+        for key in [key for key in self._resting.get(page, ()) if key in self._lines and tells(self._lines[key])]:
+            self._remove(key)
+
+    def _tells(self, page: str, fact: Line) -> bool:
         """Whether the turns of a page that are in the text say what a fact rests on; any turn, if that is unknown."""
-        return fact is not None and any(fact.quote in words for words in self._told.get(page, {}).values())
+        return any(fact.quote in self._words(key) for key in self._turns.get(page, ()))
+
+    def _words(self, key: Key) -> str:
+        if key not in self._told:
+            growing = self._growing.get(key)
+            self._told[key] = (growing.whole() if growing else self._lines[key]).words
+        return self._told[key]
 
     def _remove(self, key: Key) -> None:
         if line := self._lines.get(key):
             self.room += self.price(line)
             self._heads.subtract(_heads(line))
-            del self._lines[key]
+            del self._lines[key], self._paid[key]
 
     def _cost(self, text: str) -> int:
         if text not in self._costs:
@@ -141,8 +187,14 @@ def _sections(lines: Iterable[Line]) -> Iterator[str]:
         told = [section.value]
         for day, said in groupby(those, key=lambda line: line.day):
             told += [day] if day else []
-            told += [line.text for line in said]
+            told += _exchanges(said)
         yield "\n".join(told)
+
+
+def _exchanges(said: Iterable[Line]) -> list[str]:
+    """The lines; an empty one stands between turns of two pages, which may not have followed each other."""
+    pages = groupby(said, key=lambda line: line.turn is None or line.cube.id)
+    return ["\n\n".join("\n".join(line.text for line in page) for _, page in pages)]
 
 
 def _is_too_long(text: str, room: int) -> bool:

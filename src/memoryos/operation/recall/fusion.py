@@ -29,16 +29,16 @@ from memoryos.infrastructure.vault.records import Mark, Vector
 from memoryos.language.clauses import clauses
 from memoryos.language.foreign import latin_language
 from memoryos.language.marks import asks_assistant
-from memoryos.language.times import asked_periods, untimed
+from memoryos.language.times import untimed
 from memoryos.language.words import index_words, stem
-from memoryos.language.yearly import without_yearly, yearly
+from memoryos.language.yearly import without_yearly
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import WordGroup, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
-from memoryos.operation.recall.timely import DAY, timeliness
+from memoryos.operation.recall.timely import DAY, AskedTime, timeliness
 from memoryos.text import shown
 
 RRF_K = 60  # Cormack et al. 2009
@@ -241,9 +241,8 @@ def _meaning(index: TurnIndex, asked: Asked) -> Floats:
 
 
 def _when(index: TurnIndex, asked: Asked) -> Floats:
-    if asked.at is None:
-        return timeliness(index, (), yearly(asked.text))
-    return timeliness(index, asked_periods(asked.text, asked.at), yearly(untimed(asked.text, asked.at)))
+    time = AskedTime.of(asked.text, asked.at)
+    return timeliness(index, time.periods, time.every_year)
 
 
 def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:

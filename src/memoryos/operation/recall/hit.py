@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -27,6 +28,9 @@ class Strategy(Choice):
 
 
 Span = tuple[int, int]
+
+INK = re.compile(r"\S")
+LEFT_OUT = "…"  #: where words are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +245,10 @@ class TurnHit(Plain):
 
 def quoted(words: str, spans: Sequence[Span]) -> str:
     """Join parts of a text in order, with … where the text goes on."""
-    before = spans and words[: spans[0][0]].strip()
-    behind = spans and words[spans[-1][1] :].strip()
+    before = spans and INK.search(words, 0, spans[0][0])
+    behind = spans and INK.search(words, spans[-1][1])
     parts = [words[start:end].strip() for start, end in spans]
-    return ("… " if before else "") + " … ".join(parts) + (" …" if behind else "")
+    return f" {LEFT_OUT} ".join([*([""] if before else []), *parts, *([""] if behind else [])]).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from memoryos.language.calendar import spoken
 from memoryos.language.quotation import label, said
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
+from memoryos.operation.recall.stretches import Stretches
 from memoryos.operation.recall.trust import outside_mark
 from memoryos.plain import Plain, plain
 
@@ -87,11 +88,9 @@ class Line(Plain):
         words = "" if self.turn is None else turns_of(self.cube)[self.turn].words
         return as_compared(" ".join(words[start:end] for start, end in self.spans))
 
-    def with_more(self, spans: Iterable[Span]) -> Line:
-        """The line with other stretches of the same turn, too."""
-        if self.turn is None:
-            return self
-        return turn_line(self.section, self.cube, self.turn, [*self.spans, *spans], self.score)
+    def with_spans(self, spans: Iterable[Span]) -> Line:
+        """The line with these stretches of its turn."""
+        return self if self.turn is None else turn_line(self.section, self.cube, self.turn, spans, self.score)
 
 
 def as_compared(words: str) -> str:
@@ -102,7 +101,7 @@ def as_compared(words: str) -> str:
 def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span], score: float = 0.0) -> Line:
     """A turn, or these stretches of it."""
     turn = turns_of(cube)[number]
-    held = tuple(_joined(spans, turn.words))
+    held = Stretches.of(turn.words, spans).spans
     text = said(turn.speaker, turn.role.value, quoted(turn.words, held))
     return Line(section, f"{outside_mark(cube, turn)}{_origin(cube)}{text}", cube, number, held, score)
 
@@ -121,14 +120,3 @@ def whole_turn(section: Section, cube: MemCube, number: int) -> Line:
 def hit_line(section: Section, hit: TurnHit) -> Line:
     """The line of a found turn."""
     return turn_line(section, hit.cube, hit.index, [hit.span], hit.score)
-
-
-def _joined(spans: Iterable[Span], words: str) -> list[Span]:
-    """The stretches in order; those separated only by blanks are merged."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if found and not words[found[-1][1] : start].strip():
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found

@@ -165,14 +165,14 @@ def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
 
 
 def reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit]:
-    """The same turns in the reranker's order; their earlier score becomes a part."""
+    """The same turns in the reranker's order, with its scores."""
     if search.reranker is None or not turns:
         return turns
     judged = search.reranker.scores(
         asked.text, [f"{turn.turn.speaker or turn.turn.role}: {turn.text}" for turn in turns]
     )
     again = [
-        replace(turn, score=float(score), parts=search.parts(rerank=float(score), found=turn.score))
+        replace(turn, score=float(score), parts=search.parts(rerank=float(score)))
         for turn, score in zip(turns, judged, strict=True)
     ]
     return sorted(again, key=lambda turn: -turn.score)

@@ -7,19 +7,61 @@ A question that names a month or a day without a year asks about those days of e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from functools import partial
 
 import numpy as np
 
-from memoryos.language.period import Period, termed
-from memoryos.language.yearly import Yearly
+from memoryos.language.period import Period, day_of, termed
+from memoryos.language.times import asked_periods, named_periods, untimed
+from memoryos.language.yearly import Yearly, yearly
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 
 DAY = 24 * 3600 * 10**6  # microseconds
 _EPOCH = date(1970, 1, 1).toordinal()
 _MONTHS = 12
 _SAME_MONTH = 0.75  # people are off by some days: they say "early March" on 12 March too
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTime:
+    """The time that a question asks about."""
+
+    periods: Sequence[Period]
+    every_year: Sequence[Yearly]
+
+    @classmethod
+    def of(cls, text: str, at: datetime | None) -> AskedTime:
+        """The time that a text names, which is asked at that moment; without a moment, only days of every year."""
+        if at is None:
+            return cls((), yearly(text))
+        return cls(asked_periods(text, at), yearly(untimed(text, at)))
+
+    def __bool__(self) -> bool:
+        return bool(self.periods or self.every_year)
+
+    def matches(self, text: str, said_at: datetime) -> float:
+        """How well a text was said at that time, or names it, from 0 to 1."""
+        named = [day_of(said_at.date()), *named_periods(text, said_at)]
+        shares = [_share(one, period) for one in named for period in self.periods]
+        told = yearly(text)
+        said_on = Yearly(said_at.month, said_at.day, said_at.day)
+        shares += [_same_days(one, days) for one in (said_on, *told) for days in self.every_year]
+        shares += [_SAME_MONTH for period in self.periods for one in told if _is_month(period, one, said_at)]
+        return max(shares, default=0.0)
+
+
+def _is_month(period: Period, named: Yearly, said_at: datetime) -> bool:
+    """Whether "in May", said at that moment, may mean a month in which a period lies."""
+    is_near = abs(period.first.year - said_at.year) <= 1
+    return is_near and period.first.month == named.month and len(period.words) > 1
+
+
+def _same_days(named: Yearly, asked: Yearly) -> float:
+    if named.month != asked.month:
+        return 0.0
+    return 1.0 if named.first <= asked.last and asked.first <= named.last else _SAME_MONTH
 
 
 def timeliness(index: TurnIndex, asked: Sequence[Period], every_year: Sequence[Yearly] = ()) -> Floats:

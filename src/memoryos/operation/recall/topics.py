@@ -45,7 +45,7 @@ class Fit:
     @property
     def parts(self) -> dict[str, float]:
         """The parts of the F_score."""
-        return {"segment_cosine": self.score.cosine, "segment_jaccard": self.score.jaccard}
+        return {"cosine": self.score.cosine, "jaccard": self.score.jaccard}
 
 
 def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str, Home]:

@@ -7,7 +7,7 @@ that a page shares with the question a weight of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoryos.config import Settings
@@ -22,8 +22,6 @@ from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.topics import Fit, Home, fits
-
-_NO_PARTS: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +48,12 @@ class _Judge:
     def of(cls, asked: Asked, weight: float) -> _Judge:
         return cls(asked.vector, stems(keywords(asked.text)) if weight else frozenset(), weight)
 
-    def found(self, page: MemCube, cosine: float, home: Home, parts: Mapping[str, float] = _NO_PARTS) -> _Found:
+    def found(self, page: MemCube, cosine: float, home: Home) -> _Found:
         """The page with its score."""
         if not self.weight:
-            return _Found(page, cosine, {"cosine": cosine, **parts}, home)
-        shared = jaccard(stems(page.behaviour.fingerprint), self.stems)
-        return _Found(page, cosine + self.weight * shared, {"cosine": cosine, "jaccard": shared, **parts}, home)
+            return _Found(page, cosine, {"cosine": cosine}, home)
+        shared = self.weight * jaccard(stems(page.behaviour.fingerprint), self.stems)
+        return _Found(page, cosine + shared, {"cosine": cosine, "jaccard": shared}, home)
 
 
 def two_stage(
@@ -107,7 +105,7 @@ def _mid_term(reader: Reader, chosen: Iterable[Fit], judge: _Judge, pages: int) 
     nearest = sorted(cosines, key=lambda page: -cosines[page])
     read = nearest if judge.weight else nearest[:pages]
     cubes = reader.get(read)
-    found = [judge.found(cubes[page], cosines[page], fit_of[page].home, fit_of[page].parts) for page in read]
+    found = [judge.found(cubes[page], cosines[page], fit_of[page].home) for page in read]
     return sorted(found, key=lambda one: -one.score)[:pages]
 
 

@@ -13,12 +13,23 @@ from enum import StrEnum
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
-from memoryos.errors import BudgetSpent, ModelUnavailable
+from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.records import Spending
-from memoryos.models.chat import ANSWER_TOKENS, MOST_TOKENS, Answer, ChatModel, Message, Stoppable, answer_tokens
+from memoryos.models.chat import (
+    ANSWER_TOKENS,
+    EMPTY,
+    MOST_TOKENS,
+    Answer,
+    ChatModel,
+    Message,
+    Stoppable,
+    answer_tokens,
+    too_long,
+)
 from memoryos.models.flow import Flow
 from memoryos.models.limits import Limits
+from memoryos.models.shapes import storable
 from memoryos.models.tokenizer import count_tokens
 from memoryos.scope import Scope
 
@@ -59,25 +70,40 @@ class ModelAccount:
                 self._settle(scope, reserved, taken)
                 raise
         self._settle(scope, reserved, self._taken(reserved, messages, answer))
-        return answer
+        return self._usable(answer)
 
     def pour(
         self, flow: Flow[str], chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose
     ) -> None:
         """Put the answer into the flow, in pieces. Tokens are counted here, because a stream reports none."""
         said: list[str] = []
+        chars = 0
         with self.limits.call():
             if flow.is_over:  # nobody waited for so long
                 return
             reserved = self._reserve(messages, scope, purpose)
             try:
                 for piece in _heard(flow, chat.stream(messages)):
-                    said.append(piece)
-                    flow.put(piece)
+                    said.append(storable(piece))
+                    chars += len(said[-1])
+                    self._check_length(chars)
+                    flow.put(said[-1])
             finally:  # also when the reader stops listening: what was said was paid for
                 tokens = count_tokens("".join(said))
                 cost = self._cost(reserved.prompt_tokens, tokens)
                 self._settle(scope, reserved, replace(reserved, completion_tokens=tokens, cost=cost))
+
+    def _usable(self, answer: Answer) -> Answer:
+        """An answer that can be stored. Raises ModelError for an empty or too long one: any object may be the model."""
+        text = storable(answer.text).strip()
+        if not text:
+            raise ModelError(EMPTY)
+        self._check_length(len(text))
+        return answer if text == answer.text else replace(answer, text=text)
+
+    def _check_length(self, chars: int) -> None:
+        if chars > self.settings.max_text_chars:
+            raise ModelError(too_long(self.settings.max_text_chars))
 
     def _reserve(self, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Spending:
         """Record the largest possible usage of a call. Raises BudgetSpent if it exceeds the rest of the budget."""
