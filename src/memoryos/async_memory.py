@@ -24,7 +24,9 @@ from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
+from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
+from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
@@ -154,6 +156,23 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     delegate = _awaited(MemGovernance.delegate)
     delegations = _awaited(MemGovernance.delegations)
     revoke = _awaited(MemGovernance.revoke)
+
+
+class AsyncArchiving(Awaited[Archiving]):
+    """The rules of one owner that archive pages by their use."""
+
+    add = _awaited(Archiving.add)
+    list = _awaited(Archiving.list)
+    remove = _awaited(Archiving.remove)
+
+
+class AsyncDuplicates(Awaited[Duplicates]):
+    """Equal and nearly equal memories of one owner."""
+
+    list = _awaited(Duplicates.list)
+    merge = _awaited(Duplicates.merge)
+    unmerge = _awaited(Duplicates.unmerge)
+    merged = _awaited(Duplicates.merged)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):
@@ -288,6 +307,16 @@ class AsyncMemory(Awaited[Memory]):
     def governance(self) -> AsyncMemGovernance:
         """The states of memories, how long they are kept, and legal holds."""
         return AsyncMemGovernance(self.sync.governance)
+
+    @property
+    def archiving(self) -> AsyncArchiving:
+        """The rules that archive pages by their use."""
+        return AsyncArchiving(self.sync.archiving)
+
+    @property
+    def duplicates(self) -> AsyncDuplicates:
+        """The memories that say the same."""
+        return AsyncDuplicates(self.sync.duplicates)
 
     @property
     def upkeep(self) -> AsyncUpkeep:

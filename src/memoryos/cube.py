@@ -443,6 +443,11 @@ class MemCube(Plain):
         return self.state is State.FROZEN
 
     @property
+    def is_absorbed(self) -> bool:
+        """Whether an equal page took its place. (Facts that others replaced are in the archive, with their time.)"""
+        return self.state is State.MERGED and self.kind is Kind.PAGE
+
+    @property
     def is_read_only(self) -> bool:
         """Whether the cube keeps its words."""
         return self.governance.access.mode is AccessMode.READ_ONLY

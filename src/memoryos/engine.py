@@ -53,6 +53,7 @@ from memoryos.operation.intake import ingest
 from memoryos.operation.intake.page_writer import Arriving, Intake
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.stated import told_in
+from memoryos.operation.maintenance.archive_job import ArchiveJob
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.maintenance.rebuild import Rebuilder
@@ -162,6 +163,7 @@ class Engine:
             internal(JobKind.ERASE, DeletionJob(self.promoter, self.sources)),
             internal(JobKind.RETAIN, RetentionJob(self.vault)),
             internal(JobKind.EXPIRE, ExpiryJob(self.promoter, self.sources)),
+            internal(JobKind.ARCHIVE, ArchiveJob(self.vault, self.clock)),
         )
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)

@@ -23,16 +23,7 @@ from memoryos.filter import Filter
 from memoryos.kinds import Kind, Origin, Role, Tier, Trust, UpdateMode
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
-from memoryos.nouns.facts import Facts
-from memoryos.nouns.governance import MemGovernance
-from memoryos.nouns.jobs import Jobs
-from memoryos.nouns.log import Log
-from memoryos.nouns.mounts import Mounts
-from memoryos.nouns.pages import Pages
-from memoryos.nouns.profiles import Profiles
-from memoryos.nouns.proposals import Proposals
-from memoryos.nouns.segments import Segments
-from memoryos.nouns.upkeep import Upkeep
+from memoryos.nouns.memory_parts import MemoryParts
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
@@ -58,7 +49,7 @@ from memoryos.scope import Scope
 
 
 @door
-class Memory:
+class Memory(MemoryParts):
     """The memory of one user's agent: layered, durable and searchable, with or without a chat model."""
 
     def __init__(
@@ -84,56 +75,6 @@ class Memory:
     def settings(self) -> Settings:
         """The settings of the store."""
         return self._engine.settings
-
-    @property
-    def facts(self) -> Facts:
-        """The facts about the user and the agent."""
-        return Facts(self._engine, self._scope, self._caller)
-
-    @property
-    def profile(self) -> Profiles:
-        """The profile of the user and of the agent."""
-        return Profiles(self._engine, self._scope, self._caller)
-
-    @property
-    def pages(self) -> Pages:
-        """The dialogue, page by page."""
-        return Pages(self._engine, self._scope, self._caller)
-
-    @property
-    def segments(self) -> Segments:
-        """The topic segments of MTM and of the archive."""
-        return Segments(self._engine, self._scope, self._caller)
-
-    @property
-    def proposals(self) -> Proposals:
-        """The proposed changes of facts that wait for a decision."""
-        return Proposals(self._engine, self._scope, self._caller)
-
-    @property
-    def jobs(self) -> Jobs:
-        """The background jobs of this owner."""
-        return Jobs(self._engine, self._scope, self._caller)
-
-    @property
-    def log(self) -> Log:
-        """The log of changes and the usage of models."""
-        return Log(self._engine, self._scope, self._caller)
-
-    @property
-    def governance(self) -> MemGovernance:
-        """The states of memories, how long they are kept, and legal holds."""
-        return MemGovernance(self._engine, self._scope, self._caller)
-
-    @property
-    def upkeep(self) -> Upkeep:
-        """Repair and rebuild."""
-        return Upkeep(self._engine, self._scope, self._caller)
-
-    @property
-    def mounts(self) -> Mounts:
-        """The memories that searches include beside this one. A mount belongs to the whole store."""
-        return Mounts(self._engine, self._caller)
 
     def of(self, scope: Scope) -> Memory:
         """Return another owner's memory in the same store. Closing it does not close the store."""

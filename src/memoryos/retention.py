@@ -1,7 +1,8 @@
 """Retention: rules that say how long the memories of an owner are kept.
 
 A rule gives an end to each memory that it fits, now and later. Where several rules fit, and where the caller gave an
-end, the earliest counts. The end is written into the memory, so that searches need no rules.
+end, the earliest counts. The end is written into the memory, so that searches need no rules. Other rules say after how long without use a page is
+archived.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime, timedelta
 
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, State
 from memoryos.lifecycle import EndByRule
 from memoryos.plain import Plain
 
@@ -47,6 +48,35 @@ class RetentionRule(Plain):
     def written(self) -> str:
         """The rule as it is stored."""
         return self.to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedRule(Plain):
+    """After how long without use pages are archived."""
+
+    name: str  #: by which it is replaced and removed
+    unused_seconds: float  #: since a search found the page last, or since it was stored
+    visits: int | None = None  #: only pages that searches found at most so often; None: all
+    tags: tuple[str, ...] = ()  #: only what has all of these tags
+
+    def due(self, cube: MemCube) -> datetime | None:
+        """When the memory is archived if nothing uses it; None if the rule is not about it."""
+        known = cube.behaviour
+        is_rare = self.visits is None or known.visits <= self.visits
+        if cube.kind is not Kind.PAGE or cube.state not in _ARCHIVABLE or not is_rare:
+            return None
+        if not set(self.tags) <= set(cube.descriptive.tags):
+            return None
+        return _later(max(known.last_access, cube.descriptive.recorded_at), self.unused_seconds)
+
+
+_ARCHIVABLE = (State.GENERATED, State.ACTIVATED)
+
+
+def read_unused_rule(text: str) -> UnusedRule:
+    """The inverse of `UnusedRule.to_json`."""
+    told = json.loads(text)
+    return UnusedRule(told["name"], told["unused_seconds"], told["visits"], tuple(told["tags"]))
 
 
 def read_rule(text: str) -> RetentionRule:

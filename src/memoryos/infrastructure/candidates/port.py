@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from memoryos.filter import EVERYTHING, Filter
-from memoryos.infrastructure.vault.records import COLD_TIER, StoredPassage, Vector
+from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, StoredPassage, Vector
 from memoryos.kinds import Tier
 from memoryos.scope import Scope
 
@@ -36,13 +36,15 @@ class Narrow:
     since: int | None = None
     until: int | None = None
     cold: bool = True  #: whether archived pages with documents in the object store are included
+    merged: bool = False  #: whether pages that others took in are included
 
     @property
     def tier_names(self) -> list[str] | None:
         """The tiers as `StoredPassage.tier` names them; None if all are included."""
-        if self.cold and self.tiers == set(Tier):
+        if self.cold and self.merged and self.tiers == set(Tier):
             return None
-        return [*self.tiers, *([COLD_TIER] if self.cold and Tier.ARCHIVE in self.tiers else ())]
+        cold = [COLD_TIER] if self.cold and Tier.ARCHIVE in self.tiers else []
+        return [*self.tiers, *cold, *([MERGED_TIER] if self.merged else ())]
 
 
 @dataclass(frozen=True, slots=True)

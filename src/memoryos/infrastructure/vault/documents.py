@@ -14,6 +14,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries
 from memoryos.infrastructure.vault.records import (
     COLD_TIER,
+    MERGED_TIER,
     Entry,
     StoredPassage,
 )
@@ -22,7 +23,7 @@ from memoryos.kinds import Tier
 logger = logging.getLogger(__name__)
 
 
-_TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER))
+_TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER, MERGED_TIER))
 _NUMBER, _NAME = (int, type(None)), (str, type(None))
 
 

@@ -34,7 +34,7 @@ from sqlalchemy import (
 from memoryos.filter import Filter
 from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.records import COLD_TIER, LinkKind, Operation
+from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.kinds import Kind, State, Tier
@@ -274,6 +274,12 @@ REFERENCES = select(_cubes.c.id, _cubes.c.document).where(
 
 _IS_COLD = and_(_cubes.c.tier == Tier.ARCHIVE.value, is_cold(_cubes.c.document))  # only there a document is looked at
 
+_FOUND_IN: tuple[tuple[ColumnElement[bool], str], ...] = (  # where searches look for a page that is not found in its tier
+    (_cubes.c.state == State.MERGED.value, MERGED_TIER),
+    (_IS_COLD, COLD_TIER),
+    (_cubes.c.state == State.ARCHIVED.value, Tier.ARCHIVE.value),
+)
+
 _EXPIRES_AT = case(
     (_cubes.c.state == State.EXPIRED.value, 0), (_cubes.c.state != State.FROZEN.value, _cubes.c.expires_at)
 )  # NULL, as of a frozen cube: it does not expire
@@ -296,7 +302,7 @@ _TURNS = (  # in the order of StoredPassage
         func.coalesce(_passages.c.part, 0),
         case(
             (_passages.c.part > _FIRST_PARTS, None),
-            (_IS_COLD, COLD_TIER),
+            *_FOUND_IN,
             else_=_cubes.c.tier,
         ),
         _cubes.c.session_id,
@@ -327,7 +333,7 @@ PASSAGES = _TURNS.where(_owned(_cubes))
 PASSAGES_OF = _TURNS.where(_owned_by_key(), _among(_cubes.c.id))
 
 FACETS_OF = (  # the page, then in the order of Facet
-    select(_cubes.c.id, case((_IS_COLD, COLD_TIER), else_=_cubes.c.tier), _cubes.c.tags, _EXPIRES_AT, _links.c.target)
+    select(_cubes.c.id, case(*_FOUND_IN, else_=_cubes.c.tier), _cubes.c.tags, _EXPIRES_AT, _links.c.target)
     .select_from(_WITH_SEGMENTS)
     .where(_cubes.c.kind == Kind.PAGE.value, _owned_by_key(), _among(_cubes.c.id))
 )

@@ -45,6 +45,7 @@ class LinkKind(StrEnum):
     SUPERSEDES = "supersedes"  # a fact replaces or contradicts an earlier one
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
     EXTRACTED = "extracted"  # a page, and itself: LPM read it with its segment
+    ABSORBED = "absorbed"  # a memory took in an equal one, which is hidden as long as both are there
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 
@@ -76,6 +77,7 @@ class JobKind(StrEnum):
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
     RETAIN = "retain"  # the memories of a scope get the ends that its changed retention rules say
     EXPIRE = "expire"  # the memories of a scope whose lifespan has ended
+    ARCHIVE = "archive"  # the pages of a scope that were not used for as long as a rule says
 
 
 class JobState(Choice):
@@ -101,6 +103,7 @@ UNMARKED = Mark(0)
 
 
 COLD_TIER = "cold"  # in the place of `Tier.ARCHIVE` where pages are told apart by whether they can be read here
+MERGED_TIER = "merged"  # in the place of the tier of pages that others took in: only a search as of an earlier time finds them
 
 
 class Extent(NamedTuple):
@@ -172,7 +175,7 @@ class StoredPassage(NamedTuple):
     page: str
     position: int  #: position of the page, in order of insertion
     part: int  #: number in the page, from 1; 0 if the page has no passages, and then only `tier` is set
-    tier: str  #: or COLD_TIER for an archived page in a pack
+    tier: str  #: or COLD_TIER for an archived page in a pack, MERGED_TIER for one that another took in
     session: str | None
     said_at: int  #: microseconds since the epoch
     speaker: str | None
@@ -196,7 +199,7 @@ class StoredPassage(NamedTuple):
 class Facet(NamedTuple):
     """The properties of a page that can change without its words."""
 
-    tier: str  #: or COLD_TIER
+    tier: str  #: or COLD_TIER, MERGED_TIER
     tags: str | None = None  #: the labels, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
     segment: str | None = None  #: segment of the page

@@ -15,9 +15,9 @@ from memoryos.infrastructure.vault.guard import check_hold_act
 from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.infrastructure.vault.statements import ask, chunks
-from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS
+from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS, UNUSED_KEYS
 from memoryos.kinds import Kind
-from memoryos.retention import RetentionRule, governed, read_rule
+from memoryos.retention import RetentionRule, UnusedRule, governed, read_rule, read_unused_rule
 
 HOLD_KEYS = ("hold:", "hold;")  # the first key, and one behind the last
 
@@ -64,6 +64,18 @@ class RetentionPart:
         """Remove a rule; whether there was one."""
         self._rules = None
         return self._dropped(RULE_KEYS[0] + name)
+
+    def unused_rules(self) -> list[UnusedRule]:
+        """The rules about what is not used, by name."""
+        return list(map(read_unused_rule, self._noted(UNUSED_KEYS)))
+
+    def write_unused_rule(self, rule: UnusedRule) -> None:
+        """Store such a rule, in the place of one with its name."""
+        self._ledger.write_note(UNUSED_KEYS[0] + rule.name, rule.to_json())
+
+    def drop_unused_rule(self, name: str) -> bool:
+        """Remove such a rule; whether there was one."""
+        return self._dropped(UNUSED_KEYS[0] + name)
 
     def holds(self) -> list[LegalHold]:
         """The holds, in the order in which they were placed."""

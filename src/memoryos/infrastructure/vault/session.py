@@ -15,6 +15,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault import guard, queries, tables
+from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
@@ -161,6 +162,7 @@ class SqlWriter(SqlReader):
     def delete(self, ids: Sequence[str]) -> None:
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(ids)
+        self._give_back(ids)
         self._bring_back(ids)
         self._remove(ids)
 
@@ -267,6 +269,10 @@ class SqlWriter(SqlReader):
             return
         for name in sorted(set(self.cold(ids).values())):
             self.warm(name)
+
+    def _give_back(self, ids: Sequence[str]) -> None:
+        """Let what these memories took in be found again: they go."""
+        self.update(orphans(self, ids), Operation.REFRESH, cause=GONE)
 
     def purge(self, limit: int) -> int:
         self.retention.refuse_all("removed")

@@ -34,7 +34,7 @@ from memoryos.infrastructure.vault.records import (
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
-from memoryos.retention import RetentionRule
+from memoryos.retention import RetentionRule, UnusedRule
 
 
 class CubeReader(Protocol):
@@ -327,6 +327,18 @@ class RetentionNotes(Protocol):
 
     def drop_rule(self, name: str) -> bool:
         """Remove a rule; return whether there was one."""
+        ...
+
+    def unused_rules(self) -> list[UnusedRule]:
+        """Return the rules about what is not used, by name."""
+        ...
+
+    def write_unused_rule(self, rule: UnusedRule) -> None:
+        """Store a rule about what is not used, in the place of one with its name."""
+        ...
+
+    def drop_unused_rule(self, name: str) -> bool:
+        """Remove a rule about what is not used; return whether there was one."""
         ...
 
     def place(self, hold: LegalHold) -> None:

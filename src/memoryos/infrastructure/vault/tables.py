@@ -60,6 +60,7 @@ def _to_cube(*columns: str) -> list[ForeignKeyConstraint]:
 
 
 RULE_KEYS = ("retain:", "retain;")  # of notes with retention rules: the first key, and one behind the last
+UNUSED_KEYS = ("archive:", "archive;")  # the same of rules about what is not used
 
 OWNER = ("tenant", "user_id", "agent_id", "namespace")
 

@@ -19,6 +19,7 @@ from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
+from memoryos.infrastructure.vault.absorption import give_back
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
 from memoryos.kinds import Kind, State
@@ -57,9 +58,10 @@ class Corrector:
         kind, home = self._kind(cube_id)
         self._refuse_frozen(home, cube_id, kind)
         self._load_rules()
-        if kind in (Kind.PAGE, Kind.SEGMENT):
-            with self._vault.read(self._owner) as reader:
-                pages = _pages_of(reader, cube_id, kind)
+        with self._vault.read(home) as reader:
+            pages = _pages_of(reader, cube_id, kind)
+        give_back(self._vault, home, [*pages, cube_id])
+        if pages:
             self.withdraw(pages)
         if kind is Kind.SEGMENT:
             self._unlearn(home, cube_id)
@@ -145,6 +147,18 @@ class Corrector:
             for frozen in (one for one, state in states.items() if state is State.FROZEN):
                 reason = "" if frozen in given else ", which depends on it,"
                 raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
+
+    def absorbed(self, ids: Sequence[str]) -> list[str]:
+        """The memories that were merged into these, and into those."""
+        found: dict[str, None] = {}
+        while ids:
+            reached = list[str]()
+            for home in self.homes:
+                with self._vault.read(home) as reader:
+                    reached += [link.target for link in reader.targets(ids, LinkKind.ABSORBED)]
+            ids = [one for one in reached if one not in found]
+            found.update(dict.fromkeys(ids))
+        return list(found)
 
     def dependents(self, ids: Sequence[str]) -> set[str]:
         """These memories, the pages of segments among them, and what may go with them."""

@@ -94,7 +94,8 @@ class Forgetter:
 
     def memory(self, corrector: Corrector, memory_id: str) -> Forgotten:
         """Remove a memory, and what rests on it alone. Raises NotFound, CubeProtected and ObjectsUnreachable."""
-        gone = self._gone(corrector, [memory_id], lambda: corrector.delete(memory_id))
+        merged = corrector.absorbed([memory_id])
+        gone = self._gone(corrector, [*merged, memory_id], lambda: self._delete_all(corrector, [*merged, memory_id]))
         left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values())
         return Forgotten(dict(gone), {"cubes": gone.total()}, left=dict(left))
 
@@ -141,6 +142,13 @@ class Forgetter:
             if not found:
                 return
             after = found[-1].position
+
+    def _delete_all(self, corrector: Corrector, ids: Sequence[str]) -> None:
+        *others, last = ids
+        for one in others:
+            with suppress(NotFound):  # it went with another one
+                corrector.delete(one)
+        corrector.delete(last)
 
     def _delete(self, corrector: Corrector, doomed: Iterable[CubePlace]) -> None:
         for one in doomed:

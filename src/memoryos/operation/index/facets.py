@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.filter import Filter
-from memoryos.infrastructure.vault.records import COLD_TIER, Facet, StoredPassage
+from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, Facet, StoredPassage
 from memoryos.kinds import Tier
 from memoryos.operation.index.column import Column
 
 Flags = NDArray[np.bool_]
 
-_TIER_NUMBERS = {name: number for number, name in enumerate([*(tier.value for tier in Tier), COLD_TIER])}
+_TIER_NUMBERS = {name: number for number, name in enumerate([*(tier.value for tier in Tier), COLD_TIER, MERGED_TIER])}
 _NEVER = np.iinfo(np.int64).max
 _TEXT_BYTES = 300  # a session or a set of tags, with its entries in the dictionaries, roughly
 
@@ -85,12 +85,17 @@ class Facets:
         """The segment of a row."""
         return self._segment_names[int(self._segments.values[row])]
 
-    def in_tiers(self, tiers: Iterable[Tier], *, cold: bool = True) -> Flags:
-        """Which rows are in these tiers, shape (n,); optionally without cold rows of the archive."""
+    def in_tiers(self, tiers: Iterable[Tier], *, cold: bool = True, merged: bool = False) -> Flags:
+        """Which rows are in these tiers, shape (n,); optionally without cold rows of the archive, or with merged ones.
+
+        Pages in the state archived count as the archive.
+        """
         rows = np.ones(len(self._tiers), np.bool_)
         left_out = {tier.value for tier in set(Tier).difference(tiers)}
         if not cold or Tier.ARCHIVE.value in left_out:
             left_out.add(COLD_TIER)
+        if not merged:
+            left_out.add(MERGED_TIER)
         for name in left_out:  # a comparison for each is many times faster than np.isin
             rows &= self._tiers.values != _TIER_NUMBERS[name]
         return rows

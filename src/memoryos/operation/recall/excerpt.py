@@ -50,7 +50,7 @@ def _places(candidates: Candidates, asked: Asked, narrow: Narrow, limit: int) ->
     stems = [stem(word) for word in index_words(asked.text)]
     yield from candidates.nearest(asked.vector, limit, narrow)
     yield from candidates.matching(stems, limit, narrow)
-    anywhere = Narrow(narrow.now, cold=narrow.cold)
+    anywhere = Narrow(narrow.now, cold=narrow.cold, merged=narrow.merged)
     if narrow != anywhere:  # the best of all turns set the scale that scores are measured by
         yield from candidates.nearest(asked.vector, _SCALE, anywhere)
         yield from candidates.matching(stems, _SCALE, anywhere)
@@ -68,6 +68,7 @@ def _narrow(filters: Filters) -> Narrow:
         since=micros(filters.since) if filters.since else None,
         until=min(ends) if ends else None,
         cold=filters.cold,
+        merged=filters.looks_back,
     )
 
 

@@ -11,7 +11,7 @@ from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube, Turn
 from memoryos.filter import EVERYTHING, Filter, labels_of
 from memoryos.infrastructure.vault.records import Entry
-from memoryos.kinds import Kind, Tier
+from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.index.turns import Flags, TurnIndex
 from memoryos.scope import Scope
@@ -50,7 +50,7 @@ class Filters:
     def admitted(self, index: TurnIndex) -> Admitted:
         """The turns that may be found."""
         facets = index.facets
-        rows = index.findable & facets.in_tiers(self.tiers, cold=self.cold) & facets.lasting(micros(self.now))
+        rows = index.findable & facets.in_tiers(self.tiers, cold=self.cold, merged=self.looks_back) & facets.lasting(micros(self.now))
         if self.since:
             rows &= index.said_at >= micros(self.since)
         for end in (self.until, self.as_of):
@@ -108,11 +108,17 @@ class Filters:
         """Whether a memory passes, apart from its labels and its time."""
         return (
             cube.kind in self.kinds
-            and cube.tier in self.tiers
+            and (Tier.ARCHIVE if cube.state is State.ARCHIVED else cube.tier) in self.tiers
+            and (self.looks_back or not cube.is_absorbed)
             and not cube.has_expired(self.now)
             and not cube.is_proposal
             and not self._is_over(cube)
         )
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the memory is searched as it was at an earlier time."""
+        return self.as_of is not None
 
     def covers(self, moment: datetime) -> bool:
         """Whether this time passes."""

@@ -57,6 +57,8 @@ def _field_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None
 
 def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
     """The page up to its first turn after the moment, without its summary, which may tell what follows."""
+    if cube.is_absorbed and cube.version.superseded_at and cube.version.superseded_at <= moment:
+        return None
     said = tuple(takewhile(lambda turn: (turn.at or cube.descriptive.event_at) <= moment, page.turns))
     if said == page.turns:
         return cube

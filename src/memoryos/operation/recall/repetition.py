@@ -43,7 +43,7 @@ def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], lis
 
 def _alike(texts: Sequence[str]) -> list[bool]:
     """Which texts end and begin like another: where that differs, as it mostly does, nobody looks between."""
-    ends = [_plain("".join(text.rsplit(None, 1)[-1:])) for text in texts]
+    ends = [plain_words("".join(text.rsplit(None, 1)[-1:])) for text in texts]
     shared = Counter(ends)
     both = [(end, *_opening(text)) if shared[end] > 1 else () for text, end in zip(texts, ends, strict=True)]
     found = Counter(both)
@@ -51,13 +51,13 @@ def _alike(texts: Sequence[str]) -> list[bool]:
 
 
 def _opening(words: str) -> list[str]:
-    return _plain(" ".join(words.split(None, _OPENING)[:_OPENING])).split(" ")[: _OPENING - 1]
+    return plain_words(" ".join(words.split(None, _OPENING)[:_OPENING])).split(" ")[: _OPENING - 1]
 
 
 def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
     """The key that equal turns share; None for a turn that equals no other."""
     turn, words = hit.turn, hit.text
-    text = _plain(words)
+    text = plain_words(words)
     question = _question(hit) if is_answer else ""
     if question is None or len(text.encode()) < SHORT:
         return None
@@ -68,10 +68,11 @@ def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
 def _question(hit: TurnHit) -> str | None:
     """The question that the turn answers, if it is on the same page."""
     before = turns_of(hit.cube)[hit.index - 1].words if hit.index else ""
-    return _plain(before) if asks(before) else None
+    return plain_words(before) if asks(before) else None
 
 
-def _plain(text: str) -> str:
+def plain_words(text: str) -> str:
+    """The words of a text, without case, spaces, punctuation around words and a leading "Oh" or "Well"."""
     words = [_bare(word) for word in unicodedata.normalize("NFKC", text).casefold().split()]
     if len(words) > 1 and words[0] in _OPENINGS:
         del words[0]

@@ -1,0 +1,69 @@
+"""Archiving: rules that archive the pages that nobody uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from memoryos import arguments
+from memoryos.caller import Action, doing
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.contract import Writer
+from memoryos.infrastructure.vault.records import JobKind
+from memoryos.nouns.noun import Noun
+from memoryos.operation.calls.door import door
+from memoryos.retention import UnusedRule
+from memoryos.scope import ID_LIMIT
+from memoryos.text import checked_text
+
+
+@door
+class Archiving(Noun):
+    """The rules of one owner that archive pages by their use."""
+
+    def add(
+        self, name: str, *, unused: timedelta | float, visits: int | None = None, tags: Sequence[str] = ()
+    ) -> UnusedRule:
+        """Archive pages that were not used for `unused` (seconds or a timedelta), and return the rule.
+
+        The time begins when a search last found the page, or when it was stored. With `visits`, the rule is only about
+        pages that searches found at most so often; with `tags`, about pages that have all of them. An archived page is
+        found like those of the archive: not with `archive=False`. A search that finds it activates it again. What is
+        frozen stays as it is. A rule of the same name is replaced. The gate must admit ADMINISTER. Raises InvalidInput,
+        PermissionDenied.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        checked = checked_text("name", name, limit=ID_LIMIT)
+        labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
+        most = None if visits is None else arguments.natural("visits", visits, most=arguments.MOST)
+        rule = UnusedRule(checked, arguments.lifetime("unused", unused), most, labels)
+        self._change(lambda writer: writer.retention.write_unused_rule(rule))
+        return rule
+
+    def list(self) -> Sequence[UnusedRule]:
+        """List the rules of this owner, by name."""
+        with self._engine.vault.read(self._scope.owner) as reader:
+            return reader.retention.unused_rules()
+
+    def remove(self, name: str) -> None:
+        """Remove a rule; what it has archived stays so until it is used. The gate must admit ADMINISTER.
+
+        Raises NotFound, PermissionDenied.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        checked = checked_text("name", name, limit=ID_LIMIT)
+
+        def drop(writer: Writer) -> None:
+            if not writer.retention.drop_unused_rule(checked):
+                raise NotFound(f"there is no archiving rule {checked!r} of this user and agent")
+
+        self._change(drop)
+
+    def _change(self, change: Callable[[Writer], None]) -> None:
+        def write() -> None:
+            with self._engine.vault.write(self._scope.owner) as writer:
+                change(writer)
+                writer.enqueue(JobKind.ARCHIVE)
+
+        doing(Action.ADMINISTER, write)
+        self._engine.housekeeping.queued(self._scope)

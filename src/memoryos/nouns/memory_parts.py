@@ -1,0 +1,87 @@
+"""MemoryParts: the parts of a Memory that have verbs of their own."""
+
+from __future__ import annotations
+
+from memoryos.caller import Caller
+from memoryos.engine import Engine
+from memoryos.nouns.archiving import Archiving
+from memoryos.nouns.duplicates import Duplicates
+from memoryos.nouns.facts import Facts
+from memoryos.nouns.governance import MemGovernance
+from memoryos.nouns.jobs import Jobs
+from memoryos.nouns.log import Log
+from memoryos.nouns.mounts import Mounts
+from memoryos.nouns.pages import Pages
+from memoryos.nouns.profiles import Profiles
+from memoryos.nouns.proposals import Proposals
+from memoryos.nouns.segments import Segments
+from memoryos.nouns.upkeep import Upkeep
+from memoryos.scope import Scope
+
+
+class MemoryParts:
+    """The nouns of one owner's memory."""
+
+    _engine: Engine
+    _scope: Scope
+    _caller: Caller
+
+    @property
+    def facts(self) -> Facts:
+        """The facts about the user and the agent."""
+        return Facts(self._engine, self._scope, self._caller)
+
+    @property
+    def profile(self) -> Profiles:
+        """The profile of the user and of the agent."""
+        return Profiles(self._engine, self._scope, self._caller)
+
+    @property
+    def pages(self) -> Pages:
+        """The dialogue, page by page."""
+        return Pages(self._engine, self._scope, self._caller)
+
+    @property
+    def segments(self) -> Segments:
+        """The topic segments of MTM and of the archive."""
+        return Segments(self._engine, self._scope, self._caller)
+
+    @property
+    def proposals(self) -> Proposals:
+        """The proposed changes of facts that wait for a decision."""
+        return Proposals(self._engine, self._scope, self._caller)
+
+    @property
+    def jobs(self) -> Jobs:
+        """The background jobs of this owner."""
+        return Jobs(self._engine, self._scope, self._caller)
+
+    @property
+    def log(self) -> Log:
+        """The log of changes and the usage of models."""
+        return Log(self._engine, self._scope, self._caller)
+
+    @property
+    def governance(self) -> MemGovernance:
+        """The states of memories, how long they are kept, and legal holds."""
+        return MemGovernance(self._engine, self._scope, self._caller)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Repair and rebuild."""
+        return Upkeep(self._engine, self._scope, self._caller)
+
+    @property
+    def mounts(self) -> Mounts:
+        """The memories that searches include beside this one. A mount belongs to the whole store."""
+        return Mounts(self._engine, self._caller)
+
+    @property
+    def archiving(self) -> Archiving:
+        """The rules that archive pages by their use."""
+        return Archiving(self._engine, self._scope, self._caller)
+
+    @property
+    def duplicates(self) -> Duplicates:
+        """The memories that say the same."""
+        return Duplicates(self._engine, self._scope, self._caller)

@@ -1,0 +1,186 @@
+"""Duplicates: memories that say the same, and merging them into one.
+
+Two memories say the same if they have the same kind, labels and end, and the same words apart from case, spaces and
+punctuation (equal), or if one says nothing that the other does not say (near). A different name, number or "not" makes
+them different, and so does another day if they mention a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+
+from memoryos.cube import MemCube, Page
+from memoryos.errors import CubeProtected, InvalidInput, NotFound
+from memoryos.filter import labels_of
+from memoryos.infrastructure.vault.absorption import absorbed_by, given_back
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation, Vector
+from memoryos.kinds import Kind, State
+from memoryos.language.marks import mentions_time
+from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.knowledge.likeness import says_the_same
+from memoryos.operation.recall.repetition import plain_words
+from memoryos.plain import Plain
+
+MERGEABLE = (Kind.PAGE, Kind.FACT)  # of traits and profile fields there is one for each dimension and field
+NEAR = 0.9  # cosine from which words are asked
+MOST = 2_000  # memories of a kind, the latest, that are compared with each other
+_ROWS = 500  # compared at a time
+_USUAL = (State.GENERATED, State.ACTIVATED, State.ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup(Plain):
+    """Memories that say the same, the earliest first."""
+
+    memories: tuple[MemCube, ...]  #: the first one would take in the others
+    is_exact: bool  #: whether all have the same words
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the memories, for `merge`."""
+        return tuple(cube.id for cube in self.memories)
+
+
+def duplicates(reader: Reader, kind: Kind, now: datetime) -> list[DuplicateGroup]:
+    """The groups of memories of a kind that say the same, by their earliest memory."""
+    cubes = [cube for cube in reader.cubes(kind, last=MOST) if _is_open(cube) and not cube.has_expired(now)]
+    equal: dict[Hashable, list[MemCube]] = {}
+    for cube in sorted(cubes, key=lambda one: (one.at, one.id)):
+        equal.setdefault((_outside(cube), _said(cube)), []).append(cube)
+    groups = _joined(list(equal.values()), _vectors(reader, kind, [some[0].id for some in equal.values()]))
+    return [DuplicateGroup(tuple(some), is_exact) for some, is_exact in groups if len(some) > 1]
+
+
+def merge(writer: Writer, ids: Sequence[str], cause: str, now: datetime) -> MemCube:
+    """Let the first of these memories take in the others, and return it.
+
+    Raises NotFound, InvalidInput if they do not say the same, CubeProtected and OnHold.
+    """
+    survivor, *others = _present(writer, ids)
+    _check(writer, [survivor, *others])
+    changed = [Entry(absorbed_by(cube, survivor.id, now)) for cube in others]
+    writer.update(changed, Operation.REFRESH, cause=cause)
+    writer.link([Link(survivor.id, LinkKind.ABSORBED, cube.id) for cube in others])
+    return survivor
+
+
+def unmerge(writer: Writer, cube_id: str) -> MemCube:
+    """Give a memory back that another one took in, and return it. Raises NotFound."""
+    (cube,) = _present(writer, [cube_id])
+    links = writer.sources([cube_id], LinkKind.ABSORBED)
+    if cube.state is not State.MERGED or not links:
+        raise NotFound(f"the memory {cube_id!r} was not merged into another one")
+    before = [one.before for one in writer.transitions(cube_id) if one.after is State.MERGED][-1:]
+    back = given_back(cube, State.ARCHIVED if before == [State.ARCHIVED] else State.ACTIVATED)
+    writer.unlink(links)
+    writer.update([Entry(back)], Operation.REFRESH, cause="unmerge")
+    return back
+
+
+def _check(reader: Reader, cubes: Sequence[MemCube]) -> None:
+    for cube in cubes:
+        if cube.is_frozen or cube.is_read_only:
+            raise CubeProtected(f"the memory {cube.id} is frozen or read-only, and nothing was merged")
+        if not _is_open(cube):
+            raise InvalidInput("ids", f"the memory {cube.id} is {cube.state.value}", "Leave it out")
+    for hold in reader.retention.held([cube.id for cube in cubes[1:]]).items():
+        raise hold[1].refusal(hold[0])
+    if any(one.kind not in MERGEABLE for one in cubes):
+        raise InvalidInput("ids", "only pages and facts can be merged", "Take the ids from `duplicates.list`")
+    if any(_outside(one) != _outside(cubes[0]) or not _say_the_same(cubes[0], one) for one in cubes[1:]):
+        problem = "do not say the same, or differ in kind, subject, labels, document or end"
+        raise InvalidInput("ids", problem, "Take the ids from `duplicates.list`")
+    if reader.successions([cube.id for cube in cubes]) - {cube.id for cube in cubes}:
+        raise InvalidInput("ids", "name a fact that replaced another one, or was replaced", "Leave it out")
+
+
+def _present(reader: Reader, ids: Collection[str]) -> list[MemCube]:
+    found = reader.get(ids)
+    for cube_id in ids:
+        if cube_id not in found:
+            raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
+    return [found[cube_id] for cube_id in ids]
+
+
+def _is_open(cube: MemCube) -> bool:
+    """Whether it could take part in a merge."""
+    is_former = cube.version.superseded_by is not None or cube.version.supersedes is not None
+    return cube.state in _USUAL and not cube.is_proposal and not is_former
+
+
+def _outside(cube: MemCube) -> Hashable:
+    """What equal memories have in common besides their words: nothing else may find or keep them."""
+    known, rules = cube.descriptive, cube.governance
+    labels = frozenset(labels_of(cube))
+    return cube.kind, cube.subject, labels, known.title, known.source, rules.lifespan.own_end, rules.access
+
+
+def _said(cube: MemCube) -> Hashable:
+    """What equal memories say."""
+    if not isinstance(cube.payload, Page):
+        return plain_words(cube.text)
+    return tuple(
+        (turn.role, turn.speaker, plain_words(turn.text), turn.attachments, _day(cube, turn.words, turn.at))
+        for turn in cube.payload.turns
+    )
+
+
+def _day(cube: MemCube, words: str, at: datetime | None) -> Hashable:
+    return (at or cube.at).date() if mentions_time(words) else None
+
+
+def _say_the_same(one: MemCube, other: MemCube) -> bool:
+    if _said(one) == _said(other):
+        return True
+    if not (isinstance(one.payload, Page) and isinstance(other.payload, Page)):
+        return says_the_same(one.text, other.text)
+    mine, yours = one.payload.turns, other.payload.turns
+    return len(mine) == len(yours) and all(
+        (a.role, a.speaker, a.attachments, _day(one, a.words, a.at))
+        == (b.role, b.speaker, b.attachments, _day(other, b.words, b.at))
+        and (plain_words(a.text) == plain_words(b.text) or says_the_same(a.text, b.text))
+        for a, b in zip(mine, yours, strict=True)
+    )
+
+
+def _joined(
+    groups: Sequence[list[MemCube]], vectors: Sequence[Vector | None]
+) -> Iterator[tuple[list[MemCube], bool]]:
+    """The groups, each with those that say nearly the same as its first memory; whether all are equal."""
+    taken: set[int] = set()
+    for first, others in _near(vectors):
+        if first in taken:
+            continue
+        taken.add(first)
+        close = [
+            other
+            for other in others
+            if other not in taken
+            and _outside(groups[first][0]) == _outside(groups[other][0])
+            and _say_the_same(groups[first][0], groups[other][0])
+        ]
+        taken.update(close)
+        yield [*groups[first], *(cube for other in close for cube in groups[other])], not close
+
+
+def _near(vectors: Sequence[Vector | None]) -> Iterator[tuple[int, Iterable[int]]]:
+    """Each row with the later rows that are close to it."""
+    dim = next((len(one) for one in vectors if one is not None), 1)
+    matrix = np.stack([np.zeros(dim, np.float32) if one is None else one for one in vectors] or [np.zeros(dim)])
+    bounds = [*range(0, len(vectors), _ROWS), len(vectors)]
+    for start, end in pairwise(bounds):
+        cosines = matrix[start:end] @ matrix.T
+        for row in range(start, end):
+            close = np.flatnonzero(cosines[row - start] >= NEAR)
+            yield row, [other for other in close.tolist() if other > row]
+
+
+def _vectors(reader: Reader, kind: Kind, ids: Sequence[str]) -> list[Vector | None]:
+    found = page_vectors(reader, ids) if kind is Kind.PAGE else reader.vectors(ids)
+    return [found.get(cube_id) for cube_id in ids]

@@ -1,0 +1,132 @@
+"""Archive job: gives pages that were not used for as long as a rule says the state archived.
+
+One job waits for each scope with such rules. It looks at all pages, notes those that are due within the time after
+which a new page could be, and comes back when the first of them is. So it is exact, and seldom looks at everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from memoryos.clock import Clock, from_micros, micros
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
+from memoryos.kinds import Kind, State
+from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.operation.scheduler.step import some_at_a_time
+from memoryos.retention import UnusedRule
+from memoryos.scope import Scope
+
+AT_A_TIME = 64  # pages archived in one transaction
+READ_AT_A_TIME = 500
+MOST_NOTED = 1_000  # pages that wait
+LONGEST = timedelta(days=365)  # until everything is looked at again
+_NOTE = "archiving"
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """The pages that are due until a moment, each with its time."""
+
+    until: datetime
+    pages: dict[str, datetime]
+
+    @property
+    def due(self) -> datetime:
+        """When to look next."""
+        return min([self.until, *self.pages.values()])
+
+    def written(self, rules: Sequence[UnusedRule]) -> str:
+        pages = {page: micros(due) for page, due in self.pages.items()}
+        return json.dumps({"rules": _told(rules), "until": micros(self.until), "pages": pages})
+
+
+@dataclass(frozen=True)
+class ArchiveJob:
+    """Runs jobs of the kind `ARCHIVE`."""
+
+    vault: Vault
+    clock: Clock
+    at_once: int = 1
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Archive what is due, and wait for what is due next."""
+        now = self.clock()
+        with self.vault.read(scope) as reader:
+            rules = reader.retention.unused_rules()
+            waiting = _waiting(reader, rules, now) if rules else None
+        if waiting is None:
+            return self._finished(scope, jobs, rules, None)
+        for some in some_at_a_time([page for page, due in waiting.pages.items() if due <= now], AT_A_TIME):
+            if not goes_on():
+                return jobs
+            with self.vault.write(scope) as writer:
+                later = _archive(writer, rules, some, now)
+            for page in some:
+                del waiting.pages[page]
+            waiting.pages.update((page, due) for page, due in later.items() if due < waiting.until)
+        return self._finished(scope, jobs, rules, waiting)
+
+    def _finished(
+        self, scope: Scope, jobs: Sequence[Job], rules: Sequence[UnusedRule], waiting: _Waiting | None
+    ) -> Sequence[Job]:
+        with self.vault.write(scope) as writer:
+            writer.write_note(_NOTE, waiting and waiting.written(rules))
+            for job in jobs:
+                writer.finish(job)
+            if writer.retention.unused_rules() != rules:  # they changed meanwhile
+                writer.enqueue(JobKind.ARCHIVE)
+            elif waiting:
+                writer.enqueue(JobKind.ARCHIVE, not_before=waiting.due)
+        return ()
+
+
+def _archive(writer: Writer, rules: Sequence[UnusedRule], pages: Sequence[str], now: datetime) -> dict[str, datetime]:
+    """Archive those of these pages that are still due; return when the others are."""
+    later = {}
+    for cube in writer.get(pages).values():
+        rule, due = _first(rules, cube)
+        if rule is None or due is None:
+            continue
+        if due > now:
+            later[cube.id] = due
+        else:
+            archived = replace(cube, state=State.ARCHIVED)
+            writer.update([Entry(archived)], Operation.MOVE, cause=f"not used: rule {rule.name}")
+    return later
+
+
+def _waiting(reader: Reader, rules: Sequence[UnusedRule], now: datetime) -> _Waiting:
+    """What waits, as it was noted; all pages are looked at if that is over or the rules are others."""
+    noted: dict[str, Any] = json.loads(reader.note(_NOTE) or "{}")
+    if noted.get("rules") == _told(rules) and (until := from_micros(noted["until"])) > now:
+        return _Waiting(until, {page: from_micros(due) for page, due in noted["pages"].items()})
+    until = now + min(LONGEST, *(timedelta(seconds=rule.unused_seconds) for rule in rules))
+    dues = sorted((due, cube.id) for cube in _pages(reader) if (due := _first(rules, cube)[1]) and due < until)
+    if len(dues) > MOST_NOTED:
+        until = max(now, dues[MOST_NOTED][0])
+    return _Waiting(until, {page: due for due, page in dues[:MOST_NOTED]})
+
+
+def _pages(reader: Reader) -> Iterator[MemCube]:
+    after = 0
+    while places := reader.placed(after=after, limit=READ_AT_A_TIME):
+        yield from reader.get(place.id for place in places if place.kind is Kind.PAGE).values()
+        after = places[-1].position
+
+
+def _first(rules: Sequence[UnusedRule], cube: MemCube) -> tuple[UnusedRule | None, datetime | None]:
+    """The rule that archives the page first, and when."""
+    found = [(due, rule.name, rule) for rule in rules if (due := rule.due(cube))]
+    due, _, rule = min(found, key=lambda one: one[:2], default=(None, "", None))
+    return rule, due
+
+
+def _told(rules: Sequence[UnusedRule]) -> list[str]:
+    return [rule.to_json() for rule in rules]

@@ -1,0 +1,123 @@
+"""Merging: memories that say the same become one for searches, nothing of them is lost, and it can be undone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold
+from memoryos.kinds import Kind, State
+
+SAID = "The zanzibar ferry leaves at nine from pier 4."
+
+
+def found(memory, question="zanzibar ferry", **options):
+    recalled = memory.search(question, **options)
+    return {hit.id for hit in (*recalled.hits, *recalled.recent)}
+
+
+def known(memory, **options):
+    return {hit.id for hit in memory.search("What does Ann keep?", **options).user_facts}
+
+
+def three(memory, clock):
+    ids = []
+    for text in (SAID, "the Zanzibar ferry   leaves at nine, from pier 4", "The zanzibar ferry leaves at ten from pier 4."):
+        ids.append(memory.add(text))
+        clock.advance(minutes=1)
+    return ids
+
+
+def test_equal_pages_are_found_merged_and_given_back(open_memory, clock):
+    memory = open_memory()
+    first, again, other = three(memory, clock)
+    (group,) = memory.duplicates.list()
+    assert (group.ids, group.is_exact) == ((first, again), True)
+    before = clock()
+    clock.advance(hours=1)
+    assert memory.duplicates.merge(group.ids, reason="said twice").id == first
+    assert found(memory) == {first, other}
+    assert memory.get(again).state is State.MERGED
+    assert memory.get(again).text.startswith("user: the Zanzibar")
+    assert found(memory, as_of=before) == {first, again, other}
+    assert found(memory, as_of=clock()) == {first, other}
+    assert [one.id for one in memory.duplicates.merged(first)] == [again]
+    assert memory.duplicates.list() == []
+    told = memory.governance.transitions(again)[-1]
+    assert (told.after, told.cause) == (State.MERGED, "said twice")
+    assert memory.duplicates.unmerge(again).state is State.ACTIVATED
+    assert found(memory) == {first, again, other}
+    assert memory.duplicates.merged(first) == []
+    with pytest.raises(NotFound):
+        memory.duplicates.unmerge(again)
+
+
+def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memory, clock):
+    memory = open_memory()
+    long = memory.add("The zanzibar ferry always leaves slowly at nine from pier 4.")
+    clock.advance(minutes=1)
+    short = memory.add("The zanzibar ferry leaves slowly at nine from pier 4.")
+    for text in ("The zanzibar ferry never leaves slowly at nine from pier 4.", "The zanzibar ferry leaves at nine from pier 5."):
+        memory.add(text)
+    memory.add("The zanzibar ferry leaves slowly at nine from pier 4.", tags=["secret"])
+    (group,) = memory.duplicates.list()
+    assert (group.ids, group.is_exact) == ((long, short), False)
+
+
+def test_facts_merge_with_their_lineage(open_memory, clock):
+    memory = open_memory()
+    first = memory.facts.add("Ann keeps bees in the garden")
+    other = memory.facts.add("Ann keeps hens")
+    again = memory.facts.add("Ann sells honey")
+    memory.update(again, "Ann keeps bees in the garden!")
+    (group,) = memory.duplicates.list(kind=Kind.FACT)
+    assert set(group.ids) == {first, again}
+    memory.duplicates.merge([first, again])
+    assert known(memory) == {first, other}
+    assert memory.facts.count() == 2
+    memory.duplicates.unmerge(again)
+    assert known(memory) == {first, other, again}
+
+
+def test_what_was_merged_is_found_again_when_the_other_is_deleted(open_memory, clock):
+    memory = open_memory()
+    first, again, other = three(memory, clock)
+    memory.duplicates.merge([first, again])
+    memory.delete(first)
+    assert found(memory) == {again, other}
+    assert memory.get(again).version.superseded_by is None
+
+
+def test_erasing_erases_what_was_merged(open_memory, clock):
+    memory = open_memory()
+    first, again, other = three(memory, clock)
+    memory.duplicates.merge([first, again])
+    receipt = memory.governance.erase(first).receipt
+    assert receipt.memories["page"] == 2
+    assert {page.id for page in memory.pages.list()} == {other}
+
+
+def test_protected_and_different_memories_are_refused(open_memory, clock):
+    memory = open_memory()
+    first, again, other = three(memory, clock)
+    for wrong in ([first, other], [first], [], [first, first]):
+        with pytest.raises(InvalidInput):
+            memory.duplicates.merge(wrong)
+    with pytest.raises(NotFound):
+        memory.duplicates.merge([first, "nobody"])
+    hold = memory.governance.hold(reason="the case", memory=again)
+    with pytest.raises(OnHold):
+        memory.duplicates.merge([first, again])
+    memory.governance.release(hold.id)
+    memory.governance.freeze(again)
+    with pytest.raises(CubeProtected):
+        memory.duplicates.merge([first, again])
+    assert found(memory) == {first, again, other}
+
+
+def test_a_shorter_life_is_not_merged(open_memory, clock):
+    memory = open_memory()
+    memory.add(SAID)
+    memory.add(SAID, ttl=timedelta(days=1))
+    assert memory.duplicates.list() == []
