@@ -218,6 +218,7 @@ class AsyncAdmin(Awaited[Admin]):
     verify_receipt = _awaited(Admin.verify_receipt)
     encryption = _awaited(Admin.encryption)
     rotate_encryption_key = _awaited(Admin.rotate_encryption_key)
+    verify_mark = _awaited(Admin.verify_mark)
 
 
 class AsyncAudit(Awaited[Audit]):

@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Subject, Tier
-from memoryos.models.chat import ChatModel, OpenAIChat
+from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
@@ -72,6 +72,7 @@ from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.scope import Scope
+from memoryos.signing import ContentMark, hash_of
 from memoryos.text import checked_text
 
 RELEASE_SECONDS = 5.0  # that a store with nothing left to do may take to close, whatever the timeout
@@ -299,7 +300,12 @@ class Engine:
 
     def exporter(self, owners: Sequence[Scope]) -> Exporter:
         """The object that writes the memories of owners as lines, under the policy of exports."""
-        return Exporter(self.vault, owners, self.clock(), self._export_protection)
+        return Exporter(self.vault, owners, self.clock(), self._export_protection, self.signing_key())
+
+    def signing_key(self) -> bytes | None:
+        """The key that signs what leaves the store; None if the store is only read and has none."""
+        erasure = self.vault.erasure
+        return erasure.signing_key() if self.vault.is_only_read else erasure.make_signing_key()
 
     def view(self) -> ShownResult | None:
         """What shows memories under the policy of reads; None without one."""
@@ -396,7 +402,9 @@ class Engine:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         streams = Streams(known.llm_concurrency)
-        return Responder(self._model, self.account, streams, self._filling, self._remember, bounds, self.clock)
+        return Responder(
+            self._model, self.account, streams, self._filling, self._remember, bounds, self.clock, self._marked
+        )
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)
@@ -405,6 +413,17 @@ class Engine:
         if call := running_call():
             call.shown.append(recalled)
         return recalled
+
+    def _marked(self, answer: Answer, recalled: Recall, owner: Scope) -> Answer:
+        """The answer with its signed provenance; none where results are shown with other words than were signed."""
+        if self._shown is not None or (key := self.signing_key()) is None:
+            return answer
+        shown = (*recalled.recent, *recalled.hits, *recalled.user_facts, *recalled.agent_facts)
+        sources = tuple(dict.fromkeys(hit.id for hit in shown))
+        mark = ContentMark(
+            self.clock(), current().identity, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text)
+        )
+        return replace(answer, mark=mark.signed(key))
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
         now, protection = self.clock(), self.privacy(owner)

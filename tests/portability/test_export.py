@@ -85,7 +85,7 @@ def test_the_lines_are_as_the_documents_say(open_store: Open):
         live(store.memory("alice"))
         head, *records, end = exported(store)
     assert {key: head[key] for key in ("format", "version")} == {"format": "memoryos-export", "version": 1}
-    assert end == {"end": len(records)}
+    assert end == {"end": len(records), "mark": end["mark"]}
     kinds = {record["memory"]["payload"]["type"] for record in records}
     assert {"page", "fact", "segment", "profile"} <= kinds
     assert any(link["kind"] == "member_of" for record in records for link in record.get("links", []))

@@ -17,6 +17,7 @@ from memoryos.errors import ModelError, ModelNotConfigured
 from memoryos.models.endpoint import DONE, OPENAI_URL, Endpoint, checked_key
 from memoryos.models.shapes import described, storable
 from memoryos.plain import Plain
+from memoryos.signing import ContentMark
 
 ANSWER_TOKENS = 2_048  # the longest answer, where a budget needs a bound and none is set
 MOST_TOKENS = 10_000_000  # that a server may say it counted: no model reads or writes more
@@ -50,6 +51,7 @@ class Answer(Plain):
     text: str  #: the words of the model, without its reasoning
     usage: Usage  #: tokens of the prompt and the answer
     model: str  #: name of the model, as the server tells it
+    mark: ContentMark | None = None  #: signed provenance of the text, of an answer of `respond`
 
 
 class _ReplyMessage(BaseModel):

@@ -24,6 +24,7 @@ from memoryos.operation.maintenance.worker import Worker
 from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, read_lines, write_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
+from memoryos.operation.portability.marks import MarkReport, checked_lines
 from memoryos.operation.scheduler.job_kinds import (
     MOST_PRIORITY,
     JobFunction,
@@ -135,6 +136,16 @@ class Admin:
         self._engine.admit(Action.ADMINISTER)
         checked = checked_text("receipt", receipt, limit=RECEIPT_CHARS)
         return checked_receipt(checked, self._engine.vault.erasure.signing_key())
+
+    def verify_mark(self, path: str | Path) -> MarkReport:
+        """Check the mark of a file that `export` wrote, or that has the JSON of an answer of `respond`.
+
+        Returns whose it is, who made it and when, whether it is whole, and the lines that were altered. Raises
+        InvalidInput if it has no mark, or one of another store.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        checked = arguments.file_name("path", path)
+        return checked_lines(read_lines(checked), self._engine.vault.erasure.signing_key())
 
     def _forgotten(self, owners: Sequence[Scope], subject: Mapping[str, str]) -> Forgotten:
         """Remove everything of these owners; none of it if one has something frozen or on hold."""

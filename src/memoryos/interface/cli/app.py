@@ -63,6 +63,7 @@ class _Commands(LazyGroup):
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "verify-receipt": ("people", "verify_receipt"),
+        "verify-mark": ("people", "verify_mark"),
         "import": ("app", "imports"),
         "bench": ("app", "benches"),
     }

@@ -168,7 +168,8 @@ def ask(
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
         if json:
             answer = memory.respond(query)
-            render.print_json({"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)})
+            told = {"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)}
+            render.print_json(told | {"mark": answer.mark.to_dict() if answer.mark else None})
             return
         for piece in memory.respond_stream(query):
             render.say(piece, ends=False)

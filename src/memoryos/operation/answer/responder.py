@@ -21,6 +21,7 @@ from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
 Remember = Callable[[str, str, Scope], None]
+Mark = Callable[[Answer, Recall, Scope], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,19 @@ class Responder:
     remember: Remember
     bounds: Bounds
     clock: Clock
+    mark: Mark  #: signs an answer
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
         """Return the whole answer. Raises ModelError if the model fails; then nothing is stored."""
-        answer = self.account.answer(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
+        model, (messages, recalled) = self.model(), self._prompt(query, role, owner)
+        answer = self.account.answer(model, messages, owner, Purpose.RESPOND)
         self._remember_later(current(), query, answer.text, owner)
-        return answer
+        return self.mark(answer, recalled, owner)
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
-        caller, model, messages = current(), self.model(), self._prompt(query, role, owner)
+        caller, model, (messages, _) = current(), self.model(), self._prompt(query, role, owner)
 
         def pour(flow: Flow[str]) -> None:
             acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND))
@@ -68,9 +71,9 @@ class Responder:
         self.streams.close()
         self._turns.close()
 
-    def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
+    def _prompt(self, query: str, role: str, owner: Scope) -> tuple[list[Message], Recall]:
         recalled = self.recall(query, self.bounds.notes, owner)
-        return prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
+        return prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock()), recalled
 
     def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope) -> None:
         self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner)))

@@ -6,17 +6,16 @@ write one. It tells that a receipt came from this store and was not changed sinc
 
 from __future__ import annotations
 
-import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.erasure_part import KnownCopy
 from memoryos.plain import Plain
+from memoryos.signing import is_signed, key_name, signature_of
 
 FORMAT = "memoryos-receipt-1"
 _FIX = "Pass the JSON of a receipt of this store, as `forget` gave it"
@@ -41,16 +40,16 @@ class Receipt(Plain):
 
     def signed(self, key: bytes) -> Receipt:
         """The receipt with its signature."""
-        named = replace(self, key=_name(key), signature="")
-        return replace(named, signature=_signature(named.to_dict(), key))
+        named = replace(self, key=key_name(key), signature="")
+        return replace(named, signature=signature_of(named.to_dict(), key))
 
 
 def checked_receipt(text: str, key: bytes | None) -> Mapping[str, Any]:
     """The fields of a receipt that this store signed. Raises InvalidInput for any other text."""
     told = _read(text)
-    if key is None or told["key"] != _name(key):
+    if key is None or told["key"] != key_name(key):
         raise InvalidInput("receipt", "was signed by another store", _FIX)
-    if not hmac.compare_digest(_signature(told, key).encode(), ascii(told["signature"])[1:-1].encode()):
+    if not is_signed(told, key):
         raise InvalidInput("receipt", "was changed after it was signed", _FIX)
     return told
 
@@ -75,13 +74,3 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(told) < len(pairs):
         raise ValueError("a name comes twice")
     return told
-
-
-def _signature(told: Mapping[str, Any], key: bytes) -> str:
-    unsigned = {name: value for name, value in told.items() if name != "signature"}
-    text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"))
-    return hmac.new(key, text.encode(), sha256).hexdigest()
-
-
-def _name(key: bytes) -> str:
-    return sha256(key).hexdigest()[:16]

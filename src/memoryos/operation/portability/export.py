@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memoryos.caller import current
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Link
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.operation.hierarchy.protected import protected
+from memoryos.operation.portability.marks import mark_head, marked_lines
 from memoryos.plain import Plain
 from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
@@ -40,12 +42,13 @@ class Exporter:
     """Writes the memories of owners as lines and counts them in `exported`."""
 
     def __init__(
-        self, vault: Vault, owners: Sequence[Scope], now: datetime, protection: Protection = UNPROTECTED
+        self, vault: Vault, owners: Sequence[Scope], now: datetime, protection: Protection = UNPROTECTED, key: bytes | None = None
     ) -> None:
         self._vault = vault
         self._owners = owners
         self._now = now
         self._protection = protection
+        self._key = key
         self._kinds: Counter[str] = Counter()
         self._versions = 0
         self._damaged = 0
@@ -56,8 +59,13 @@ class Exporter:
         return Exported(dict(self._kinds), self._versions, self._damaged)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines with their line ends; the last line has the number of memories."""
-        yield _line({"format": FORMAT, "version": VERSION, "exported_at": self._now.isoformat()})
+        """Yield the lines with their line ends; the last line has the number of memories. With a key, each is marked."""
+        return self._lines(None) if self._key is None else marked_lines(self._lines(self._key), self._key)
+
+    def _lines(self, key: bytes | None) -> Iterator[str]:
+        owner, by = self._owners[0], current().identity
+        marked = {} if key is None else {"marked": mark_head(by, owner.tenant, owner.user, key)}
+        yield _line({"format": FORMAT, "version": VERSION, "exported_at": self._now.isoformat(), **marked})
         for owner in self._owners:
             with self._vault.view(owner) as reader:
                 for record in self._records(reader):

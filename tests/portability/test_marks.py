@@ -1,0 +1,139 @@
+"""Marks: what leaves the store says where it comes from, and every change of it is seen, in its line."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from memoryos import MemoryOS, load_settings
+from memoryos.errors import InvalidInput
+from memoryos.models.chat import Answer, Usage
+from memoryos.models.hashing import Hashing
+from memoryos.operation.portability.marks import checked_lines
+
+pytestmark = pytest.mark.once
+ALTERATIONS = 300
+
+
+class Script:
+    """A chat model with one answer."""
+
+    def answer(self, messages):
+        return Answer("She lives in Oslo.", Usage(1, 1), "script")
+
+
+@pytest.fixture
+def store(tmp_path):
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(tmp_path / "m.db", settings=settings, embedder=Hashing(), chat=Script()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def exported(store, tmp_path) -> Path:
+    memory = store.memory("hana")
+    for number in range(12):
+        memory.add(f"Note {number}: the door code is {number}4711. 北京 😀", "Noted.")
+    memory.update(memory.facts.add("Hana keeps bees"), "Hana keeps hens")
+    memory.wait()
+    memory.export(tmp_path / "hana.jsonl")
+    return tmp_path / "hana.jsonl"
+
+
+def check(store, path: Path, lines: list[str]):
+    path.write_text("".join(lines), encoding="utf-8")
+    return store.admin.verify_mark(path)
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines(keepends=True)
+
+
+def test_a_file_says_whose_it_is_and_is_still_loaded(store, exported, tmp_path):
+    report = store.admin.verify_mark(exported)
+    assert (report.is_whole, report.user, report.tenant, report.by) == (True, "hana", "default", "hana")
+    assert (report.lines, report.altered, report.is_cut) == (len(lines_of(exported)), (), False)
+    with MemoryOS.open(tmp_path / "other.db", embedder=Hashing()) as other:
+        assert other.admin.load(exported).memories["page"] == 12
+        with pytest.raises(InvalidInput, match="another store"):
+            other.admin.verify_mark(exported)
+
+
+def test_changed_removed_added_and_moved_lines_are_named(store, exported):
+    lines = lines_of(exported)
+    changed = [line.replace("4711", "4712") if index == 3 else line for index, line in enumerate(lines)]
+    report = check(store, exported, changed)
+    assert (report.altered, report.user, report.is_whole) == ((4,), "hana", False)
+    assert check(store, exported, lines[:5] + lines[6:]).altered == (6,)
+    assert check(store, exported, lines[:5] + lines[4:]).altered == (6,)
+    assert check(store, exported, [*lines[:4], lines[5], lines[4], *lines[6:]]).altered == (5, 6, 7)
+    assert check(store, exported, lines[:-1]).is_cut
+    assert not check(store, exported, lines[:-1]).is_whole
+    forged = [lines[0].replace("hana", "eve"), *lines[1:]]
+    assert (check(store, exported, forged).altered, check(store, exported, forged).user) == ((1,), None)
+    assert check(store, exported, lines).is_whole
+
+
+def altered(lines: list[str], chance: random.Random) -> list[str]:
+    """The lines with one random change: a character, or a whole line."""
+    changed, row = list(lines), chance.randrange(len(lines))
+    kind = chance.choice(["character", "remove", "repeat", "swap"])
+    if kind == "remove":
+        del changed[row]
+    elif kind == "repeat":
+        changed.insert(row, lines[row])
+    elif kind == "swap":
+        other = chance.choice([one for one in range(len(lines)) if one != row])
+        changed[row], changed[other] = changed[other], changed[row]
+    else:
+        place = chance.randrange(len(lines[row]) - 1)
+        other = chance.choice([one for one in "abc019 {}\"" if one != lines[row][place]])
+        changed[row] = lines[row][:place] + other + lines[row][place + 1 :]
+    return changed
+
+
+def test_every_random_alteration_is_detected_and_no_clean_file_is_accused(store, exported):
+    """What docs/explanation/governance.md says of the rates: each alteration is seen, each clean file is whole."""
+    lines, chance = lines_of(exported), random.Random(21)
+    key, missed = store._engine.signing_key(), []
+    for number in range(ALTERATIONS):
+        wrong = altered(lines, chance)
+        try:
+            if checked_lines(wrong, key).is_whole:
+                missed.append(number)
+        except InvalidInput:  # the head is no mark any more
+            assert wrong[0] != lines[0]
+    assert missed == []
+    assert all(checked_lines(lines, key).is_whole for _ in range(20))
+
+
+def test_a_file_without_a_mark_is_refused(store, exported, tmp_path):
+    for text in ("", "{}\n", "[]\n", '{"format":"memoryos-export"}\n', '{"marked":{"format":"memoryos-mark-1"}}\n'):
+        exported.write_text(text)
+        with pytest.raises(InvalidInput, match="file: "):
+            store.admin.verify_mark(exported)
+    with pytest.raises(InvalidInput):
+        store.admin.verify_mark(tmp_path / "nothing")
+
+
+def test_an_answer_has_signed_provenance(store, tmp_path):
+    memory = store.memory("hana")
+    page = memory.add("I live in Oslo.")
+    answer = memory.respond("Where do I live?")
+    assert (answer.mark.by, answer.mark.user, answer.mark.model, page in answer.mark.sources) == (
+        "hana",
+        "hana",
+        "script",
+        True,
+    )
+    file = tmp_path / "answer.json"
+    file.write_text(answer.to_json())
+    assert store.admin.verify_mark(file).is_whole
+    file.write_text(json.dumps(json.loads(answer.to_json()), indent=2))
+    assert store.admin.verify_mark(file).is_whole
+    for wrong in ("Oslo", "hana", page):
+        file.write_text(answer.to_json().replace(wrong, "other"))
+        assert not store.admin.verify_mark(file).is_whole
