@@ -37,6 +37,7 @@ from memoryos.nouns.pages import Pages
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.segments import Segments
+from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.upkeep import Upkeep
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.scope import PRIVATE, Scope
@@ -173,6 +174,14 @@ class AsyncDuplicates(Awaited[Duplicates]):
     merge = _awaited(Duplicates.merge)
     unmerge = _awaited(Duplicates.unmerge)
     merged = _awaited(Duplicates.merged)
+
+
+class AsyncSnapshots(Awaited[Snapshots]):
+    """The snapshots of one owner."""
+
+    create = _awaited(Snapshots.create)
+    list = _awaited(Snapshots.list)
+    remove = _awaited(Snapshots.remove)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):
@@ -318,6 +327,11 @@ class AsyncMemory(Awaited[Memory]):
     def duplicates(self) -> AsyncDuplicates:
         """The memories that say the same."""
         return AsyncDuplicates(self.sync.duplicates)
+
+    @property
+    def snapshots(self) -> AsyncSnapshots:
+        """The named moments of the log, for `as_of`."""
+        return AsyncSnapshots(self.sync.snapshots)
 
     @property
     def upkeep(self) -> AsyncUpkeep:

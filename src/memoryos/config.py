@@ -112,6 +112,8 @@ class Settings(BaseSettings):
     # Hierarchy: what stays where, and when it moves.
     short_term_capacity: int = Field(7, ge=1, description="pages in STM")
     mid_term_capacity: int = Field(200, ge=1, description="segments in MTM")
+    most_snapshots: int = Field(32, ge=1, description="snapshots of an owner, and branches, at most")
+    snapshot_days: float = Field(365.0, gt=0, le=36_500, description="days after which a snapshot ends, at the latest")
     knowledge_capacity: int = Field(100, ge=1, description="facts in LPM about the user, and as many about the agent")
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")

@@ -23,6 +23,7 @@ from memoryos.filter import Filter
 from memoryos.kinds import Kind, Origin, Role, Tier, Trust, UpdateMode
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
+from memoryos.nouns.looking_back import looked_back
 from memoryos.nouns.memory_parts import MemoryParts
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import DEFAULT_ROLE
@@ -250,7 +251,7 @@ class Memory(MemoryParts):
           session. A derived memory also passes if it rests on a page that passes.
         - `since`, `until`: when it was said, both included; of a fact, trait or profile field, at least once. A time
           without a zone is in `Settings.time_zone`; a day counts whole.
-        - `as_of`: search the memory as it was at that time. "Last week" in the question then means the week before it.
+        - `as_of`: search the memory as it was at that time, or at a snapshot by its name. "Last week" in the question then means the week before it.
         - `cold`: also search pages in the object store.
         - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then
           listed in `missing`.
@@ -263,6 +264,7 @@ class Memory(MemoryParts):
         Raises InvalidInput, and with `cold` ObjectsUnreachable or StoreCorrupt.
         """
         text, chosen = self._engine.question(query, self._scope), arguments.strategy(strategy, as_of)
+        then = looked_back(self._engine, self._scope, as_of)
         search = Search(
             chosen,
             arguments.optional("pages", pages, least=1),
@@ -273,7 +275,8 @@ class Memory(MemoryParts):
                 Filter.of(filters, tags=arguments.tags(tags)),
                 arguments.session(session),
                 *arguments.period(since, until),
-                arguments.last_moment("as_of", as_of),
+                then and then.at,
+                then and then.snapshot,
                 arguments.flag("cold", cold),
             ),
             arguments.weights(weights),
@@ -337,7 +340,8 @@ class Memory(MemoryParts):
         left_out = frozenset(arguments.ids("exclude", exclude))
         pages = self._engine.recaller.pages(budget) + len(left_out)
         recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, tokens=budget, **only)
-        today = arguments.last_moment("as_of", only.get("as_of")) or self._engine.clock()
+        then = looked_back(self._engine, self._scope, only.get("as_of"))
+        today = then.at if then else self._engine.clock()
         start, end = arguments.period(only.get("since"), only.get("until"))
         most = self.settings.most_pages
         return pack(
@@ -386,18 +390,30 @@ class Memory(MemoryParts):
         """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
-    def get(self, cube_id: str) -> MemCube:
-        """Return a memory by its id, also from the object store. Raises NotFound."""
-        return self._engine.fetched(self._scope, arguments.cube_id(cube_id))
+    def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:
+        """Return a memory by its id, also from the object store. Raises NotFound.
 
-    def history(self, cube_id: str) -> list[MemCube]:
+        With `as_of` (a moment, or the name of a snapshot), as it was then; NotFound if it was not there yet.
+        """
+        checked = arguments.cube_id(cube_id)
+        then = looked_back(self._engine, self._scope, as_of)
+        found = self._engine.fetched(self._scope, checked)
+        if then is None:
+            return found
+        with self._engine.vault.view(found.scope) as reader:
+            return then.one(reader, found)
+
+    def history(self, cube_id: str, *, as_of: datetime | str | None = None) -> list[MemCube]:
         """Return the versions of a memory, oldest first, the current one last. Raises NotFound.
 
-        The history of a fact begins with the facts that it replaced.
+        The history of a fact begins with the facts that it replaced. With `as_of` (a moment, or the name of a
+        snapshot), only the versions that were stored by then.
         """
+        then = looked_back(self._engine, self._scope, as_of)
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
         with self._engine.vault.view(home) as reader:
-            return [*predecessors(reader, cube), *reader.history(cube_id), cube]
+            versions = [*predecessors(reader, cube), *reader.history(cube_id), cube]
+        return then.versions(versions) if then else versions
 
     def stats(self) -> Stats:
         """Return the sizes of the tiers, the waiting work, and the tuned values of this owner, each with its reason."""

@@ -13,6 +13,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.listing import Listing
+from memoryos.nouns.looking_back import looked_back
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.calls.door import door
@@ -56,17 +57,23 @@ class Facts(Noun):
         tier: Tier = Tier.LPM,
         limit: int | None = None,
         cursor: str | None = None,
+        as_of: datetime | str | None = None,
         **only: Unpack[arguments.ListFilters],
     ) -> Listing[MemCube]:
         """List the facts about the user or the agent, in the order in which they were learned.
 
         The tier `archive` has the facts that others replaced and those that exceeded the capacity of LPM. `limit` and
         `cursor` work as in `pages.list`. `since` and `until` bound when a fact was said or happened, both included.
-        `tags` and `filters` work as in `search`, but the fact itself must pass.
+        `tags` and `filters` work as in `search`, but the fact itself must pass. `as_of` (a moment, or the name of a
+        snapshot) lists the facts that held then, wherever they are now.
         """
         of_whom = arguments.one_of("subject", subject, Subject)
+        then = looked_back(self._engine, self._scope, as_of)
+        wanted = self._selection(of_whom, tier, **only)
+        if then is not None:
+            wanted = replace(wanted, tiers=())
         with self._engine.vault.view(self._engine.home(self._scope, of_whom)) as reader:
-            return listed(reader, self._selection(of_whom, tier, **only), limit, cursor)
+            return listed(reader, wanted, limit, cursor, then)
 
     def count(
         self, *, subject: Subject = Subject.USER, tier: Tier = Tier.LPM, **only: Unpack[arguments.ListFilters]

@@ -15,6 +15,7 @@ from memoryos.nouns.pages import Pages
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.segments import Segments
+from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.upkeep import Upkeep
 from memoryos.scope import Scope
 
@@ -85,3 +86,8 @@ class MemoryParts:
     def duplicates(self) -> Duplicates:
         """The memories that say the same."""
         return Duplicates(self._engine, self._scope, self._caller)
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """The named moments of the log, for `as_of`."""
+        return Snapshots(self._engine, self._scope, self._caller)

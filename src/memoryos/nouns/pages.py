@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Unpack
 
 from memoryos import arguments
@@ -12,6 +13,7 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Tier
 from memoryos.listing import Listing
+from memoryos.nouns.looking_back import looked_back
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes, files_of
@@ -30,6 +32,7 @@ class Pages(Noun):
         tier: Tier | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        as_of: datetime | str | None = None,
         **only: Unpack[arguments.PageFilters],
     ) -> Listing[MemCube]:
         """List the dialogue pages of a tier (default: all tiers), in the order in which they were added.
@@ -37,10 +40,11 @@ class Pages(Noun):
         `limit` bounds the length of the list, and the `cursor` of a list returns the next part; pages that are added or
         deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
         included. `session`, `speaker` and `role` select by session and by who spoke. `tags` and `filters` work as in
-        `search`.
+        `search`. `as_of` (a moment, or the name of a snapshot) lists the pages as they were then; their tier is today's.
         """
+        then = looked_back(self._engine, self._scope, as_of)
         with self._engine.settled(self._scope) as reader:
-            return listed(reader, self._selection(tier, **only), limit, cursor)
+            return listed(reader, self._selection(tier, **only), limit, cursor, then)
 
     def count(self, *, tier: Tier | None = None, **only: Unpack[arguments.PageFilters]) -> int:
         """Return the number of pages; the filters are those of `list`.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from memoryos import arguments
 from memoryos.kinds import Origin, Subject
+from memoryos.nouns.looking_back import looked_back
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.knowledge.stated import stated_field
@@ -15,10 +18,14 @@ from memoryos.operation.recall.overview import Profile
 class Profiles(Noun):
     """Profile fields, traits and facts of the user and of the agent."""
 
-    def get(self) -> Profile:
-        """Return what LPM holds about the user and about the agent."""
+    def get(self, *, as_of: datetime | str | None = None) -> Profile:
+        """Return what LPM holds about the user and about the agent.
+
+        With `as_of` (a moment, or the name of a snapshot), what held then.
+        """
+        then, home = looked_back(self._engine, self._scope, as_of), self._engine.home(self._scope)
         return overview.profile_of(
-            self._engine.vault, self._scope, self._engine.home(self._scope), self._engine.clock()
+            self._engine.vault, self._scope, home, self._engine.clock(), then.cubes if then else None
         )
 
     def set(

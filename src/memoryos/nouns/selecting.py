@@ -13,6 +13,7 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Role, Subject, Tier
 from memoryos.listing import Listing, cursor_after, key_in
+from memoryos.nouns.looking_back import LookBack
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
@@ -45,8 +46,12 @@ def selection(
     )
 
 
-def listed(reader: Reader, wanted: Selection, limit: int | None, cursor: str | None) -> Listing[MemCube]:
-    """Return up to `limit` cubes after the cursor, in the order in which they were added."""
+def listed(
+    reader: Reader, wanted: Selection, limit: int | None, cursor: str | None, then: LookBack | None = None
+) -> Listing[MemCube]:
+    """Return up to `limit` cubes after the cursor, in the order in which they were added; as they were `then`."""
+    if then is not None:
+        return _listed_then(reader, wanted, limit, cursor, then)
     what = f"{wanted.kind.value}s"
     key = key_in(what, cursor, [int])
     most = arguments.optional("limit", limit, least=1)
@@ -54,3 +59,16 @@ def listed(reader: Reader, wanted: Selection, limit: int | None, cursor: str | N
     has_more = most is not None and len(found) > most
     shown = found[:most]
     return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if has_more else None)
+
+
+def _listed_then(
+    reader: Reader, wanted: Selection, limit: int | None, cursor: str | None, then: LookBack
+) -> Listing[MemCube]:
+    """The same at an earlier time; all of the selection is read, because its columns tell of the present."""
+    what = f"{wanted.kind.value}s"
+    key, most = key_in(what, cursor, [int]), arguments.optional("limit", limit, least=1)
+    found = reader.listed(wanted, after=key[0] if key else 0)
+    places = {one.cube.id: one.position for one in found}
+    cubes = then.cubes(reader, [one.cube for one in found])
+    shown = cubes[:most]
+    return Listing(shown, cursor_after(what, places[shown[-1].id]) if len(shown) < len(cubes) else None)

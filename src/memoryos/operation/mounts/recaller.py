@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
+from memoryos.errors import InvalidInput
 from memoryos.kinds import Tier, Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.remembered import Remembered
@@ -44,7 +45,7 @@ class Recaller:
 
     def recall(self, owner: Scope, text: str, search: Search, mounts: Sequence[str] | None = None) -> Recall:
         """Return what the memory and the mounts hold for a question; `mounts` names the mounts, None means all."""
-        beside = self._beside(owner, mounts)
+        beside = self._beside(owner, _of_own(mounts) if search.filters.snapshot else mounts)
         if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
             self.housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self.housekeeping.call():
@@ -100,3 +101,10 @@ class Recaller:
         """The owner's memory with the mounts of the search."""
         adapters = self.mounted.for_search(owner, names)
         return MountedSearch(self.searcher, adapters, self.lexicon, is_named=names is not None)
+
+
+def _of_own(names: Sequence[str] | None) -> Sequence[str]:
+    """No mounts: a snapshot is of the owner's own memory. Raises InvalidInput if the caller names some."""
+    if names:
+        raise InvalidInput("mounts", "have no snapshots", "Leave them out, or pass a moment as `as_of`")
+    return ()

@@ -11,6 +11,7 @@ from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube, Turn
 from memoryos.filter import EVERYTHING, Filter, labels_of
 from memoryos.infrastructure.vault.records import Entry
+from memoryos.infrastructure.vault.snapshot import Snapshot
 from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.index.turns import Flags, TurnIndex
@@ -44,6 +45,7 @@ class Filters:
     since: datetime | None = None  #: nothing that was only said before
     until: datetime | None = None  #: nor only after
     as_of: datetime | None = None  #: the memory as it was then
+    snapshot: Snapshot | None = None  #: the memory as the store held it then; `as_of` is its moment
     cold: bool = False  #: whether archived pages may be found that have to be read from the object store
     classes: Classes | None = None  #: what the caller may read; None: everything
 

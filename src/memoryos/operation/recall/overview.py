@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,9 @@ from memoryos.operation.paging.calibrator import noted
 from memoryos.operation.recall.hit import Recall
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
+
+
+Then = Callable[[Reader, Sequence[MemCube]], Iterable[MemCube]]  # memories as they were at an earlier time
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +113,15 @@ class Stats(Plain):
     tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w of this scope
 
 
-def profile(owner: Reader, persona: Reader, now: datetime) -> Profile:
+def profile(owner: Reader, persona: Reader, now: datetime, then: Then | None = None) -> Profile:
     """Return the personas at `now`: the user's from its home scope, the agent's from the owner."""
-    return Profile(user=_persona(persona, Subject.USER, now), agent=_persona(owner, Subject.AGENT, now))
+    return Profile(user=_persona(persona, Subject.USER, now, then), agent=_persona(owner, Subject.AGENT, now, then))
 
 
-def profile_of(vault: Vault, owner: Scope, home: Scope, now: datetime) -> Profile:
-    """Return the personas of an owner; the user's persona is stored in `home`."""
+def profile_of(vault: Vault, owner: Scope, home: Scope, now: datetime, then: Then | None = None) -> Profile:
+    """Return the personas of an owner, as they were `then`; the user's persona is stored in `home`."""
     with vault.view(owner) as reader, vault.view(home) as persona:
-        return profile(reader, persona, now)
+        return profile(reader, persona, now, then)
 
 
 def lasting(cubes: Iterable[MemCube], now: datetime) -> list[MemCube]:
@@ -126,11 +129,16 @@ def lasting(cubes: Iterable[MemCube], now: datetime) -> list[MemCube]:
     return [cube for cube in cubes if not cube.has_expired(now)]
 
 
-def _persona(reader: Reader, subject: Subject, now: datetime) -> Persona:
-    profile, traits, facts = (
-        tuple(lasting(reader.cubes(kind, tiers=[Tier.LPM], subject=subject), now))
-        for kind in (Kind.PROFILE, Kind.TRAIT, Kind.FACT)
-    )
+def _persona(reader: Reader, subject: Subject, now: datetime, then: Then | None = None) -> Persona:
+    def found(kind: Kind) -> tuple[MemCube, ...]:
+        if then is None:
+            return tuple(lasting(reader.cubes(kind, tiers=[Tier.LPM], subject=subject), now))
+        held = lasting(reader.cubes(kind, subject=subject), now)
+        return tuple(then(reader, [cube for cube in held if not cube.is_proposal]))
+
+    profile, traits, facts = map(found, (Kind.PROFILE, Kind.TRAIT, Kind.FACT))
+    if then is not None:  # what ended since held then
+        return Persona(profile, traits, facts)
     return Persona(tuple(cube for cube in profile if cube.descriptive.valid_to is None), traits, facts)
 
 

@@ -15,6 +15,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, alone
 from memoryos.kinds import Kind, Subject, Trust
+from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
@@ -26,6 +27,7 @@ from memoryos.operation.recall.moment import cubes_at, entries_at, former
 from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
+from memoryos.operation.recall.then import Since, known_then
 from memoryos.operation.recall.topics import Home, fits, homes, named
 from memoryos.operation.recall.two_stage import cosine, two_stage
 
@@ -63,6 +65,31 @@ class Source:
     reader: Reader  #: has only the cubes that the caller may read; the resident has all
     resident: Resident
     classes: Classes | None = None  #: which of the resident's turns the caller may read; None: all
+    since: Since | None = None  #: what happened since the snapshot that is searched
+
+    def looking_back(self, filters: Filters, embedder: Embedder) -> Source:
+        """The memory as the store held it at the snapshot of a search, if there is one."""
+        if filters.snapshot is None:
+            return self
+        since = Since.of(self.reader, filters.snapshot)
+        with self.resident.lock:
+            turns = since.turns(self.reader, self.resident.turns, embedder)
+        resident = self.resident if turns is self.resident.turns else self.resident.having(turns)
+        return replace(self, resident=resident, since=since)
+
+    def then(self, ids: Iterable[str], filters: Filters) -> dict[str, MemCube]:
+        """The memories with these ids as they were at the time of the search."""
+        if self.since is None or filters.as_of is None:
+            return cubes_at(self.reader, ids, filters.as_of)
+        found = self.since.cubes(self.reader, self.reader.get(ids).values())
+        return {cube_id: cube for cube_id, cube in found.items() if known_then(cube, filters.as_of)}
+
+    def entries_then(self, entries: Sequence[Entry], filters: Filters) -> list[Entry]:
+        """The entries as they were at the time of the search."""
+        if self.since is None:
+            return entries_at(self.reader, entries, filters.as_of)
+        then = self.then([entry.cube.id for entry in entries], filters)
+        return [replace(entry, cube=then[entry.cube.id]) for entry in entries if entry.cube.id in then]
 
     def under(self, search: Search) -> Search:
         """The search with only the turns that the caller may read."""
@@ -86,7 +113,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         permitted = source.permitted(entries)
         with owner.resident.lock:
             found = search.filters.entries(permitted, owner.resident.turns)
-        return entries_at(source.reader, found, search.filters.as_of)
+        return source.entries_then(found, search.filters)
 
     def about(kind: Kind, subject: Subject) -> list[Entry]:
         source = persona if subject is Subject.USER else owner
@@ -147,7 +174,7 @@ def _turns(
             owner.reader, owner.resident, asked, pages, search.filters, knobs, explain=search.explain
         )
         return turns, named(owner.reader, found), chosen
-    read = partial(cubes_at, owner.reader, moment=search.filters.as_of)
+    read = partial(owner.then, filters=search.filters)
     pages = search.pages or settings.recall_pages
     turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
     return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns]), ()

@@ -61,11 +61,12 @@ class Searcher:
         home = persona_scope(owner, self.settings)
 
         def found(source: Source) -> T:
+            source = source.looking_back(search.filters, self.sources.embedder)
             under = source.under(search)
             if home == owner.owner:
                 return use(recall(source, source, asked, under, self.settings), source)
             with self.sources.of(home) as persona:
-                return use(recall(source, persona, asked, under, self.settings), source)
+                return use(recall(source, persona.looking_back(search.filters, self.sources.embedder), asked, under, self.settings), source)
 
         pages = search.pages or self.settings.recall_pages
         return self.sources.answer(owner, asked, search, pages, found)

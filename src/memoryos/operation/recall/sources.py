@@ -72,7 +72,8 @@ class Sources:
         If the candidate index fails, even during the search, all turns are loaded into memory instead.
         """
         follower = self.follower
-        if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.may_have(owner):
+        is_now = search.filters.snapshot is None  # the index has the present words
+        if is_now and follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.may_have(owner):
             try:
                 with self._excerpt(follower, owner, asked, search, pages) as source:
                     stale = self._outdated(source.resident) if source else ()

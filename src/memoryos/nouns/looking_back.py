@@ -1,0 +1,59 @@
+"""Looking back: what callers mean by `as_of`, a moment or the name of a snapshot, and memories as they were then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos import arguments
+from memoryos.cube import MemCube
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.snapshot import Snapshot, snapshots
+from memoryos.operation.recall.moment import cube_at
+from memoryos.operation.recall.then import Since, known_then
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class LookBack:
+    """An earlier time."""
+
+    at: datetime
+    snapshot: Snapshot | None = None  #: None: what had been said by then, whenever the store learned it
+
+    def cubes(self, reader: Reader, cubes: Iterable[MemCube]) -> list[MemCube]:
+        """Those of these memories that there were then, as they were."""
+        if self.snapshot is None:
+            return [then for cube in cubes if (then := cube_at(reader, cube, self.at))]
+        since = Since.of(reader, self.snapshot)
+        found = since.cubes(reader, cubes).values()
+        return [cube for cube in found if known_then(cube, self.at)]
+
+    def one(self, reader: Reader, cube: MemCube) -> MemCube:
+        """The memory as it was then. Raises NotFound if it was not there."""
+        for found in self.cubes(reader, [cube]):
+            return found
+        raise NotFound(f"the memory {cube.id!r} was not there at {self.at.isoformat()}, or did not hold then")
+
+    def versions(self, versions: Iterable[MemCube]) -> list[MemCube]:
+        """The versions that were stored by then."""
+        return [one for one in versions if one.descriptive.updated_at <= self.at]
+
+
+def looked_back(engine: Engine, scope: Scope, as_of: datetime | str | None) -> LookBack | None:
+    """What `as_of` names; None without it. Raises InvalidInput if it is neither a moment nor a snapshot."""
+    if as_of is None:
+        return None
+    if isinstance(as_of, str):
+        with engine.vault.read(scope.owner) as reader:
+            for one in snapshots(reader, engine.clock()):
+                if one.name == as_of:
+                    return LookBack(one.at, one)
+    try:
+        moment = arguments.last_moment("as_of", as_of)
+    except InvalidInput as error:
+        raise InvalidInput("as_of", error.problem, f"{error.fix}, or name a snapshot of this owner") from None
+    return None if moment is None else LookBack(moment)
