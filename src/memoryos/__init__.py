@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import (
         AsyncAdmin,
+        AsyncArchiving,
         AsyncAudit,
+        AsyncBranches,
+        AsyncDuplicates,
         AsyncFacts,
         AsyncJobs,
         AsyncKeys,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
         AsyncProfiles,
         AsyncProposals,
         AsyncSegments,
+        AsyncSnapshots,
         AsyncUpkeep,
     )
     from memoryos.caller import Action, Caller, Gate
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.key_file import EncryptionStatus
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
+    from memoryos.infrastructure.vault.snapshot import Snapshot
     from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, Trust, UpdateMode
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
@@ -53,8 +58,11 @@ if TYPE_CHECKING:
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
     from memoryos.nouns.admin import Admin
+    from memoryos.nouns.archiving import Archiving
     from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
+    from memoryos.nouns.branches import Branches
     from memoryos.nouns.caller_access import CallerAccess
+    from memoryos.nouns.duplicates import Duplicates
     from memoryos.nouns.facts import Facts
     from memoryos.nouns.governance import MemGovernance
     from memoryos.nouns.jobs import Jobs
@@ -65,14 +73,19 @@ if TYPE_CHECKING:
     from memoryos.nouns.profiles import Profiles
     from memoryos.nouns.proposals import Proposals
     from memoryos.nouns.segments import Segments
+    from memoryos.nouns.snapshots import Snapshots
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
+    from memoryos.operation.correction.branch import Branch
+    from memoryos.operation.correction.brancher import BranchChange, BranchDiff
     from memoryos.operation.correction.forget import Forgotten
+    from memoryos.operation.correction.merging import DuplicateGroup
     from memoryos.operation.intake.messages import Messages
     from memoryos.operation.maintenance.cooler import Cooled
     from memoryos.operation.maintenance.repairer import RepairReport
+    from memoryos.operation.portability.content_marks import MarkReport
     from memoryos.operation.portability.export import Exported
     from memoryos.operation.portability.export_file import ExportTarget
     from memoryos.operation.portability.load_export import LoadedExport
@@ -87,9 +100,10 @@ if TYPE_CHECKING:
     from memoryos.privacy.detector import detect
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
     from memoryos.progress import Progress
-    from memoryos.retention import RetentionRule
+    from memoryos.retention import RetentionRule, UnusedRule
     from memoryos.scope import Namespace, Scope
-    from memoryos.version_diff import VersionDiff
+    from memoryos.signing import ContentMark
+    from memoryos.version_diff import FieldChange, VersionDiff
 
 __version__ = VERSION
 
@@ -101,8 +115,12 @@ __all__ = [
     "Answer",
     "AnswerStream",
     "ApiKey",
+    "Archiving",
     "AsyncAdmin",
+    "AsyncArchiving",
     "AsyncAudit",
+    "AsyncBranches",
+    "AsyncDuplicates",
     "AsyncFacts",
     "AsyncJobs",
     "AsyncKeys",
@@ -115,6 +133,7 @@ __all__ = [
     "AsyncProfiles",
     "AsyncProposals",
     "AsyncSegments",
+    "AsyncSnapshots",
     "AsyncUpkeep",
     "AttachedFile",
     "Attachment",
@@ -123,17 +142,24 @@ __all__ = [
     "AuditFilters",
     "AuditReport",
     "AuditedCube",
+    "Branch",
+    "BranchChange",
+    "BranchDiff",
+    "Branches",
     "Caller",
     "CallerAccess",
     "ChainBreak",
     "ChainHead",
     "ChatModel",
     "Clock",
+    "ContentMark",
     "Context",
     "Cooled",
     "Decision",
     "Delegation",
     "Digest",
+    "DuplicateGroup",
+    "Duplicates",
     "Embedder",
     "EncryptionStatus",
     "Event",
@@ -141,6 +167,7 @@ __all__ = [
     "ExportTarget",
     "Exported",
     "Facts",
+    "FieldChange",
     "FileBytes",
     "Forgotten",
     "Gate",
@@ -156,6 +183,7 @@ __all__ = [
     "Listing",
     "LoadedExport",
     "Log",
+    "MarkReport",
     "MemCube",
     "MemGovernance",
     "Memory",
@@ -191,6 +219,8 @@ __all__ = [
     "SensitiveKind",
     "SensitiveSpan",
     "Settings",
+    "Snapshot",
+    "Snapshots",
     "Spending",
     "Stats",
     "Strategy",
@@ -200,6 +230,7 @@ __all__ = [
     "Trust",
     "Turn",
     "TurnHit",
+    "UnusedRule",
     "UpdateMode",
     "Upkeep",
     "VersionChange",
@@ -222,8 +253,12 @@ _MODULES = {
     "Answer": "models.chat",
     "AnswerStream": "operation.answer.answer_stream",
     "ApiKey": "api_key",
+    "Archiving": "nouns.archiving",
     "AsyncAdmin": "async_memory",
+    "AsyncArchiving": "async_memory",
     "AsyncAudit": "async_memory",
+    "AsyncBranches": "async_memory",
+    "AsyncDuplicates": "async_memory",
     "AsyncFacts": "async_memory",
     "AsyncJobs": "async_memory",
     "AsyncKeys": "async_memory",
@@ -236,6 +271,7 @@ _MODULES = {
     "AsyncProfiles": "async_memory",
     "AsyncProposals": "async_memory",
     "AsyncSegments": "async_memory",
+    "AsyncSnapshots": "async_memory",
     "AsyncUpkeep": "async_memory",
     "AttachedFile": "operation.attachments.attached_file",
     "Attachment": "cube",
@@ -244,17 +280,24 @@ _MODULES = {
     "AuditFilters": "nouns.audit",
     "AuditReport": "infrastructure.vault.audit_part",
     "AuditedCube": "infrastructure.vault.audit_entry",
+    "Branch": "operation.correction.branch",
+    "BranchChange": "operation.correction.brancher",
+    "BranchDiff": "operation.correction.brancher",
+    "Branches": "nouns.branches",
     "Caller": "caller",
     "CallerAccess": "nouns.caller_access",
     "ChainBreak": "infrastructure.vault.audit_part",
     "ChainHead": "infrastructure.vault.audit_part",
     "ChatModel": "models.chat",
     "Clock": "clock",
+    "ContentMark": "signing",
     "Context": "operation.recall.context",
     "Cooled": "operation.maintenance.cooler",
     "Decision": "infrastructure.vault.audit_entry",
     "Delegation": "delegation",
     "Digest": "operation.recall.digest",
+    "DuplicateGroup": "operation.correction.merging",
+    "Duplicates": "nouns.duplicates",
     "Embedder": "models.embedder",
     "EncryptionStatus": "infrastructure.vault.key_file",
     "Event": "infrastructure.vault.records",
@@ -262,6 +305,7 @@ _MODULES = {
     "ExportTarget": "operation.portability.export_file",
     "Exported": "operation.portability.export",
     "Facts": "nouns.facts",
+    "FieldChange": "version_diff",
     "FileBytes": "operation.attachments.attached_file",
     "Forgotten": "operation.correction.forget",
     "Gate": "caller",
@@ -277,6 +321,7 @@ _MODULES = {
     "Listing": "listing",
     "LoadedExport": "operation.portability.load_export",
     "Log": "nouns.log",
+    "MarkReport": "operation.portability.content_marks",
     "MemCube": "cube",
     "MemGovernance": "nouns.governance",
     "Memory": "memory",
@@ -312,6 +357,8 @@ _MODULES = {
     "SensitiveKind": "privacy.sensitive",
     "SensitiveSpan": "privacy.sensitive",
     "Settings": "config",
+    "Snapshot": "infrastructure.vault.snapshot",
+    "Snapshots": "nouns.snapshots",
     "Spending": "infrastructure.vault.records",
     "Stats": "operation.recall.overview",
     "Strategy": "operation.recall.hit",
@@ -321,6 +368,7 @@ _MODULES = {
     "Trust": "kinds",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
+    "UnusedRule": "retention",
     "UpdateMode": "kinds",
     "Upkeep": "nouns.upkeep",
     "VersionChange": "operation.recall.provenance",

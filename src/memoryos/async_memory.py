@@ -26,6 +26,7 @@ from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
+from memoryos.nouns.branches import Branches
 from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
@@ -184,6 +185,16 @@ class AsyncSnapshots(Awaited[Snapshots]):
     remove = _awaited(Snapshots.remove)
 
 
+class AsyncBranches(Awaited[Branches]):
+    """The branches of one owner."""
+
+    create = _awaited(Branches.create)
+    list = _awaited(Branches.list)
+    named = _awaited(Branches.named)
+    diff = _awaited(Branches.diff)
+    discard = _awaited(Branches.discard)
+
+
 class AsyncUpkeep(Awaited[Upkeep]):
     """Maintenance of one owner's memory. Most of it also happens automatically."""
 
@@ -334,6 +345,11 @@ class AsyncMemory(Awaited[Memory]):
         return AsyncSnapshots(self.sync.snapshots)
 
     @property
+    def branches(self) -> AsyncBranches:
+        """The copies of this memory on which things can be tried."""
+        return AsyncBranches(self.sync.branches)
+
+    @property
     def upkeep(self) -> AsyncUpkeep:
         """Repair and rebuild."""
         return AsyncUpkeep(self.sync.upkeep)
@@ -342,6 +358,10 @@ class AsyncMemory(Awaited[Memory]):
     def mounts(self) -> AsyncMounts:
         """The memories that searches include beside this one. A mount belongs to the whole store."""
         return AsyncMounts(self.sync.mounts)
+
+    async def branch(self, name: str) -> AsyncMemory:
+        """Return a branch that `branches.create` made: what is stored or changed there stays there. Raises NotFound."""
+        return AsyncMemory(await asyncio.to_thread(self.sync.branch, name))
 
     def of(self, scope: Scope) -> AsyncMemory:
         """Return another owner's memory in the same store. Closing it does not close the store."""

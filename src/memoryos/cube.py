@@ -444,7 +444,7 @@ class MemCube(Plain):
 
     @property
     def is_absorbed(self) -> bool:
-        """Whether an equal page took its place. (Facts that others replaced are in the archive, with their time.)"""
+        """Whether it is a page whose place an equal page took; facts that others replaced are in the archive."""
         return self.state is State.MERGED and self.kind is Kind.PAGE
 
     @property

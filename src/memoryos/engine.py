@@ -38,6 +38,7 @@ from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.correction.brancher import Brancher, BranchJob
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.deletion_job import DeletionJob
 from memoryos.operation.correction.expiry_job import ExpiryJob
@@ -164,6 +165,7 @@ class Engine:
             internal(JobKind.ERASE, DeletionJob(self.promoter, self.sources)),
             internal(JobKind.RETAIN, RetentionJob(self.vault)),
             internal(JobKind.EXPIRE, ExpiryJob(self.promoter, self.sources)),
+            internal(JobKind.BRANCH, BranchJob(self._brancher)),
             internal(JobKind.ARCHIVE, ArchiveJob(self.vault, self.clock)),
         )
         self.vault.known_jobs = self.job_types.handlers.keys()
@@ -221,9 +223,14 @@ class Engine:
         """Remove a memory, and sign a receipt."""
         subject = {**scope.owner.to_dict(), "memory": memory_id}
         try:
-            return self.with_receipt(subject, lambda: self.forgetter.memory(self.corrector(scope), memory_id))
+            return self.with_receipt(subject, lambda: self._erased(scope, memory_id))
         finally:
             self.housekeeping.queued(scope)
+
+    def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
+        done = self.forgetter.memory(self.corrector(scope), memory_id)
+        self._brancher(scope).delete(memory_id)
+        return done
 
     def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
@@ -246,11 +253,12 @@ class Engine:
     def forget_unsigned(self, scope: Scope) -> Forgotten:
         """Remove everything of an owner, or of the session of the scope. Raises PermissionDenied."""
         self.admit_all(Action.DELETE, scope)
-        corrector = self.corrector(scope)
+        corrector, brancher = self.corrector(scope), self._brancher(scope)
         if scope.session is not None:
-            return self.forgetter.session(scope, corrector)
+            return self.forgetter.session(scope, corrector) + brancher.forget_session(scope.session)
         self.housekeeping.unvisited(scope.owner)
-        return self.forgetter.owner(scope.owner, corrector)
+        self.forgetter.refuse_frozen(scope.owner)
+        return brancher.discard_all() + self.forgetter.owner(scope.owner, corrector)
 
     @property
     def forgetter(self) -> Forgetter:
@@ -300,9 +308,9 @@ class Engine:
 
     def exporter(self, owners: Sequence[Scope]) -> Exporter:
         """The object that writes the memories of owners as lines, under the policy of exports."""
-        return Exporter(self.vault, owners, self.clock(), self._export_protection, self.signing_key())
+        return Exporter(self.vault, owners, self.clock(), self._export_protection, self._signing_key())
 
-    def signing_key(self) -> bytes | None:
+    def _signing_key(self) -> bytes | None:
         """The key that signs what leaves the store; None if the store is only read and has none."""
         erasure = self.vault.erasure
         return erasure.signing_key() if self.vault.is_only_read else erasure.make_signing_key()
@@ -379,6 +387,9 @@ class Engine:
 
     # Parts of the above
 
+    def _brancher(self, owner: Scope) -> Brancher:
+        return Brancher.of(self.promoter, self.forgetter, owner)
+
     def _have_mounts_synced(self, until: float) -> bool:
         """Whether the writable mounts finished their work before the deadline."""
         if until == math.inf:
@@ -416,7 +427,7 @@ class Engine:
 
     def _marked(self, answer: Answer, recalled: Recall, owner: Scope) -> Answer:
         """The answer with its signed provenance; none where results are shown with other words than were signed."""
-        if self._shown is not None or (key := self.signing_key()) is None:
+        if self._shown is not None or (key := self._signing_key()) is None:
             return answer
         shown = (*recalled.recent, *recalled.hits, *recalled.user_facts, *recalled.agent_facts)
         sources = tuple(dict.fromkeys(hit.id for hit in shown))

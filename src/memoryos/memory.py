@@ -7,6 +7,7 @@ coroutines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
@@ -30,6 +31,7 @@ from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.intake.messages import Messages, is_messages
@@ -80,6 +82,11 @@ class Memory(MemoryParts):
     def of(self, scope: Scope) -> Memory:
         """Return another owner's memory in the same store. Closing it does not close the store."""
         return Memory(self._engine, arguments.scope(scope), self._caller)
+
+    def branch(self, name: str) -> Memory:
+        """Return a branch that `branches.create` made: what is stored or changed there stays there. Raises NotFound."""
+        branch = self.branches.named(name)
+        return Memory(self._engine, replace(branch.scope(self._scope), session=self._scope.session), self._caller)
 
     @overload
     def add(
@@ -181,8 +188,10 @@ class Memory(MemoryParts):
         is deleted then, but the deletion is recorded and completed as soon as the object store answers.
         """
         corrector, wanted = self._engine.corrector(self._scope), arguments.cube_id(cube_id)
+        branches = Brancher.of(self._engine.promoter, self._engine.forgetter, self._scope)
         try:
             doing(Action.DELETE, lambda: corrector.delete(wanted))
+            doing(Action.DELETE, lambda: branches.delete(wanted))
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
             raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error
@@ -251,7 +260,8 @@ class Memory(MemoryParts):
           session. A derived memory also passes if it rests on a page that passes.
         - `since`, `until`: when it was said, both included; of a fact, trait or profile field, at least once. A time
           without a zone is in `Settings.time_zone`; a day counts whole.
-        - `as_of`: search the memory as it was at that time, or at a snapshot by its name. "Last week" in the question then means the week before it.
+        - `as_of`: search the memory as it was at that time, or at a snapshot by its name (see `snapshots`). "Last
+          week" in the question then means the week before it.
         - `cold`: also search pages in the object store.
         - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then
           listed in `missing`.
@@ -275,8 +285,8 @@ class Memory(MemoryParts):
                 Filter.of(filters, tags=arguments.tags(tags)),
                 arguments.session(session),
                 *arguments.period(since, until),
-                then and then.at,
-                then and then.snapshot,
+                then.at if then else None,
+                then.snapshot if then else None,
                 arguments.flag("cold", cold),
             ),
             arguments.weights(weights),

@@ -1,8 +1,8 @@
 """Retention: rules that say how long the memories of an owner are kept.
 
 A rule gives an end to each memory that it fits, now and later. Where several rules fit, and where the caller gave an
-end, the earliest counts. The end is written into the memory, so that searches need no rules. Other rules say after how long without use a page is
-archived.
+end, the earliest counts. The end is written into the memory, so that searches need no rules.
+Other rules say after how long without use a page is archived.
 """
 
 from __future__ import annotations

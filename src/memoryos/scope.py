@@ -28,6 +28,8 @@ class Namespace(Choice):
     PIPELINE = "pipeline"  # what steps of a tenant's pipelines hand on
 
 
+BRANCH = "branch:"  # before the name of a branch, in the last label of its namespace
+
 PRIVATE = (Namespace.PRIVATE.value,)  # the namespace of a user's own memory
 
 
@@ -65,6 +67,16 @@ class Scope(Plain):
     def across_agents(self) -> Scope:
         """The scope of the memory that all agents of the user share."""
         return replace(self, agent=None, session=None)
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether it is a branch of another scope."""
+        return len(self.namespace) > 1 and self.namespace[-1].startswith(BRANCH)
+
+    @property
+    def trunk(self) -> Scope:
+        """The scope that this one is a branch of; itself if it is none."""
+        return replace(self, namespace=self.namespace[:-1]) if self.is_branch else self
 
     @property
     def path(self) -> str:

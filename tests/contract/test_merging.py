@@ -23,7 +23,11 @@ def known(memory, **options):
 
 def three(memory, clock):
     ids = []
-    for text in (SAID, "the Zanzibar ferry   leaves at nine, from pier 4", "The zanzibar ferry leaves at ten from pier 4."):
+    for text in (
+        SAID,
+        "the Zanzibar ferry   leaves at nine, from pier 4",
+        "The zanzibar ferry leaves at ten from pier 4.",
+    ):
         ids.append(memory.add(text))
         clock.advance(minutes=1)
     return ids
@@ -58,7 +62,10 @@ def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memor
     long = memory.add("The zanzibar ferry always leaves slowly at nine from pier 4.")
     clock.advance(minutes=1)
     short = memory.add("The zanzibar ferry leaves slowly at nine from pier 4.")
-    for text in ("The zanzibar ferry never leaves slowly at nine from pier 4.", "The zanzibar ferry leaves at nine from pier 5."):
+    for text in (
+        "The zanzibar ferry never leaves slowly at nine from pier 4.",
+        "The zanzibar ferry leaves at nine from pier 5.",
+    ):
         memory.add(text)
     memory.add("The zanzibar ferry leaves slowly at nine from pier 4.", tags=["secret"])
     (group,) = memory.duplicates.list()

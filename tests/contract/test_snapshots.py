@@ -41,7 +41,9 @@ def test_a_search_sees_the_words_that_the_store_had(open_memory, clock):
     assert told(memory, "zanzibar ferry", as_of="before", facts=0) == ["user: The zanzibar ferry leaves at nine."]
     assert "quokka" not in memory.context("quokka train", as_of="before").text
     assert "nine" in memory.context("zanzibar ferry", as_of="before").text
-    assert [hit.text for hit in memory.search("zanzibar", as_of="before").hits] == ["user: The zanzibar ferry leaves at nine."]
+    assert [hit.text for hit in memory.search("zanzibar", as_of="before").hits] == [
+        "user: The zanzibar ferry leaves at nine."
+    ]
     assert len(memory.search("zanzibar").hits) == 3  # the present is as it was
 
 

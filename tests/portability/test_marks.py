@@ -12,7 +12,7 @@ from memoryos import MemoryOS, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
-from memoryos.operation.portability.marks import checked_lines
+from memoryos.operation.portability.content_marks import checked_lines
 
 pytestmark = pytest.mark.once
 ALTERATIONS = 300
@@ -90,7 +90,7 @@ def altered(lines: list[str], chance: random.Random) -> list[str]:
         changed[row], changed[other] = changed[other], changed[row]
     else:
         place = chance.randrange(len(lines[row]) - 1)
-        other = chance.choice([one for one in "abc019 {}\"" if one != lines[row][place]])
+        other = chance.choice([one for one in 'abc019 {}"' if one != lines[row][place]])
         changed[row] = lines[row][:place] + other + lines[row][place + 1 :]
     return changed
 
@@ -98,7 +98,7 @@ def altered(lines: list[str], chance: random.Random) -> list[str]:
 def test_every_random_alteration_is_detected_and_no_clean_file_is_accused(store, exported):
     """What docs/explanation/governance.md says of the rates: each alteration is seen, each clean file is whole."""
     lines, chance = lines_of(exported), random.Random(21)
-    key, missed = store._engine.signing_key(), []
+    key, missed = store._engine.vault.erasure.signing_key(), []
     for number in range(ALTERATIONS):
         wrong = altered(lines, chance)
         try:

@@ -21,10 +21,10 @@ from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.receipt import checked_receipt
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
+from memoryos.operation.portability.content_marks import MarkReport, checked_lines
 from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, read_lines, write_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
-from memoryos.operation.portability.marks import MarkReport, checked_lines
 from memoryos.operation.scheduler.job_kinds import (
     MOST_PRIORITY,
     JobFunction,
@@ -83,7 +83,7 @@ class Admin:
         Vectors, jobs and counters are left out, because `load` makes them again. Raises InvalidInput if the file
         exists, and NotFound if the user has no memory.
         """
-        owners = self._known(user, tenant)
+        owners = [owner for owner in self._known(user, tenant) if not owner.is_branch]
         exporter = self._engine.exporter(owners)
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported

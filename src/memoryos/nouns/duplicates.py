@@ -12,7 +12,7 @@ from memoryos.infrastructure.vault.absorption import absorbed_into
 from memoryos.kinds import Kind
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
-from memoryos.operation.correction.duplicates import MERGEABLE, DuplicateGroup, duplicates, merge, unmerge
+from memoryos.operation.correction.merging import MERGEABLE, DuplicateGroup, duplicates, merge, unmerge
 
 MOST_IDS = 100  # merged in one transaction
 REASON_CHARS = 256

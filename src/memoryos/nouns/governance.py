@@ -69,10 +69,11 @@ class MemGovernance(Noun):
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
-        A background job then removes it from the store, with what rests on it alone, as `delete` would. Raises
-        NotFound, TransitionRefused.
+        A background job then removes it from the store, with what rests on it alone, as `delete` would; branches lose
+        it at once. Raises NotFound, TransitionRefused.
         """
         expired = self._set(memory_id, State.EXPIRED, reason)
+        self._brancher.delete(expired.id)
         self._engine.housekeeping.queued(expired.scope)
         return expired
 

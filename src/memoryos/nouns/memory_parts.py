@@ -5,6 +5,7 @@ from __future__ import annotations
 from memoryos.caller import Caller
 from memoryos.engine import Engine
 from memoryos.nouns.archiving import Archiving
+from memoryos.nouns.branches import Branches
 from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
@@ -91,3 +92,8 @@ class MemoryParts:
     def snapshots(self) -> Snapshots:
         """The named moments of the log, for `as_of`."""
         return Snapshots(self._engine, self._scope, self._caller)
+
+    @property
+    def branches(self) -> Branches:
+        """The copies of this memory on which things can be tried."""
+        return Branches(self._engine, self._scope, self._caller)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memoryos.caller import Caller
 from memoryos.engine import Engine
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.scope import Scope
 
 
@@ -17,6 +18,10 @@ class Noun:
         self._engine = engine
         self._scope = scope
         self._caller = caller
+
+    @property
+    def _brancher(self) -> Brancher:
+        return Brancher.of(self._engine.promoter, self._engine.forgetter, self._scope)
 
     @property
     def _hand(self) -> Hand:

@@ -40,7 +40,8 @@ class Pages(Noun):
         `limit` bounds the length of the list, and the `cursor` of a list returns the next part; pages that are added or
         deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
         included. `session`, `speaker` and `role` select by session and by who spoke. `tags` and `filters` work as in
-        `search`. `as_of` (a moment, or the name of a snapshot) lists the pages as they were then; their tier is today's.
+        `search`. `as_of` (a moment, or the name of a snapshot) lists the pages as they were then, in
+        the tier where they are now.
         """
         then = looked_back(self._engine, self._scope, as_of)
         with self._engine.settled(self._scope) as reader:

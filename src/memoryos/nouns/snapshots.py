@@ -20,9 +20,7 @@ from memoryos.text import checked_text
 class Snapshots(Noun):
     """The snapshots of one owner."""
 
-    def create(
-        self, name: str, *, at: datetime | str | None = None, ttl: timedelta | float | None = None
-    ) -> Snapshot:
+    def create(self, name: str, *, at: datetime | str | None = None, ttl: timedelta | float | None = None) -> Snapshot:
         """Name a moment of the log (default: now) for `as_of`, and return the snapshot. Nothing is copied.
 
         Searches, contexts and lists with `as_of=name` then see the memory as the store held it at that moment. What is

@@ -90,7 +90,7 @@ def _of_scope(scope: Scope) -> dict[str, Any]:
         "owner": {"__entity": _uid(USER, scope.user)},
         "tenant": scope.tenant,
         "agent": scope.agent or "",
-        "namespace": scope.path,
+        "namespace": scope.trunk.path,
     }
 
 

@@ -274,7 +274,9 @@ REFERENCES = select(_cubes.c.id, _cubes.c.document).where(
 
 _IS_COLD = and_(_cubes.c.tier == Tier.ARCHIVE.value, is_cold(_cubes.c.document))  # only there a document is looked at
 
-_FOUND_IN: tuple[tuple[ColumnElement[bool], str], ...] = (  # where searches look for a page that is not found in its tier
+_FOUND_IN: tuple[
+    tuple[ColumnElement[bool], str], ...
+] = (  # where searches look for a page that is not found in its tier
     (_cubes.c.state == State.MERGED.value, MERGED_TIER),
     (_IS_COLD, COLD_TIER),
     (_cubes.c.state == State.ARCHIVED.value, Tier.ARCHIVE.value),

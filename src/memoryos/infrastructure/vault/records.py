@@ -77,6 +77,7 @@ class JobKind(StrEnum):
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
     RETAIN = "retain"  # the memories of a scope get the ends that its changed retention rules say
     EXPIRE = "expire"  # the memories of a scope whose lifespan has ended
+    BRANCH = "branch"  # the branches of a scope that have ended
     ARCHIVE = "archive"  # the pages of a scope that were not used for as long as a rule says
 
 
@@ -103,7 +104,9 @@ UNMARKED = Mark(0)
 
 
 COLD_TIER = "cold"  # in the place of `Tier.ARCHIVE` where pages are told apart by whether they can be read here
-MERGED_TIER = "merged"  # in the place of the tier of pages that others took in: only a search as of an earlier time finds them
+MERGED_TIER = (
+    "merged"  # in the place of the tier of pages that others took in: only a search as of an earlier time finds them
+)
 
 
 class Extent(NamedTuple):

@@ -16,7 +16,7 @@ from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.correction.forget import Forgotten
-from memoryos.operation.portability.marks import MarkReport
+from memoryos.operation.portability.content_marks import MarkReport
 
 Whose = Annotated[
     str | None,
@@ -108,7 +108,9 @@ def verify_mark(
         render.print_json(report.to_dict())
     else:
         at = report.at.isoformat(timespec="seconds") if report.at else "an unknown time"
-        whose = f"made by {report.by or 'an unknown caller'} at {at} of the memory of {report.user or 'an unknown user'}"
+        whose = (
+            f"made by {report.by or 'an unknown caller'} at {at} of the memory of {report.user or 'an unknown user'}"
+        )
         render.console().print(f"{_state(report)}: {whose}.", markup=False)
     if not report.is_whole:
         raise typer.Exit(1)

@@ -30,7 +30,7 @@ _NOTE = "archiving"
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _DuePages:
     """The pages that are due until a moment, each with its time."""
 
     until: datetime
@@ -74,10 +74,10 @@ class ArchiveJob:
         return self._finished(scope, jobs, rules, waiting)
 
     def _finished(
-        self, scope: Scope, jobs: Sequence[Job], rules: Sequence[UnusedRule], waiting: _Waiting | None
+        self, scope: Scope, jobs: Sequence[Job], rules: Sequence[UnusedRule], waiting: _DuePages | None
     ) -> Sequence[Job]:
         with self.vault.write(scope) as writer:
-            writer.write_note(_NOTE, waiting and waiting.written(rules))
+            writer.write_note(_NOTE, waiting.written(rules) if waiting else None)
             for job in jobs:
                 writer.finish(job)
             if writer.retention.unused_rules() != rules:  # they changed meanwhile
@@ -102,16 +102,16 @@ def _archive(writer: Writer, rules: Sequence[UnusedRule], pages: Sequence[str], 
     return later
 
 
-def _waiting(reader: Reader, rules: Sequence[UnusedRule], now: datetime) -> _Waiting:
+def _waiting(reader: Reader, rules: Sequence[UnusedRule], now: datetime) -> _DuePages:
     """What waits, as it was noted; all pages are looked at if that is over or the rules are others."""
     noted: dict[str, Any] = json.loads(reader.note(_NOTE) or "{}")
     if noted.get("rules") == _told(rules) and (until := from_micros(noted["until"])) > now:
-        return _Waiting(until, {page: from_micros(due) for page, due in noted["pages"].items()})
+        return _DuePages(until, {page: from_micros(due) for page, due in noted["pages"].items()})
     until = now + min(LONGEST, *(timedelta(seconds=rule.unused_seconds) for rule in rules))
     dues = sorted((due, cube.id) for cube in _pages(reader) if (due := _first(rules, cube)[1]) and due < until)
     if len(dues) > MOST_NOTED:
         until = max(now, dues[MOST_NOTED][0])
-    return _Waiting(until, {page: due for due, page in dues[:MOST_NOTED]})
+    return _DuePages(until, {page: due for due, page in dues[:MOST_NOTED]})
 
 
 def _pages(reader: Reader) -> Iterator[MemCube]:

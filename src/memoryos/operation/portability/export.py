@@ -20,7 +20,7 @@ from memoryos.infrastructure.vault.records import Link
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.operation.hierarchy.protected import protected
-from memoryos.operation.portability.marks import mark_head, marked_lines
+from memoryos.operation.portability.content_marks import mark_head, marked_lines
 from memoryos.plain import Plain
 from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
@@ -42,7 +42,12 @@ class Exporter:
     """Writes the memories of owners as lines and counts them in `exported`."""
 
     def __init__(
-        self, vault: Vault, owners: Sequence[Scope], now: datetime, protection: Protection = UNPROTECTED, key: bytes | None = None
+        self,
+        vault: Vault,
+        owners: Sequence[Scope],
+        now: datetime,
+        protection: Protection = UNPROTECTED,
+        key: bytes | None = None,
     ) -> None:
         self._vault = vault
         self._owners = owners
@@ -59,7 +64,7 @@ class Exporter:
         return Exported(dict(self._kinds), self._versions, self._damaged)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines with their line ends; the last line has the number of memories. With a key, each is marked."""
+        """Yield the lines with their line ends and marks; the last line has the number of memories."""
         return self._lines(None) if self._key is None else marked_lines(self._lines(self._key), self._key)
 
     def _lines(self, key: bytes | None) -> Iterator[str]:

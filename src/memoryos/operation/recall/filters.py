@@ -52,7 +52,11 @@ class Filters:
     def admitted(self, index: TurnIndex) -> Admitted:
         """The turns that may be found."""
         facets = index.facets
-        rows = index.findable & facets.in_tiers(self.tiers, cold=self.cold, merged=self.looks_back) & facets.lasting(micros(self.now))
+        rows = (
+            index.findable
+            & facets.in_tiers(self.tiers, cold=self.cold, merged=self.looks_back)
+            & facets.lasting(micros(self.now))
+        )
         if self.since:
             rows &= index.said_at >= micros(self.since)
         for end in (self.until, self.as_of):

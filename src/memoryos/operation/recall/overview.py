@@ -22,7 +22,6 @@ from memoryos.operation.recall.hit import Recall
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
-
 Then = Callable[[Reader, Sequence[MemCube]], Iterable[MemCube]]  # memories as they were at an earlier time
 
 

@@ -66,7 +66,12 @@ class Searcher:
             if home == owner.owner:
                 return use(recall(source, source, asked, under, self.settings), source)
             with self.sources.of(home) as persona:
-                return use(recall(source, persona.looking_back(search.filters, self.sources.embedder), asked, under, self.settings), source)
+                return use(
+                    recall(
+                        source, persona.looking_back(search.filters, self.sources.embedder), asked, under, self.settings
+                    ),
+                    source,
+                )
 
         pages = search.pages or self.settings.recall_pages
         return self.sources.answer(owner, asked, search, pages, found)

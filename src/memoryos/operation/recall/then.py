@@ -80,7 +80,7 @@ class Since:
         first, at = self.revised[cube.id], self.snapshot.at
         earlier = [one for one in reader.history(cube.id) if one.version.number < first]
         known = [one for one in earlier if one.descriptive.updated_at <= at]
-        return (known or earlier[:1] or [None])[-1]
+        return next(reversed(known or earlier[:1]), None)
 
     def _unchanged(self, reader: Reader, cube: MemCube) -> MemCube:
         """The memory with the state that it had, and without what came in its place since."""

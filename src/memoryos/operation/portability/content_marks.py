@@ -18,9 +18,9 @@ from typing import Any
 from memoryos.errors import InvalidInput
 from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.plain import Plain
-from memoryos.signing import CHAINED_CHARS, MARK_FORMAT, chained_mark, hash_of, is_mark, is_signed, key_name
+from memoryos.signing import MARK_FORMAT, chained_mark, hash_of, is_mark, is_signed, key_name
 
-_MARKED = re.compile(r'^(\{.*),"mark":"([0-9a-f]{%d})"\}\n\Z' % CHAINED_CHARS, re.DOTALL)
+_MARKED = re.compile(r'^(\{.*),"mark":"([0-9a-f]+)"\}\n\Z', re.DOTALL)
 MOST_LINES = 10_000  # of the JSON of an answer
 _FIX = "Pass a file that `export` of this store wrote, or the JSON of an answer of `respond`"
 
@@ -69,7 +69,7 @@ def checked_lines(lines: Iterable[str], key: bytes | None) -> MarkReport:
     if key is None:
         raise _foreign()
     altered, count, before, last = list[int](), 0, "", ""
-    for count, line in enumerate(_all(first, source), 1):  # noqa: B007
+    for count, line in enumerate(_all(first, source), 1):
         text, mark = _split(line)
         if not hmac.compare_digest(chained_mark(before, text, key), mark or "-"):
             altered.append(count)
@@ -77,8 +77,8 @@ def checked_lines(lines: Iterable[str], key: bytes | None) -> MarkReport:
     is_cut = not last.startswith('{"end":')
     told = {} if 1 in altered else told
     at = _moment(head.get("exported_at")) if told else None
-    named = {name: told.get(name) for name in ("by", "user", "tenant")}
-    return MarkReport(not altered and not is_cut, at, **named, lines=count, altered=tuple(altered), is_cut=is_cut)
+    by, user, tenant = (told.get(name) for name in ("by", "user", "tenant"))
+    return MarkReport(not altered and not is_cut, at, by, user, tenant, count, tuple(altered), is_cut)
 
 
 def _head_of(head: Mapping[str, Any], key: bytes | None) -> Mapping[str, Any]:
@@ -100,9 +100,10 @@ def _checked_answer(text: str, key: bytes | None) -> MarkReport:
         raise _foreign()
     said, is_ours = head.get("text", head.get("answer")), is_signed(told, key)
     is_whole = is_ours and isinstance(said, str) and hash_of(said) == told["sha256"]
-    named = {name: told[name] if is_ours else None for name in ("by", "user", "tenant")}
-    at = _moment(told["at"]) if is_ours else None
-    return MarkReport(is_whole, at, **named, lines=1 + text.rstrip("\n").count("\n"))
+    lines = 1 + text.rstrip("\n").count("\n")
+    if not is_ours:
+        return MarkReport(is_whole=False, at=None, by=None, user=None, tenant=None, lines=lines)
+    return MarkReport(is_whole, _moment(told["at"]), told["by"], told["user"], told["tenant"], lines)
 
 
 def _split(line: str) -> tuple[str, str | None]:

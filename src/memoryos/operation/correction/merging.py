@@ -149,9 +149,7 @@ def _say_the_same(one: MemCube, other: MemCube) -> bool:
     )
 
 
-def _joined(
-    groups: Sequence[list[MemCube]], vectors: Sequence[Vector | None]
-) -> Iterator[tuple[list[MemCube], bool]]:
+def _joined(groups: Sequence[list[MemCube]], vectors: Sequence[Vector | None]) -> Iterator[tuple[list[MemCube], bool]]:
     """The groups, each with those that say nearly the same as its first memory; whether all are equal."""
     taken: set[int] = set()
     for first, others in _near(vectors):
@@ -172,7 +170,8 @@ def _joined(
 def _near(vectors: Sequence[Vector | None]) -> Iterator[tuple[int, Iterable[int]]]:
     """Each row with the later rows that are close to it."""
     dim = next((len(one) for one in vectors if one is not None), 1)
-    matrix = np.stack([np.zeros(dim, np.float32) if one is None else one for one in vectors] or [np.zeros(dim)])
+    nowhere = np.zeros(dim, np.float32)
+    matrix = np.stack([nowhere, *(nowhere if one is None else one for one in vectors)])[1:]
     bounds = [*range(0, len(vectors), _ROWS), len(vectors)]
     for start, end in pairwise(bounds):
         cosines = matrix[start:end] @ matrix.T

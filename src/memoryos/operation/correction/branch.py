@@ -1,0 +1,108 @@
+"""Branch: a copy of an owner's memory in a namespace of its own, on which things can be tried.
+
+A branch is a scope like any other, so each operation works on it, and none reaches the owner's own memory. The id of a
+copy is made of the branch and of the id of the original, so both can be compared without a list of pairs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import NAMESPACE_OID, uuid5
+
+from memoryos.cube import Fact, MemCube, ProfileField, Trait
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.kinds import State
+from memoryos.plain import Plain
+from memoryos.scope import BRANCH, Scope
+
+INDEX = "branches"  # the note with all branches of an owner
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Plain):
+    """A copy of an owner's memory."""
+
+    id: str  #: of the branch; its namespace ends with it
+    name: str  #: unique among the branches of the owner
+    created_at: datetime  #: the moment that it shows, besides its own writes
+    by: str  #: identity of the caller who made it
+    expires_at: datetime  #: when it is discarded
+    is_whole: bool = False  #: whether all memories are copied
+    sequence: int = 0  #: of the last event of the owner that it shows
+    own_sequence: int = 0  #: of the last event that made the copy
+
+    def scope(self, home: Scope) -> Scope:
+        """Where the copy of a home of the owner lies: of its own memory, or of a persona that agents share."""
+        return replace(home.owner, namespace=(*home.namespace, f"{BRANCH}{self.name}:{self.id}"))
+
+    def id_of(self, original: str) -> str:
+        """The id of the copy of a memory."""
+        return str(uuid5(NAMESPACE_OID, f"{self.id}\n{original}"))
+
+    def copy_of(self, cube: MemCube, scope: Scope, known: Callable[[str], bool]) -> MemCube:
+        """The copy of a memory, for a scope; ids of memories that are `known` to be copied are those of their copies.
+
+        What is frozen is thawed in the copy.
+        """
+
+        def named(one: str) -> str:
+            return self.id_of(one) if known(one) else one
+
+        told, version, payload = cube.descriptive, cube.version, cube.payload
+        mentions = tuple(replace(one, source=named(one.source)) for one in told.mentions)
+        if isinstance(payload, Trait):
+            payload = replace(payload, counter=tuple(map(named, payload.counter)))
+        return replace(
+            cube,
+            id=self.id_of(cube.id),
+            scope=replace(scope, session=cube.scope.session),
+            payload=payload,
+            state=State.ACTIVATED if cube.is_frozen else cube.state,
+            descriptive=replace(told, provenance=tuple(map(named, told.provenance)), mentions=mentions),
+            version=replace(
+                version,
+                supersedes=version.supersedes and named(version.supersedes),
+                superseded_by=version.superseded_by and named(version.superseded_by),
+            ),
+        )
+
+
+def branches(reader: Reader) -> list[Branch]:
+    """All branches of an owner, also those that have ended or are not whole, by name."""
+    return sorted(map(_read, json.loads(reader.note(INDEX) or "[]")), key=lambda one: one.name)
+
+
+def write_branch(writer: Writer, branch: Branch) -> None:
+    """Keep a branch, in the place of one with its name."""
+    _write(writer, [*(one for one in branches(writer) if one.name != branch.name), branch])
+
+
+def drop_branch(writer: Writer, name: str) -> None:
+    """Keep a branch no longer."""
+    _write(writer, (one for one in branches(writer) if one.name != name))
+
+
+def is_alike(one: MemCube, other: MemCube) -> bool:
+    """Whether a memory and its copy say the same and hold alike."""
+    return _said(one) == _said(other) and (one.state is State.MERGED) == (other.state is State.MERGED)
+
+
+def _said(cube: MemCube) -> tuple[object, ...]:
+    payload = cube.payload
+    if isinstance(payload, Fact | ProfileField):
+        return (payload.text, cube.descriptive.valid_to)
+    return (payload.text,)
+
+
+def _write(writer: Writer, kept: Iterable[Branch]) -> None:
+    told = [one.to_dict() for one in kept]
+    writer.write_note(INDEX, json.dumps(told, ensure_ascii=False) if told else None)
+
+
+def _read(told: dict[str, object]) -> Branch:
+    at, end = (datetime.fromisoformat(str(told[name])) for name in ("created_at", "expires_at"))
+    numbers = (int(str(told[name])) for name in ("sequence", "own_sequence"))
+    return Branch(str(told["id"]), str(told["name"]), at, str(told["by"]), end, bool(told["is_whole"]), *numbers)

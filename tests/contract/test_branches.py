@@ -1,0 +1,203 @@
+"""Branches: what is tried in a copy of a memory never reaches the memory itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memoryos import Attachment, MemoryOS, Scope, load_settings
+from memoryos.errors import CubeProtected, InvalidInput, NotFound
+from memoryos.kinds import Kind, State
+from memoryos.models.hashing import Hashing
+
+from .objects import LocalFolder
+
+
+def texts(memory, question="zanzibar ferry", **options):
+    found = memory.search(question, **options)
+    return sorted({hit.text for hit in (*found.hits, *found.recent, *found.user_facts)})
+
+
+def everything(memory):
+    """All memories of the owner itself, as the store has them, and its log."""
+    with memory._engine.vault.read(memory.scope) as reader:
+        cubes = {cube.id: cube for kind in Kind for cube in reader.cubes(kind)}
+        versions = {cube_id: reader.history(cube_id) for cube_id in cubes}
+        return cubes, versions, reader.links_of(list(cubes)), reader.sequence()
+
+
+def lived(memory):
+    first = memory.add("The zanzibar ferry leaves at nine.", tags=["trip"])
+    memory.update(first, "The zanzibar ferry leaves at ten.")
+    for number in range(6):
+        memory.of(Scope(user="tom", session="monday")).add(f"I have {number} boats.")
+    memory.facts.add("Ann lives in Rome")
+    memory.profile.set("motto", "slowly")
+    memory.wait()
+    return first
+
+
+def test_a_branch_reads_like_the_memory_and_writes_apart(open_memory, clock):
+    memory = open_memory()
+    first = lived(memory)
+    clock.advance(days=1)
+    made = memory.branches.create("try")
+    branch = memory.branch("try")
+    assert texts(branch) == texts(memory)
+    memory.wait()  # until the visits are written
+    before = everything(memory)
+    copy = made.id_of(first)
+    assert [one.text for one in branch.history(copy)] == [one.text for one in memory.history(first)]
+    assert branch.get(copy).tags == ("trip",)
+    assert branch.profile.get().user.fields == {"motto": "slowly"}
+    branch.update(copy, "The zanzibar ferry sank.")
+    branch.add("The quokka is happy.")
+    branch.facts.add("Ann lives in Oslo")
+    branch.profile.set("motto", "faster")
+    branch.delete(branch.pages.list(session="monday")[0].id)
+    branch.wait()
+    assert "user: The zanzibar ferry sank." in texts(branch)
+    assert everything(memory) == before
+    with pytest.raises(NotFound):
+        memory.get(copy)
+    with pytest.raises(NotFound):
+        branch.get(first)
+
+
+def test_the_difference_is_told(open_memory, clock):
+    memory = open_memory()
+    first = lived(memory)
+    made = memory.branches.create("try")
+    assert memory.branches.diff("try").to_dict() == {
+        "name": "try",
+        "added": [],
+        "changed": [],
+        "removed": [],
+        "newer": [],
+    }
+    branch = memory.branch("try")
+    clock.advance(days=1)
+    branch.update(made.id_of(first), "The zanzibar ferry sank.")
+    added = branch.add("The quokka is happy.")
+    gone = memory.pages.list(session="monday")[0].id
+    branch.delete(made.id_of(gone))
+    branch.facts.add("Ann lives in Oslo")
+    newer = memory.add("The piano is out of tune.")
+    for one in (memory, branch):
+        one.wait()
+    diff = memory.branches.diff("try")
+    assert {cube.text for cube in diff.added} == {"user: The quokka is happy.", "Ann lives in Oslo"}
+    assert added in {cube.id for cube in diff.added}
+    changed = {one.id: one for one in diff.changed}
+    assert changed[first].changes[0].after == "The zanzibar ferry sank."
+    rome = memory.facts.list()[0].id
+    assert (changed[rome].before, changed[rome].after) == (State.GENERATED, State.MERGED)
+    assert [cube.id for cube in diff.removed if cube.kind is Kind.PAGE] == [gone]
+    assert [cube.id for cube in diff.newer if cube.kind is Kind.PAGE] == [newer]
+
+
+def test_a_branch_ends_and_can_be_discarded(open_memory, clock):
+    memory = open_memory()
+    lived(memory)
+    for name in ("short", "long"):
+        memory.branches.create(name, ttl=86_400 if name == "short" else timedelta(days=3))
+    branch = memory.branch("short")
+    assert [one.name for one in memory.branches.list()] == ["long", "short"]
+    clock.advance(days=1)
+    assert [one.name for one in memory.branches.list()] == ["long"]
+    memory.jobs.run()
+    assert (branch.pages.list(), branch.facts.list()) == ([], [])
+    other = memory.branch("long")
+    memory.branches.discard("long")
+    assert other.pages.list() == []
+    for call in (memory.branch, memory.branches.discard, memory.branches.diff):
+        with pytest.raises(NotFound):
+            call("long")
+    assert memory.pages.count() == 7
+
+
+def test_deleting_erasing_and_forgetting_reach_the_branches(open_memory, clock):
+    memory = open_memory()
+    first = lived(memory)
+    memory.branches.create("try")
+    branch = memory.branch("try")
+    memory.governance.erase(first)
+    assert "user: The zanzibar ferry leaves at ten." not in texts(branch)
+    assert branch.pages.count() == 6
+    memory.of(Scope(user="tom", session="monday")).forget()
+    assert branch.pages.count() == 0
+    memory.forget()
+    with memory._engine.vault.read(branch.scope) as reader:
+        assert reader.remains() == {}
+    assert memory.branches.list() == []
+
+
+def test_what_is_frozen_can_be_changed_in_a_branch(open_memory, clock):
+    memory = open_memory()
+    first = lived(memory)
+    memory.governance.freeze(first)
+    made = memory.branches.create("try")
+    branch = memory.branch("try")
+    branch.update(made.id_of(first), "The zanzibar ferry sank.")
+    branch.governance.freeze(made.id_of(first))
+    with pytest.raises(CubeProtected):
+        memory.branches.discard("try")
+    branch.governance.thaw(made.id_of(first))
+    memory.branches.discard("try")
+
+
+def test_rules_end_what_is_in_a_branch(open_memory, clock):
+    memory = open_memory()
+    lived(memory)
+    memory.governance.retain("trip", ttl=86_400, tags=["trip"])
+    memory.wait()
+    memory.branches.create("try")
+    branch = memory.branch("try")
+    clock.advance(days=1)
+    for one in (memory, branch):
+        one.jobs.run()
+        assert texts(one, tags=["trip"]) == []
+
+
+@pytest.mark.file
+def test_attachments_are_copied(open_memory, tmp_path):
+    memory = open_memory(object_store=LocalFolder(tmp_path).url)
+    page = memory.add("Look!", attachments=[Attachment(caption="a cat", uri="data:image/png;base64,aGVsbG8gY2F0")])
+    made = memory.branches.create("try")
+    file = memory.pages.attachments(page)[0].id
+    memory.branch("try").add("More.")
+    assert memory.branch("try").pages.attachment(made.id_of(page), file).data == b"hello cat"
+
+
+@pytest.mark.once
+def test_wrong_branches_are_refused(open_memory):
+    memory = open_memory(most_snapshots=1)
+    memory.branches.create("a")
+    with pytest.raises(InvalidInput, match="taken"):
+        memory.branches.create("a")
+    with pytest.raises(InvalidInput, match="most_snapshots"):
+        memory.branches.create("b")
+    with pytest.raises(InvalidInput, match="branch of a branch"):
+        memory.branch("a").branches.create("b")
+    for wrong in ({"name": ""}, {"name": "x", "ttl": 0}):
+        with pytest.raises(InvalidInput):
+            memory.branches.create(**wrong)
+
+
+@pytest.mark.once
+def test_agents_who_share_a_persona_have_branches_of_their_own(tmp_path, clock):
+    settings = load_settings(persona_sharing="user")
+    with MemoryOS.open(tmp_path / "m.db", settings=settings, embedder=Hashing(), clock=clock) as store:
+        one, other = store.memory("tom", agent="one"), store.memory("tom", agent="other")
+        one.facts.add("Tom lives in Rome")
+        for memory in (one, other):
+            memory.branches.create("try")
+        one.branch("try").facts.add("Tom lives in Oslo")
+        assert [fact.text for fact in one.branch("try").facts.list()] == ["Tom lives in Oslo"]
+        for memory in (one, other, other.branch("try")):
+            assert [fact.text for fact in memory.facts.list()] == ["Tom lives in Rome"]
+        one.branches.discard("try")
+        assert [fact.text for fact in other.branch("try").facts.list()] == ["Tom lives in Rome"]
+        store.admin.forget("tom")
+        assert store.admin.scopes() == []
