@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
-from memoryos import Attachment, MemoryOS, Scope, load_settings
-from memoryos.errors import CubeProtected, InvalidInput, NotFound
+from memoryos import Attachment, Caller, MemoryOS, Scope, load_settings
+from memoryos.engine import Engine
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, PermissionDenied
 from memoryos.kinds import Kind, State
 from memoryos.models.hashing import Hashing
+from memoryos.policy.policy_files import PolicyFiles
+from memoryos.policy.policy_gate import PolicyGate
 
 from .objects import LocalFolder
 
@@ -201,3 +205,33 @@ def test_agents_who_share_a_persona_have_branches_of_their_own(tmp_path, clock):
         assert [fact.text for fact in other.branch("try").facts.list()] == ["Tom lives in Rome"]
         store.admin.forget("tom")
         assert store.admin.scopes() == []
+
+
+CLINIC = """
+permit (principal, action, resource is Cube) when { resource.owner == principal && resource.namespace == "private" };
+permit (principal in Role::"nurse", action == Action::"read", resource)
+  when { resource.namespace == "private" && resource.sensitivity.isEmpty() };
+permit (principal in Role::"clerk", action, resource) when { resource.namespace == "private" && resource.sensitivity.isEmpty() };
+"""
+
+
+def test_policies_of_the_memory_decide_about_its_branches(vault, clock, tmp_path):
+    (tmp_path / "clinic.cedar").write_text(CLINIC)
+    gate = PolicyGate(PolicyFiles(tmp_path / "clinic.cedar"), clock)
+    with closing(MemoryOS(Engine(vault, Hashing(), clock=clock, gate=gate))) as store:
+        ann = store.memory("ann")
+        open_page, closed = (
+            ann.add("The ferry leaves at nine."),
+            ann.add("The ferry is ill.", sensitivity=["diagnosis"]),
+        )
+        made = ann.branches.create("try")
+        nurse, clerk = (store.memory("ann", caller=Caller(name, frozenset({name}))) for name in ("nurse", "clerk"))
+        assert {page.id for page in ann.branch("try").pages.list()} == {made.id_of(open_page), made.id_of(closed)}
+        assert [page.id for page in nurse.branch("try").pages.list()] == [made.id_of(open_page)]
+        assert [cube.text for cube in nurse.branches.diff("try").newer] == []
+        with pytest.raises(PermissionDenied):
+            nurse.branches.create("mine")
+        with pytest.raises(PermissionDenied):
+            store.memory("ann", caller=Caller("bob")).branch("try")
+        part = clerk.branches.create("part")
+        assert [page.id for page in clerk.branch("part").pages.list()] == [part.id_of(open_page)]

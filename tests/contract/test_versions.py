@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryos import AccessMode, Caller, MemCube, Memory, MemoryOS, Scope, Subject
+from memoryos import AccessMode, Attachment, Caller, MemCube, Memory, MemoryOS, Scope, Subject
 from memoryos.cube import Access, Trait
 from memoryos.engine import Engine
 from memoryos.errors import (
@@ -521,3 +521,21 @@ def test_whatever_is_done_history_has_each_version_once_and_the_latest_says_what
         found = memory.governance.diff(known)
         assert (found.older, found.newer) == (len(texts) - 1, len(texts))
         assert bool(found.changes) is (texts[-2] != texts[-1])
+
+
+def test_a_segment_has_no_versions_and_attachments_come_back_with_their_page(open_memory):
+    memory = open_memory(short_term_capacity=1)
+    picture = Attachment(caption="a red boat", uri="https://example.org/boat.png", media_type="image/png")
+    page = memory.add("first", attachments=[picture])
+    for text in ("The piano is out of tune.", "The garden gate squeaks."):
+        memory.add(text)
+    memory.wait()
+    segment = memory.segments.list()[0].cube.id
+    assert [one.version.number for one in memory.history(segment)] == [1]
+    with pytest.raises(NotFound, match="no version before"):
+        memory.governance.diff(segment)
+    with pytest.raises(InvalidInput, match="cannot be edited"):
+        memory.governance.rollback(segment, 1)
+    memory.update(page, "second")
+    memory.governance.rollback(page, 1)
+    assert [(one.payload.turns[0].attachments) for one in memory.history(page)] == [(picture,)] * 3

@@ -55,6 +55,10 @@ class _Commands(LazyGroup):
         "jobs": ("app", "jobs"),
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
+        "snapshots": ("app", "snapshots"),
+        "branches": ("app", "branches"),
+        "duplicates": ("app", "duplicates"),
+        "archiving": ("app", "archiving"),
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
         "keys": ("app", "keys"),
@@ -108,6 +112,39 @@ class _Governance(LazyGroup):
         "hold": ("retention_command", "hold"),
         "holds": ("retention_command", "holds"),
         "release": ("retention_command", "release"),
+    }
+
+
+class _Snapshots(LazyGroup):
+    places: ClassVar[Places] = {
+        "create": ("snapshots_command", "create"),
+        "list": ("snapshots_command", "list_snapshots"),
+        "remove": ("snapshots_command", "remove"),
+    }
+
+
+class _Branches(LazyGroup):
+    places: ClassVar[Places] = {
+        "create": ("branches_command", "create"),
+        "list": ("branches_command", "list_branches"),
+        "diff": ("branches_command", "diff"),
+        "discard": ("branches_command", "discard"),
+    }
+
+
+class _Duplicates(LazyGroup):
+    places: ClassVar[Places] = {
+        "list": ("duplicates_command", "list_duplicates"),
+        "merge": ("duplicates_command", "merge"),
+        "unmerge": ("duplicates_command", "unmerge"),
+    }
+
+
+class _Archiving(LazyGroup):
+    places: ClassVar[Places] = {
+        "add": ("archiving_command", "add"),
+        "list": ("archiving_command", "list_rules"),
+        "remove": ("archiving_command", "remove"),
     }
 
 
@@ -197,6 +234,10 @@ jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
+snapshots = group(_Snapshots, "Named moments of a memory, for --as-of: create, list and remove them.")
+branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
+duplicates = group(_Duplicates, "Memories that say the same: list them, merge them, give them back.")
+archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 privacy = group(_Privacy, "Personal data and secrets: find them in a text, turn pseudonyms back.")

@@ -37,7 +37,9 @@ def context(
     exclude: Annotated[list[str] | None, typer.Option(help="Id of a memory to leave out; may be repeated.")] = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[str | None, typer.Option(help="Search the memory as it was at this time (default: now).")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Search the memory as it was at this time, or at a snapshot (default: now).")
+    ] = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,

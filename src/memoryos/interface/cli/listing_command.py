@@ -10,11 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.choice import Choice
+from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
     Archive,
+    AsOf,
     Db,
     Json,
     Meta,
@@ -67,6 +69,7 @@ def list_(
     subject: About = Subject.USER,
     archive: Archive = False,
     session: Session = None,
+    as_of: AsOf = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -76,12 +79,15 @@ def list_(
     """List pages, facts or segments of a user, or the users of the store, in the order in which they were added."""
     labels = {"tags": tag or (), "filters": filters_of(any_tag, no_tag, meta)}
     only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
+    if as_of is not None and what not in (Listed.PAGES, Listed.FACTS):
+        raise InvalidInput("--as-of", f"does not apply to {what}", "List pages or facts")
     with open_store(db, must_exist=True) as store:
         if what is Listed.USERS:
             found: Listing[Any] = store.admin.users(tenant=tenant, limit=limit, cursor=cursor)
         else:
             noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
-            found = noun.list(limit=limit, cursor=cursor, **only)
+            then = {} if as_of is None else {"as_of": as_of}
+            found = noun.list(limit=limit, cursor=cursor, **then, **only)
         others = () if found or what is Listed.USERS else store.admin.users(tenant=tenant, limit=10)
     if json:
         render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor})

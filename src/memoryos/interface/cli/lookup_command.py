@@ -11,7 +11,7 @@ from rich.table import Table
 
 from memoryos.cube import MemCube
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, open_memory
 
 Id = Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")]
 
@@ -33,6 +33,7 @@ _SHOWN = (
 
 def get(
     memory_id: Id,
+    as_of: AsOf = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -41,7 +42,7 @@ def get(
 ) -> None:
     """Show one memory: a page, fact, trait, profile field or segment."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        cube = memory.get(memory_id)
+        cube = memory.get(memory_id, as_of=as_of)
     if json:
         render.print_json(cube.to_dict())
         return
@@ -51,6 +52,7 @@ def get(
 
 def history(
     memory_id: Id,
+    as_of: AsOf = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -59,7 +61,7 @@ def history(
 ) -> None:
     """List the versions of a memory, oldest first; of a fact also the facts that it replaced."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        versions = memory.history(memory_id)
+        versions = memory.history(memory_id, as_of=as_of)
     if json:
         render.print_json({"versions": [cube.to_dict() for cube in versions]})
     else:

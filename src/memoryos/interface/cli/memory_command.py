@@ -111,7 +111,9 @@ def search(
     ] = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[str | None, typer.Option(help="Search the memory as it was at this time (default: now).")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Search the memory as it was at this time, or at a snapshot (default: now).")
+    ] = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,

@@ -29,6 +29,7 @@ Db = Annotated[
 User = Annotated[str, typer.Option("--user", help="The user.")]
 Agent = Annotated[str, typer.Option("--agent", help="The agent.")]
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant.")]
+AsOf = Annotated[str | None, typer.Option(help="The memory as it was then: a moment, or the name of a snapshot.")]
 Session = Annotated[str | None, typer.Option("--session", help="The session.", show_default=False)]
 Mounts = Annotated[
     list[str] | None,

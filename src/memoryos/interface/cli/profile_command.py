@@ -7,16 +7,21 @@ from typing import Annotated
 import typer
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, open_memory
 from memoryos.kinds import Subject
 
 
 def get(
-    user: User = "default", agent: Agent = "default", tenant: Tenant = "default", db: Db = None, json: Json = False
+    as_of: AsOf = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
 ) -> None:
     """Show the profile, the traits and the facts of the user and of the agent."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        profile = memory.profile.get()
+        profile = memory.profile.get(as_of=as_of)
     if json:
         render.print_json(profile.to_dict())
     elif profile.user.is_empty and profile.agent.is_empty:
