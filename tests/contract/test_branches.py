@@ -209,9 +209,10 @@ def test_agents_who_share_a_persona_have_branches_of_their_own(tmp_path, clock):
 
 CLINIC = """
 permit (principal, action, resource is Cube) when { resource.owner == principal && resource.namespace == "private" };
-permit (principal in Role::"nurse", action == Action::"read", resource)
+permit (principal in Role::"nurse", action == Action::"read", resource is Cube)
   when { resource.namespace == "private" && resource.sensitivity.isEmpty() };
-permit (principal in Role::"clerk", action, resource) when { resource.namespace == "private" && resource.sensitivity.isEmpty() };
+permit (principal in Role::"clerk", action, resource is Cube)
+  when { resource.namespace == "private" && resource.sensitivity.isEmpty() };
 """
 
 

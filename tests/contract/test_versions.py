@@ -524,10 +524,10 @@ def test_whatever_is_done_history_has_each_version_once_and_the_latest_says_what
 
 
 def test_a_segment_has_no_versions_and_attachments_come_back_with_their_page(open_memory):
-    memory = open_memory(short_term_capacity=1)
+    memory = open_memory()
     picture = Attachment(caption="a red boat", uri="https://example.org/boat.png", media_type="image/png")
     page = memory.add("first", attachments=[picture])
-    for text in ("The piano is out of tune.", "The garden gate squeaks."):
+    for text in ("The piano is out of tune.", "The garden gate squeaks.", "The ferry is late.", "The kettle boils."):
         memory.add(text)
     memory.wait()
     segment = memory.segments.list()[0].cube.id
