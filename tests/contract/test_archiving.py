@@ -110,3 +110,12 @@ def test_wrong_rules_are_refused(open_memory):
             memory.archiving.add("x", **wrong)
     with pytest.raises(NotFound):
         memory.archiving.remove("x")
+
+
+def test_a_rule_shorter_than_a_minute_keeps_no_worker_busy(open_memory, clock):
+    memory = open_memory()
+    page = memory.add("The zanzibar ferry.")
+    memory.archiving.add("at once", unused=1e-300)
+    assert states(memory) == {page: State.ARCHIVED}
+    (job,) = [job for job in memory.jobs.list() if job.kind == "archive" and job.state.value == "queued"]
+    assert job.not_before - clock() == timedelta(minutes=1)

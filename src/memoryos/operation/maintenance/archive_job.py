@@ -25,7 +25,7 @@ from memoryos.scope import Scope
 AT_A_TIME = 64  # pages archived in one transaction
 READ_AT_A_TIME = 500
 MOST_NOTED = 1_000  # pages that wait
-LONGEST = timedelta(days=365)  # until everything is looked at again
+SHORTEST, LONGEST = timedelta(minutes=1), timedelta(days=365)  # until everything is looked at again
 _NOTE = "archiving"
 
 
@@ -107,7 +107,7 @@ def _waiting(reader: Reader, rules: Sequence[UnusedRule], now: datetime) -> _Due
     noted: dict[str, Any] = json.loads(reader.note(_NOTE) or "{}")
     if noted.get("rules") == _told(rules) and (until := from_micros(noted["until"])) > now:
         return _DuePages(until, {page: from_micros(due) for page, due in noted["pages"].items()})
-    until = now + min(LONGEST, *(timedelta(seconds=rule.unused_seconds) for rule in rules))
+    until = now + max(SHORTEST, min(LONGEST, *(timedelta(seconds=rule.unused_seconds) for rule in rules)))
     dues = sorted((due, cube.id) for cube in _pages(reader) if (due := _first(rules, cube)[1]) and due < until)
     if len(dues) > MOST_NOTED:
         until = max(now, dues[MOST_NOTED][0])
