@@ -228,9 +228,8 @@ class Engine:
             self.housekeeping.queued(scope)
 
     def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
-        done = self.forgetter.memory(self.corrector(scope), memory_id)
         self._brancher(scope).delete(memory_id)
-        return done
+        return self.forgetter.memory(self.corrector(scope), memory_id)
 
     def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""

@@ -147,7 +147,16 @@ def test_what_is_frozen_can_be_changed_in_a_branch(open_memory, clock):
     branch.governance.freeze(made.id_of(first))
     with pytest.raises(CubeProtected):
         memory.branches.discard("try")
+    with pytest.raises(CubeProtected):  # by the memory itself, and the copy stays
+        memory.delete(first)
+    assert made.id_of(first) in {page.id for page in branch.pages.list()}
+    memory.governance.thaw(first)
+    with pytest.raises(CubeProtected):  # by the copy, before anything is deleted
+        memory.governance.erase(first)
+    assert first in {page.id for page in memory.pages.list()}
     branch.governance.thaw(made.id_of(first))
+    memory.governance.erase(first)
+    assert made.id_of(first) not in {page.id for page in branch.pages.list()}
     memory.branches.discard("try")
 
 

@@ -112,8 +112,14 @@ class Brancher:
         return sum((self.discard(one) for one in self.all()), Forgotten())
 
     def delete(self, cube_id: str) -> None:
-        """Remove the copies of a memory from all branches."""
-        for branch in self.all():
+        """Remove the copies of a memory from all branches, before it goes itself. Raises CubeProtected.
+
+        A memory that is frozen does not go, and neither do its copies.
+        """
+        known = self.all()
+        if known and self._is_frozen(cube_id):
+            return
+        for branch in known:
             with suppress(NotFound):
                 self._corrector(branch).delete(branch.id_of(cube_id))
 
@@ -137,6 +143,13 @@ class Brancher:
 
     def _corrector(self, branch: Branch) -> Corrector:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))
+
+    def _is_frozen(self, cube_id: str) -> bool:
+        for home in self.corrector.homes:
+            with self._vault.read(home) as reader:
+                if reader.states([cube_id]).get(cube_id) is State.FROZEN:
+                    return True
+        return False
 
     def _sequence(self, scope: Scope) -> int:
         with self._vault.read(scope) as reader:
