@@ -46,11 +46,11 @@ class Duplicates(Noun):
         again. `reason` is kept with the transitions. Raises NotFound, CubeProtected, and InvalidInput if they do not
         say the same.
         """
+        self._engine.admit(Action.WRITE, self._scope)
         checked = list(dict.fromkeys(arguments.cube_id(one) for one in arguments.ids("ids", ids)))
         if not 1 < len(checked) <= MOST_IDS:
             raise InvalidInput("ids", f"names {len(checked)} memories", f"Pass 2 to {MOST_IDS} ids")
         cause = self._engine.said("reason", reason, self._scope, limit=REASON_CHARS)
-        self._engine.admit(Action.WRITE, self._scope)
         corrector = self._engine.corrector(self._scope)
         homes = {corrector.find(one, Action.WRITE)[1] for one in checked}
         if len(homes) > 1:
@@ -60,8 +60,8 @@ class Duplicates(Noun):
 
     def unmerge(self, memory_id: str) -> MemCube:
         """Give back a memory that was merged into another one, and return it. Raises NotFound."""
-        checked = arguments.cube_id(memory_id)
         self._engine.admit(Action.WRITE, self._scope)
+        checked = arguments.cube_id(memory_id)
         home = self._engine.corrector(self._scope).find(checked, Action.WRITE)[1]
         with self._engine.vault.write(home) as writer:
             return unmerge(writer, checked)

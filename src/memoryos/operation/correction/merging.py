@@ -30,6 +30,7 @@ from memoryos.plain import Plain
 MERGEABLE = (Kind.PAGE, Kind.FACT)  # of traits and profile fields there is one for each dimension and field
 NEAR = 0.9  # cosine from which words are asked
 MOST = 2_000  # memories of a kind, the latest, that are compared with each other
+MOST_CLOSE = 20  # of these, the closest, whose words are compared with those of one memory
 _ROWS = 500  # compared at a time
 _USUAL = (State.GENERATED, State.ACTIVATED, State.ARCHIVED)
 
@@ -176,8 +177,9 @@ def _near(vectors: Sequence[Vector | None]) -> Iterator[tuple[int, Iterable[int]
     for start, end in pairwise(bounds):
         cosines = matrix[start:end] @ matrix.T
         for row in range(start, end):
-            close = np.flatnonzero(cosines[row - start] >= NEAR)
-            yield row, [other for other in close.tolist() if other > row]
+            later = cosines[row - start, row + 1 :]
+            nearest = np.argsort(-later, kind="stable")[:MOST_CLOSE]
+            yield row, [row + 1 + other for other in nearest.tolist() if later[other] >= NEAR]
 
 
 def _vectors(reader: Reader, kind: Kind, ids: Sequence[str]) -> list[Vector | None]:
