@@ -9,9 +9,11 @@ import pytest
 
 from memoryos import Attachment, Caller, MemoryOS, Scope, load_settings
 from memoryos.engine import Engine
-from memoryos.errors import CubeProtected, InvalidInput, NotFound, PermissionDenied
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, PermissionDenied, StoreFull
 from memoryos.kinds import Kind, State
 from memoryos.models.hashing import Hashing
+from memoryos.operation.correction.branch import branches
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
 
@@ -245,3 +247,34 @@ def test_policies_of_the_memory_decide_about_its_branches(vault, clock, tmp_path
             store.memory("ann", caller=Caller("bob")).branch("try")
         part = clerk.branches.create("part")
         assert [page.id for page in clerk.branch("part").pages.list()] == [part.id_of(open_page)]
+
+
+def test_a_branch_that_was_cut_short_is_none_and_can_be_made_again(open_memory, clock, monkeypatch):
+    monkeypatch.setattr("memoryos.operation.correction.brancher.READ_AT_ONCE", 2)
+    memory = open_memory()
+    lived(memory)
+    copy, done = Brancher._copy_some, []
+
+    def cut(self, *some):
+        if done:
+            raise StoreFull("the disk is full")
+        done.append(some)
+        copy(self, *some)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Brancher, "_copy_some", cut)
+        for name in ("again", "never"):
+            with pytest.raises(StoreFull):
+                memory.branches.create(name, ttl=86_400)
+            done.clear()
+    assert memory.branches.list() == []
+    with pytest.raises(NotFound):
+        memory.branch("again")
+    memory.branches.create("again", ttl=timedelta(days=2))
+    assert texts(memory.branch("again")) == texts(memory)
+    clock.advance(days=1)
+    memory.jobs.run()
+    with memory._engine.vault.read(memory.scope) as reader:
+        assert [branch.name for branch in branches(reader)] == ["again"]
+    scopes = [scope for scope in memory._engine.vault.owners_of("default", "tom") if scope.is_branch]
+    assert scopes == [memory.branch("again").scope]

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from memoryos import MemoryOS, stores
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold
 from memoryos.kinds import Kind, State
+from memoryos.models.hashing import Hashing
 
 SAID = "The zanzibar ferry leaves at nine from pier 4."
 
@@ -128,3 +130,21 @@ def test_a_shorter_life_is_not_merged(open_memory, clock):
     memory.add(SAID)
     memory.add(SAID, ttl=timedelta(days=1))
     assert memory.duplicates.list() == []
+
+
+def test_merged_pages_are_in_no_list_of_tags_or_digest_and_travel_with_an_export(open_memory, clock, tmp_path):
+    memory = open_memory()
+    ids = [memory.add(SAID, tags=["trip"]) for _ in range(2)]
+    memory.duplicates.merge(ids)
+    assert [hit.id for hit in memory.tagged("trip")] == ids[:1]
+    assert memory.digest().text.count("zanzibar") == 1
+    memory.export(tmp_path / "all.jsonl")
+    memory.wait()
+    with MemoryOS.open(tmp_path / "other.db", embedder=Hashing(), clock=clock) as other:
+        other.admin.load(tmp_path / "all.jsonl")
+        copy = other.memory("tom")
+        assert found(copy) == {ids[0]}
+        assert [one.id for one in copy.duplicates.merged(ids[0])] == ids[1:]
+        copy.duplicates.unmerge(ids[1])
+        assert found(copy) == set(ids)
+    assert stores.verify(tmp_path / "other.db").damages == ()
