@@ -102,6 +102,20 @@ class About:
 NOTHING = About()
 
 
+def about_of(cube: MemCube) -> About:
+    """What was said of a stored memory beside its words."""
+    known, mode = cube.descriptive, cube.governance.access.mode
+    return About(
+        known.tags,
+        known.metadata,
+        cube.governance.lifespan.own_end,
+        known.title,
+        known.source,
+        cube.governance.sensitivity,
+        None if mode is AccessMode.PRIVATE else mode,
+    )
+
+
 def about(
     now: datetime,
     *,

@@ -33,7 +33,7 @@ from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keyed_gate import KeyedGate
-from memoryos.operation.calls.permission import check_all, check_new
+from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -312,11 +312,11 @@ class Engine:
         """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         check_new(self.vault, home, lesson.payload.type, lesson.about.labels)
-        self.promoter.learn(home, [lesson])
+        new = self.promoter.learn(home, [lesson])
         if lesson.about.expires_at is not None:
             self.housekeeping.queued(home)
         with self.vault.read(home, Action.WRITE) as reader:
-            return told_in(reader, lesson)
+            return told_in(changeable(self.vault, home, reader), lesson, new, self.clock())
 
     def register_job(self, kind: JobType) -> None:
         """Run jobs of that kind from now on. Raises InvalidInput if the name is taken."""

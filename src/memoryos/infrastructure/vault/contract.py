@@ -186,6 +186,10 @@ class Vault(Reembeddable, Protocol):
         """Return what decides which cubes of the scope the caller may use; None: all of them."""
         ...
 
+    def limited(self, reader: Any, view: View) -> Reader:
+        """Return the snapshot of a session with only the cubes that the view admits."""
+        ...
+
     def write(self, scope: Scope) -> AbstractContextManager[Writer]:
         """Open a transaction on the scope's owner, for `caller.current_action`.
 

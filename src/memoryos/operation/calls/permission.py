@@ -3,14 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from memoryos.caller import Action, View, current
+from memoryos.caller import Action, View, current, current_action
 from memoryos.errors import PermissionDenied
 from memoryos.filter import ACCESS_LABEL
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import tags_text
 from memoryos.kinds import Kind
 from memoryos.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """A view of what each of some views admits; without one, of nothing."""
+
+    views: Sequence[View]
+
+    def has_all(self, scope: Scope) -> bool:
+        return bool(self.views) and all(view.has_all(scope) for view in self.views)
+
+    def admits(self, scope: Scope, kind: str, *labels: str | None) -> bool:
+        return bool(self.views) and all(view.admits(scope, kind, *labels) for view in self.views)
+
+    def admits_anew(self, scope: Scope, kind: str, *labels: str | None) -> bool:
+        return bool(self.views) and all([view.admits_anew(scope, kind, *labels) for view in self.views])
+
+    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:  # noqa: ARG002 - one session alone asks it
+        return {}
+
+    def takes_as_long(self, scope: Scope) -> None:
+        for view in self.views:
+            view.takes_as_long(scope)
+
+
+def changeable(vault: Vault, scope: Scope, reader: Reader) -> Reader:
+    """What the caller may read and change of this snapshot; the snapshot itself, if that is everything.
+
+    What a caller states is compared with this alone: it must neither learn of the rest nor change it.
+    """
+    if not _reads_with_key(vault, scope):
+        return vault.limited(reader, _Joint(()))
+    views = [view for action in (Action.READ, current_action()) if (view := vault.seen(scope, action))]
+    return vault.limited(reader, _Joint(views)) if views else reader
+
+
+def _reads_with_key(vault: Vault, scope: Scope) -> bool:
+    """Whether the caller has no key, or one that lets it read."""
+    caller = current()
+    known = vault.keys.find(caller.key) if caller.key is not None else None
+    return caller.key is None or (known is not None and known[0].opens(caller, Action.READ, scope))
 
 
 def check_new(vault: Vault, scope: Scope, kind: Kind, labels: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
+from memoryos.operation.calls.permission import changeable
 from memoryos.operation.consolidation.earnest import played, previous_pages, taken_back, without
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
@@ -215,13 +216,23 @@ class Promoter:
 
         take(self.vault, scope, plan)
 
-    def learn(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None = None) -> None:
-        """Add lessons to the personas of the scope: some in each transaction, planned beside other writers."""
-        for some in in_parts(lessons):
-            take(self.vault, scope, partial(self._learning, scope, some, verdicts))
+    def learn(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None = None) -> set[str]:
+        """Add what a caller states to the personas of the scope, and return the ids of the new memories.
 
-    def _learning(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, reader: Reader) -> Step:
-        return self.planned(reader, scope, lessons, verdicts=verdicts).step()
+        Some are added in each transaction, planned beside other writers. They are compared with what the caller may
+        read and change.
+        """
+        new = set[str]()
+        for some in in_parts(lessons):
+            take(self.vault, scope, partial(self._learning, scope, some, verdicts, new))
+        return new
+
+    def _learning(
+        self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, new: set[str], reader: Reader
+    ) -> Step:
+        planned = self.planned(changeable(self.vault, scope, reader), scope, lessons, verdicts=verdicts)
+        added = planned.added
+        return planned.step(end=lambda _: new.update(added))
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
         with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
@@ -298,7 +309,7 @@ class Promoter:
         if judge is None:
             return {}
         with self.vault.read(scope) as reader:
-            pairs = doubts(reader, lessons)
+            pairs = doubts(changeable(self.vault, scope, reader), lessons)
         return judged(judge, pairs)
 
     def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:

@@ -136,7 +136,10 @@ class Knowledge:
             updated_at=self._now,
         )
         cube = replace(proposal, tier=Tier.LPM, mark=None, descriptive=descriptive)
-        targets = [link.target for link in self._reader.targets([proposal.id], LinkKind.SUPERSEDES)]
+        links = self._reader.targets([proposal.id], LinkKind.SUPERSEDES)
+        targets = [link.target for link in links]
+        whole = self._reader.whole.targets([proposal.id], LinkKind.SUPERSEDES)
+        self._changes.unlink(link for link in whole if link not in links)  # it replaces nothing that is hidden
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
         if found and cube.subject:
