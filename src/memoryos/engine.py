@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memoryos import arguments
-from memoryos.about import About
+from memoryos.about import NOTHING, About
 from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
@@ -20,13 +20,14 @@ from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
-from memoryos.kinds import Subject, Tier
+from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
-from memoryos.operation.answer.respond import Bounds
+from memoryos.operation.answer.inherited import inherited
+from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.attachments.parcels import Sweeper
@@ -394,7 +395,7 @@ class Engine:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         streams = Streams(known.llm_concurrency)
-        return Responder(self._model, self.account, streams, self._filling, self._remember, bounds, self.clock)
+        return Responder(self._model, self.account, streams, self._filling, self._inherit, self._remember, bounds, self.clock)
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)
@@ -404,12 +405,19 @@ class Engine:
             call.shown.append(recalled)
         return recalled
 
-    def _remember(self, query: str, answer: str, owner: Scope) -> None:
+    def _inherit(self, asked: Prompt, owner: Scope) -> About:
+        if self.policies is None:
+            return NOTHING
+        about = inherited(self.vault, (owner.owner, self.home(owner)), asked)
+        check_new(self.vault, owner, Kind.PAGE, about.labels)  # before a model is asked
+        return about
+
+    def _remember(self, query: str, answer: str, owner: Scope, about: About) -> None:
         now, protection = self.clock(), self.privacy(owner)
         if protection.refuses:  # the question was asked without; what the model wrote must not undo the exchange
             answer = protection.masked(answer)
         turns = ingest.turns_of(query, answer, at=None, attachments=(), now=now, limit=self.settings.max_text_chars)
-        self.intake.store(owner, Arriving(turns, now))
+        self.intake.store(owner, Arriving(turns, now, about))
 
     def _made_shown(self) -> Shown | None:
         """What the door makes of the results of calls, if there is a policy of reads."""
