@@ -22,6 +22,7 @@ from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
+from memoryos.operation.calls.permission import may_all, sees
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
@@ -69,10 +70,15 @@ class MemGovernance(Noun):
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
-        A background job then removes it from the store, with what rests on it alone, as `delete` would. Raises
-        NotFound, TransitionRefused.
+        A background job then removes it from the store, with what rests on it alone, as `delete` would: the gate must
+        admit WRITE and DELETE. Raises NotFound, PermissionDenied, TransitionRefused.
         """
-        expired = self._set(memory_id, State.EXPIRED, reason)
+        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit(Action.DELETE, self._scope)
+        checked = arguments.cube_id(memory_id)
+        self._home(checked, Action.WRITE)
+        self._engine.corrector(self._scope).removable(checked)
+        expired = self._set(checked, State.EXPIRED, reason)
         self._engine.housekeeping.queued(expired.scope)
         return expired
 
@@ -224,11 +230,15 @@ class MemGovernance(Noun):
         return hold
 
     def holds(self) -> Sequence[LegalHold]:
-        """List the legal holds of this owner, in the order in which they were placed."""
-        found = []
+        """List the legal holds of this owner, in the order in which they were placed.
+
+        A caller who may not administer all of this memory sees those on what it may read completely.
+        """
+        found: list[LegalHold] = []
         for home in self._engine.corrector(self._scope).homes:
-            with self._engine.vault.read(home) as reader:
-                found += reader.retention.holds()
+            with self._engine.vault.view(home) as reader:
+                sees_all = may_all(self._engine.vault, home, Action.ADMINISTER)
+                found += [hold for hold in reader.retention.holds() if sees_all or sees(reader, hold)]
         return found
 
     def release(self, hold_id: str) -> None:

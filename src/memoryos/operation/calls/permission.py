@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memoryos.caller import Action, View, current, current_action
 from memoryos.errors import PermissionDenied
 from memoryos.filter import ACCESS_LABEL
+from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import tags_text
 from memoryos.kinds import Kind
@@ -81,6 +82,37 @@ def check_all(vault: Vault, scope: Scope, action: Action) -> None:
     """Raise PermissionDenied unless the caller may do this with every memory of the scope."""
     if _limits(vault, scope, action) is not None:
         raise _denied(action, "all of this memory, only parts of it")
+
+
+def may_all(vault: Vault, scope: Scope, action: Action) -> bool:
+    """Whether policies let the caller do this with every memory of the scope."""
+    return vault.views is not None and vault.seen(scope, action) is None
+
+
+def sees(reader: Reader, hold: LegalHold) -> bool:
+    """Whether the caller may read all that is on hold."""
+    if reader.whole is reader:
+        return True
+    on = [hold.subject or ""] if hold.on is HeldThing.MEMORY else []
+    if hold.on is HeldThing.SESSION:
+        on = _of_session(reader.whole, hold.subject)
+    return bool(on) and len(reader.permitted(on)) == len(on)
+
+
+def _of_session(reader: Reader, session: str | None) -> list[str]:
+    found: list[str] = []
+    after = 0
+    while some := reader.placed(after=after, session=session):
+        found += [one.id for one in some]
+        after = some[-1].position
+    return found
+
+
+def check_end(vault: Vault, scope: Scope, reader: Reader, ids: Iterable[str]) -> None:
+    """Raise PermissionDenied unless the caller may remove these memories, which end earlier by what it states."""
+    if ended := list(ids):
+        vault.admit(Action.DELETE, scope)
+        check_stored(vault, scope, reader, ended, Action.DELETE)
 
 
 def _limits(vault: Vault, scope: Scope, action: Action) -> View | None:

@@ -20,7 +20,7 @@ from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
-from memoryos.operation.calls.permission import changeable
+from memoryos.operation.calls.permission import changeable, check_end
 from memoryos.operation.consolidation.earnest import played, previous_pages, taken_back, without
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
@@ -220,7 +220,7 @@ class Promoter:
         """Add what a caller states to the personas of the scope, and return the ids of the new memories.
 
         Some are added in each transaction, planned beside other writers. They are compared with what the caller may
-        read and change.
+        read and change. Raises PermissionDenied if one ends a memory that the caller may not delete.
         """
         new = set[str]()
         for some in in_parts(lessons):
@@ -232,6 +232,8 @@ class Promoter:
     ) -> Step:
         planned = self.planned(changeable(self.vault, scope, reader), scope, lessons, verdicts=verdicts)
         added = planned.added
+        if any(lesson.about.expires_at for lesson in lessons):
+            check_end(self.vault, scope, reader, planned.ended())
         return planned.step(end=lambda _: new.update(added))
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:

@@ -110,6 +110,10 @@ class LongTerm:
         """The stored cubes that the plan changes or removes."""
         return self._changes.touched
 
+    def ended(self) -> list[str]:
+        """The stored memories that the plan lets end earlier."""
+        return self._changes.ended()
+
     def settle(self) -> None:
         """End the plan: nothing is read after it."""
         self._knowledge.settle()
