@@ -56,7 +56,8 @@ def explain(
     path = db or settings.db
     existing_place(path, "Add or import something first, or name another file")
     ungoverned = settings.model_copy(update={"policies": None})  # who asks is not the caller
-    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned) as memory:
+    key = settings.key.get_secret_value() if settings.key else None
+    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned, key=key) as memory:
         decision = memory.governance.explain(memory_id, asked, action, policies=policies or settings.policies)
     if json:
         render.print_json({"id": memory_id, **decision.to_dict(), "reason": decision.reason})
