@@ -151,7 +151,9 @@ class Engine:
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self.account = ModelAccount(self.vault, self.settings, self.clock, limits)
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
-        self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
+        self.promoter = Promoter(
+            self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
+        )
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
         asks = reader is not None
         self.job_types = JobTypes()

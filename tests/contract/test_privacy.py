@@ -543,6 +543,30 @@ def test_an_export_is_written_under_a_policy_of_its_own(opened, tmp_path, action
             assert other.governance.reveal(text) == memory.get(page).text
 
 
+def test_what_is_learned_of_a_page_is_tagged_as_the_page(opened):
+    memory, _ = opened("tag")
+    memory.add("My name is Bob. My email is bob@mailbox.org. I have a dog.")
+    memory.consolidate()
+    memory.wait()
+    personas = memory.profile.get()
+    learned = [*personas.user.facts, *personas.user.profile]
+    tagged = {one.text: one.descriptive.tags for one in learned}
+    assert any("bob@mailbox.org" in text for text in tagged), tagged
+    for text, tags in tagged.items():
+        assert tags == (("privacy:email",) if "bob@mailbox.org" in text else ()), text
+    memory.upkeep.rebuild()
+    again = [*memory.profile.get().user.facts, *memory.profile.get().user.profile]
+    assert {one.text: one.descriptive.tags for one in again} == tagged
+
+
+def test_a_stated_field_is_tagged_by_each_value(opened):
+    memory, _ = opened("tag")
+    field = memory.profile.set("contact", "the front door")
+    assert memory.get(field).descriptive.tags == ()
+    assert memory.profile.set("contact", "bob@mailbox.org") == field
+    assert memory.get(field).descriptive.tags == ("privacy:email",)
+
+
 @pytest.mark.parametrize("action", ["tag", "refuse"])
 def test_an_export_is_masked_or_not_and_nothing_else(action):
     with pytest.raises(InvalidInput, match=r"privacy_on_export: .*use off, mask or pseudonym"):

@@ -47,6 +47,7 @@ from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.scheduler.job_runner import LEASE
 from memoryos.operation.scheduler.step import Step, some_at_a_time, take
+from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
@@ -95,6 +96,7 @@ class Promoter:
     clock: Clock
     reader: ModelReader | None = None
     at_once: int = SEGMENTS_AT_ONCE
+    protection: Protection = UNPROTECTED  #: tags what is learned, as what was said
     judge: Judge | None = None  #: compares facts where words cannot tell
 
     @property
@@ -330,6 +332,7 @@ class Promoter:
                 vector=by_index.get(index),
                 moments=finding.moments,
                 is_over=finding.is_over,
+                about=About(self.protection.tags(finding.payload)),
             )
             for index, finding in enumerate(findings)
         ]
@@ -376,7 +379,7 @@ def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
     """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
     ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
     known = [end for end in ends if end]
-    return replace(lesson, about=About(expires_at=max(known))) if known and len(known) == len(ends) else lesson
+    return replace(lesson, about=replace(lesson.about, expires_at=max(known))) if known and len(known) == len(ends) else lesson
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:

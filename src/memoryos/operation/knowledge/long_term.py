@@ -193,12 +193,14 @@ class LongTerm:
         fresh = [page for page in lesson.pages if page not in heard]
         provenance = (*known.descriptive.provenance, *fresh)
         later = lesson.about.extend(_later(known, lesson, provenance), is_stated=not lesson.pages)
+        later = lesson.about.add_to(later)
         if lesson.is_over and later is known:
             return  # it ends another value than this one
         revised = _said(later) != _said(known)
         # What is stated outright stays when the pages go that say it too.
         origin = lesson.origin if revised or not lesson.pages else known.descriptive.origin
-        if not fresh and later.payload == known.payload and not revised and origin is known.descriptive.origin:
+        is_same = later.payload == known.payload and later.descriptive.tags == known.descriptive.tags
+        if not fresh and is_same and not revised and origin is known.descriptive.origin:
             return
         cube = replace(
             later,
