@@ -25,8 +25,10 @@ if TYPE_CHECKING:
         AsyncPages,
         AsyncProfiles,
         AsyncProposals,
+        AsyncRoles,
         AsyncSegments,
         AsyncUpkeep,
+        AsyncUsers,
     )
     from memoryos.caller import Action, Caller, Gate
     from memoryos.clock import Clock
@@ -64,8 +66,10 @@ if TYPE_CHECKING:
     from memoryos.nouns.pages import Pages
     from memoryos.nouns.profiles import Profiles
     from memoryos.nouns.proposals import Proposals
+    from memoryos.nouns.roles import Roles
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.upkeep import Upkeep
+    from memoryos.nouns.users import UserInfo, Users
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -88,6 +92,7 @@ if TYPE_CHECKING:
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
     from memoryos.progress import Progress
     from memoryos.retention import RetentionRule
+    from memoryos.role_grant import RoleGrant
     from memoryos.scope import Namespace, Scope
     from memoryos.version_diff import VersionDiff
 
@@ -114,8 +119,10 @@ __all__ = [
     "AsyncPages",
     "AsyncProfiles",
     "AsyncProposals",
+    "AsyncRoles",
     "AsyncSegments",
     "AsyncUpkeep",
+    "AsyncUsers",
     "AttachedFile",
     "Attachment",
     "Audit",
@@ -185,6 +192,8 @@ __all__ = [
     "Reranker",
     "RetentionRule",
     "Role",
+    "RoleGrant",
+    "Roles",
     "Scope",
     "SegmentView",
     "Segments",
@@ -202,6 +211,8 @@ __all__ = [
     "TurnHit",
     "UpdateMode",
     "Upkeep",
+    "UserInfo",
+    "Users",
     "VersionChange",
     "VersionDiff",
     "VersionNote",
@@ -235,8 +246,10 @@ _MODULES = {
     "AsyncPages": "async_memory",
     "AsyncProfiles": "async_memory",
     "AsyncProposals": "async_memory",
+    "AsyncRoles": "async_memory",
     "AsyncSegments": "async_memory",
     "AsyncUpkeep": "async_memory",
+    "AsyncUsers": "async_memory",
     "AttachedFile": "operation.attachments.attached_file",
     "Attachment": "cube",
     "Audit": "nouns.audit",
@@ -306,6 +319,8 @@ _MODULES = {
     "Reranker": "models.reranker",
     "RetentionRule": "retention",
     "Role": "kinds",
+    "RoleGrant": "role_grant",
+    "Roles": "nouns.roles",
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
     "Segments": "nouns.segments",
@@ -323,6 +338,8 @@ _MODULES = {
     "TurnHit": "operation.recall.hit",
     "UpdateMode": "kinds",
     "Upkeep": "nouns.upkeep",
+    "UserInfo": "nouns.users",
+    "Users": "nouns.users",
     "VersionChange": "operation.recall.provenance",
     "VersionDiff": "version_diff",
     "VersionNote": "operation.recall.provenance",

@@ -101,7 +101,7 @@ class Engine:
         gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
         self.policies = vault.views = gate if isinstance(gate, Views) else None  # they decide about mounts, too
         if self.policies is not None:
-            self.policies.passed_on = vault.delegations.to
+            self.policies.rights = vault.roles.rights
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
@@ -397,7 +397,9 @@ class Engine:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         streams = Streams(known.llm_concurrency)
-        return Responder(self._model, self.account, streams, self._filling, self._inherit, self._remember, bounds, self.clock)
+        return Responder(
+            self._model, self.account, streams, self._filling, self._inherit, self._remember, bounds, self.clock
+        )
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)

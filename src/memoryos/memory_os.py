@@ -21,6 +21,8 @@ from memoryos.nouns.admin import Admin
 from memoryos.nouns.audit import Audit
 from memoryos.nouns.keys import Keys
 from memoryos.nouns.mounts import Mounts
+from memoryos.nouns.roles import Roles
+from memoryos.nouns.users import Users
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
@@ -124,6 +126,16 @@ class MemoryOS:
     def keys(self) -> Keys:
         """The API keys by which callers are known."""
         return Keys(self._engine, self._caller)
+
+    @property
+    def users(self) -> Users:
+        """The users whose memories the store holds."""
+        return Users(self._engine, self._caller)
+
+    @property
+    def roles(self) -> Roles:
+        """The roles that identities were granted."""
+        return Roles(self._engine, self._caller)
 
     @property
     def admin(self) -> Admin:

@@ -14,11 +14,10 @@ import pytest
 
 import forked
 import memoryos
-from memoryos import MemoryOS, load_settings
-from memoryos.stores import backup
-
 from acceptance.test_cli import LOCOMO
 from acceptance.test_every_command import EVERY, GROUPS
+from memoryos import MemoryOS, load_settings
+from memoryos.stores import backup
 
 pytestmark = pytest.mark.file
 
@@ -85,6 +84,12 @@ COMMANDS: dict[str, str] = {
     "keys list": "",
     "keys rotate": "KEY",
     "keys revoke": "KEY",
+    "users list": "",
+    "users show": "ann",
+    "users forget": "ann --yes",
+    "roles grant": "eve doctor",
+    "roles list": "",
+    "roles revoke": "GRANT",
     "privacy reveal": "FILE",
     "export": "FILE",
     "forget": "--yes",
@@ -122,6 +127,7 @@ def known(folder: Path) -> dict[str, str]:
         none = store.keys.create("nobody", tenant="other", actions=["share"])
         keys = {
             "NONE": none.key,
+            "GRANT": store.roles.grant("lee", ["doctor"]).id,
             "KEY": store.keys.create("victim").info.id,
             "READ": store.keys.create("reader", actions=["read"], users=["ann"]).key,
             "ALL": store.keys.create("boss", actions=["read", "write", "share", "delete", "administer"]).key,
@@ -148,7 +154,7 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         (tmp_path / "new").unlink(missing_ok=True)
         new = str(tmp_path / ("text" if name == "privacy reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
-        takes_user = name.split()[0] not in (*NO_USER, "keys", "audit", "import")
+        takes_user = name.split()[0] not in (*NO_USER, "keys", "users", "roles", "audit", "import")
         user = ["--user", "ann"] if takes_user and "--user" not in more else []
         flags = ["--json"] if json_too else []
         variables = {"MEMORYOS_KEY": known.get(key, key), "MEMORYOS_EMBEDDER": "hashing"}

@@ -143,9 +143,7 @@ LABELS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("said", ["Ann keeps bees", "User lives in Oslo"])
 @pytest.mark.parametrize("on", [HeldThing.MEMORY, HeldThing.OWNER])
 @pytest.mark.parametrize("told", LABELS)
-def test_what_is_said_of_a_fact_does_not_change_one_on_hold(
-    world: World, said: str, on: HeldThing, told: str
-) -> None:
+def test_what_is_said_of_a_fact_does_not_change_one_on_hold(world: World, said: str, on: HeldThing, told: str) -> None:
     memory = world.open(**SMALL)
     fact = memory.facts.add(said, tags=["old"])
     assert fact is not None

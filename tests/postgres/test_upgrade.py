@@ -33,7 +33,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0015"
-down_revision = "0014"
+down_revision = "0020"
 
 
 def upgrade() -> None:
@@ -149,6 +149,7 @@ BACK_TO_0008 = """
     DROP INDEX cubes_expired;
     DROP TABLE keys;
     DROP TABLE delegations;
+    DROP TABLE role_grants;
     DROP TABLE attached;
     DROP TABLE blobs;
     ALTER TABLE jobs DROP COLUMN payload;

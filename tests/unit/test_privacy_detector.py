@@ -124,13 +124,22 @@ def test_digits_of_each_script_count(kind, zero):
 
 @pytest.mark.parametrize(
     "told",
-    ["bob@mail.md", "bob@utm.md", "anna.b@posta.gov.md", "bob@files.zip", "bob\uff20mail\uff0eorg", "bob@\u200bmail.md"],
+    [
+        "bob@mail.md",
+        "bob@utm.md",
+        "anna.b@posta.gov.md",
+        "bob@files.zip",
+        "bob\uff20mail\uff0eorg",
+        "bob@\u200bmail.md",
+    ],
 )
 def test_an_address_may_end_like_a_file(told):
     assert found(f"Write to {told}.") == [("email", told)]
 
 
-@pytest.mark.parametrize("told", ["logo@2x.png", "notes@v1.2.md", "README@2.md", "lib@latest.zip", "a@3x.md", "x@1.0.zip"])
+@pytest.mark.parametrize(
+    "told", ["logo@2x.png", "notes@v1.2.md", "README@2.md", "lib@latest.zip", "a@3x.md", "x@1.0.zip"]
+)
 def test_a_file_with_a_version_is_no_address(told):
     assert found(f"See {told} for more.") == []
 

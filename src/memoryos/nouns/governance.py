@@ -277,7 +277,7 @@ class MemGovernance(Noun):
         self._engine.admit(Action.ADMINISTER, self._scope)
         arguments.instance("caller", caller, Caller, "Pass Caller(...)")
         wanted = arguments.one_of("action", action, Action)
-        ruling = self._policies(policies).ruling(caller, wanted)
+        ruling = self._policies(policies).ruling(caller, wanted, self._scope.tenant)
         checked = arguments.cube_id(memory_id)
         with self._engine.vault.read(self._home(checked)) as reader:
             classes = reader.classes([checked])[checked]
@@ -339,7 +339,7 @@ class MemGovernance(Noun):
 
         if path is not None:
             gate = PolicyGate(PolicyFiles(path), self._engine.clock)
-            gate.passed_on = self._engine.vault.delegations.to
+            gate.rights = self._engine.vault.roles.rights
             return gate
         views = self._engine.vault.views
         if not isinstance(views, PolicyGate):

@@ -83,9 +83,7 @@ class ViewedReader(SqlReader):
     ) -> list[MemCube]:
         if kind is not Kind.PAGE and first is None and last is None:
             self._decide_all(kind, tiers)
-        return super().cubes(
-            kind, tiers=tiers, states=states, marks=marks, subject=subject, first=first, last=last
-        )
+        return super().cubes(kind, tiers=tiers, states=states, marks=marks, subject=subject, first=first, last=last)
 
     def successions(self, ids: Iterable[str]) -> set[str]:
         return self.permitted(super().successions(ids))

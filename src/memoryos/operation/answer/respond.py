@@ -116,7 +116,11 @@ def prompt(
     notes = _notes(recalled, dialogue, replace(bounds, notes=room), counted)
     system = "\n\n".join(part for part in (instructions, fenced(_TAG, persona)) if part)
     question = "\n\n".join(part for part in (asked[0], fenced(_TAG, notes.text), asked[1]) if part)
-    messages = [{"role": "system", "content": system}, *dialogue.messages, {"role": "user", "content": question}]
+    messages: list[Message] = [
+        {"role": "system", "content": system},
+        *dialogue.messages,
+        {"role": "user", "content": question},
+    ]
     lines = (line.cube for line in (*known.lines(), *notes.lines))
     return Prompt(messages, (*dialogue.shown, *lines), notes.summarised)
 

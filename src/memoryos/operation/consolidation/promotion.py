@@ -379,7 +379,11 @@ def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
     """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
     ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
     known = [end for end in ends if end]
-    return replace(lesson, about=replace(lesson.about, expires_at=max(known))) if known and len(known) == len(ends) else lesson
+    return (
+        replace(lesson, about=replace(lesson.about, expires_at=max(known)))
+        if known and len(known) == len(ends)
+        else lesson
+    )
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:

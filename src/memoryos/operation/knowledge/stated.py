@@ -50,7 +50,7 @@ def told_in(reader: Reader, lesson: Lesson, new: Collection[str], now: datetime)
 
 
 def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
-    """The caller's last statement of a memory, which no page can revoke, with its labels; `versions` are oldest first."""
+    """The caller's last statement of a memory with its labels, which no page can revoke; oldest versions come first."""
     for version in reversed(versions):
         if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
             is_fact = version.kind is Kind.FACT
