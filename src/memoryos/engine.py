@@ -26,7 +26,7 @@ from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
-from memoryos.operation.answer.inherited import inherited
+from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams

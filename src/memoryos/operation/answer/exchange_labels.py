@@ -1,4 +1,4 @@
-"""Inherited: what an exchange has of the memories that the model was shown, for its answer may repeat them.
+"""Exchange labels: what an exchange has of the memories that the model was shown, for its answer may repeat them.
 
 It is as sensitive as all of these together. It is private, the strictest access, unless somebody says otherwise.
 """
