@@ -169,7 +169,7 @@ _COMPARED = "it is compared with what is stored, and not stored"
 _PLACE = "the place of a file"
 KEPT: dict[str, str] = {
     **dict.fromkeys(("cube_id", "memory_id", "page_id", "id", "proposal_id", "job_ids", "about", "exclude"), _IDS),
-    **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "identity", "to", "users"), _IDS),
+    **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "grant_id", "identity", "to", "users"), _IDS),
     **dict.fromkeys(("purpose", "application", "network"), "policies and the audit log name the call by it"),
     **dict.fromkeys(("actions", "roles", "access"), _CHOICE),
     "sensitivity": "a class that policies name",

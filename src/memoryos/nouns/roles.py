@@ -45,7 +45,8 @@ class Roles:
         """
         self._engine.admit(Action.ADMINISTER)
         now = self._engine.clock()
-        known = Caller(identity, frozenset((roles,) if isinstance(roles, str) else roles))  # checks both
+        named = arguments.sequence("roles", (roles,) if isinstance(roles, str) else roles, str)
+        known = Caller(identity, frozenset(named))  # checks both
         if not known.roles:
             raise InvalidInput("roles", "is empty", "Name at least one role")
         made = RoleGrant(
