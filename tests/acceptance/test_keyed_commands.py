@@ -79,6 +79,10 @@ COMMANDS: dict[str, str] = {
     "audit access": "--user ann",
     "audit permissions": "",
     "audit verify": "",
+    "encryption encrypt": "",
+    "encryption decrypt": "",
+    "encryption reencrypt": "",
+    "encryption rotate": "--new-key-file NEW_KEY",
     "policy explain": "PAGE --caller ann --policies POLICIES",
     "keys create": "eve",
     "keys list": "",
@@ -99,7 +103,9 @@ COMMANDS: dict[str, str] = {
     "import memoryos": "FOLDER",
     "import export": "EXPORT",
 }
-WITHOUT_STORE = {"demo", "policy check", "policy schema", "privacy find"}  # and benches
+WITHOUT_STORE = {  # and benches; the status of encryption is read of the head of the file, and tells no more
+    *("demo", "policy check", "policy schema", "privacy find", "encryption new-key", "encryption status"),
+}
 NO_USER = ("mounts", "worker", "cold", "reembed", "verify", "verify-receipt", "backup", "restore", "copy", "scrub")
 
 Run = Callable[..., "CompletedProcess[str]"]
@@ -134,6 +140,7 @@ def known(folder: Path) -> dict[str, str]:
         }
     assert receipt is not None
     (folder / "receipt.json").write_text(receipt.to_json())
+    (folder / "new.key").write_text("k" * 40)
     (folder / "all.cedar").write_text(POLICIES)
     (folder / "locomo.json").write_text(json.dumps(LOCOMO))
     days = {"2023-04-27": [{"query": "I like tea.", "response": "Noted."}]}
@@ -143,7 +150,13 @@ def known(folder: Path) -> dict[str, str]:
     (folder / "legacy" / "users" / "ann" / "short_term.json").write_text(json.dumps([said]))
     backup(path, folder / "backup.db")
     places = {"DB": "memoryos.db", "BACKUP": "backup.db", "RECEIPT": "receipt.json", "EXPORT": "export.jsonl"}
-    places |= {"POLICIES": "all.cedar", "LOCOMO": "locomo.json", "GVD": "gvd.json", "FOLDER": "legacy"}
+    places |= {
+        "POLICIES": "all.cedar",
+        "LOCOMO": "locomo.json",
+        "GVD": "gvd.json",
+        "FOLDER": "legacy",
+        "NEW_KEY": "new.key",
+    }
     return {**keys, **places, "PAGE": page, "HOLD": hold.id}
 
 
@@ -154,7 +167,7 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         (tmp_path / "new").unlink(missing_ok=True)
         new = str(tmp_path / ("text" if name == "privacy reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
-        takes_user = name.split()[0] not in (*NO_USER, "keys", "users", "roles", "audit", "import")
+        takes_user = name.split()[0] not in (*NO_USER, "keys", "users", "roles", "audit", "import", "encryption")
         user = ["--user", "ann"] if takes_user and "--user" not in more else []
         flags = ["--json"] if json_too else []
         variables = {"MEMORYOS_KEY": known.get(key, key), "MEMORYOS_EMBEDDER": "hashing"}

@@ -9,6 +9,7 @@ from memoryos.arguments import naming, store_place
 from memoryos.caller import Action, OpenGate
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.interface.cli.options import existing_place
@@ -38,4 +39,5 @@ def _opened(place: Place, settings: Settings) -> SqlVault:
         busy_timeout_seconds=settings.busy_timeout_seconds,
         object_store=settings.object_store,
         is_only_read=True,
+        key=EncryptionKey.of(settings),
     )
