@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from threading import Event as Flag
-from typing import Any, Protocol
+from typing import Protocol
 
 from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
@@ -188,10 +188,6 @@ class Vault(Reembeddable, Protocol):
 
     def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
         """Return what decides which cubes of the scope the caller may use; None: all of them."""
-        ...
-
-    def limited(self, reader: Any, view: View) -> Reader:
-        """Return the snapshot of a session with only the cubes that the view admits."""
         ...
 
     def write(self, scope: Scope) -> AbstractContextManager[Writer]:

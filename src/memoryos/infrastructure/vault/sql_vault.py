@@ -112,10 +112,6 @@ class SqlVault(ABC):
             view = self.seen(scope)
             yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view)
 
-    def limited(self, reader: SqlReader, view: View) -> SqlReader:
-        """The snapshot of a session with only the cubes that the view admits."""
-        return ViewedReader(reader._connection, reader._scope, self._clock, reader, view)
-
     @contextmanager
     def _seeing(self, scope: Scope, action: Action = Action.READ) -> Iterator[Connection]:
         self.admit(action, scope)

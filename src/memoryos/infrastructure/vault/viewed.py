@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -190,3 +191,8 @@ class ViewedReader(SqlReader):
     def _decide(self, ids: Collection[str]) -> None:
         found = self.classes(ids) if ids else {}
         self._permitted |= {one: one in found and all(self._view.admits(*each) for each in found[one]) for one in ids}
+
+
+def limited(reader: Any, view: View) -> ViewedReader:
+    """The snapshot of a session with only the cubes that the view admits."""
+    return ViewedReader(reader._connection, reader._scope, reader._clock, reader, view)

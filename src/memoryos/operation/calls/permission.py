@@ -11,6 +11,7 @@ from memoryos.filter import ACCESS_LABEL
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import tags_text
+from memoryos.infrastructure.vault.viewed import limited
 from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
@@ -45,9 +46,9 @@ def changeable(vault: Vault, scope: Scope, reader: Reader) -> Reader:
     What a caller states is compared with this alone: it must neither learn of the rest nor change it.
     """
     if not _reads_with_key(vault, scope):
-        return vault.limited(reader, _Joint(()))
+        return limited(reader, _Joint(()))
     views = [view for action in (Action.READ, current_action()) if (view := vault.seen(scope, action))]
-    return vault.limited(reader, _Joint(views)) if views else reader
+    return limited(reader, _Joint(views)) if views else reader
 
 
 def _reads_with_key(vault: Vault, scope: Scope) -> bool:
