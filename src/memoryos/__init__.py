@@ -28,9 +28,11 @@ if TYPE_CHECKING:
         AsyncPages,
         AsyncProfiles,
         AsyncProposals,
+        AsyncRoles,
         AsyncSegments,
         AsyncSnapshots,
         AsyncUpkeep,
+        AsyncUsers,
     )
     from memoryos.caller import Action, Caller, Gate
     from memoryos.clock import Clock
@@ -72,9 +74,11 @@ if TYPE_CHECKING:
     from memoryos.nouns.pages import Pages
     from memoryos.nouns.profiles import Profiles
     from memoryos.nouns.proposals import Proposals
+    from memoryos.nouns.roles import Roles
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
     from memoryos.nouns.upkeep import Upkeep
+    from memoryos.nouns.users import UserInfo, Users
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -101,6 +105,7 @@ if TYPE_CHECKING:
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
     from memoryos.progress import Progress
     from memoryos.retention import RetentionRule, UnusedRule
+    from memoryos.role_grant import RoleGrant
     from memoryos.scope import Namespace, Scope
     from memoryos.signing import ContentMark
     from memoryos.version_diff import FieldChange, VersionDiff
@@ -132,9 +137,11 @@ __all__ = [
     "AsyncPages",
     "AsyncProfiles",
     "AsyncProposals",
+    "AsyncRoles",
     "AsyncSegments",
     "AsyncSnapshots",
     "AsyncUpkeep",
+    "AsyncUsers",
     "AttachedFile",
     "Attachment",
     "Audit",
@@ -213,6 +220,8 @@ __all__ = [
     "Reranker",
     "RetentionRule",
     "Role",
+    "RoleGrant",
+    "Roles",
     "Scope",
     "SegmentView",
     "Segments",
@@ -233,6 +242,8 @@ __all__ = [
     "UnusedRule",
     "UpdateMode",
     "Upkeep",
+    "UserInfo",
+    "Users",
     "VersionChange",
     "VersionDiff",
     "VersionNote",
@@ -270,9 +281,11 @@ _MODULES = {
     "AsyncPages": "async_memory",
     "AsyncProfiles": "async_memory",
     "AsyncProposals": "async_memory",
+    "AsyncRoles": "async_memory",
     "AsyncSegments": "async_memory",
     "AsyncSnapshots": "async_memory",
     "AsyncUpkeep": "async_memory",
+    "AsyncUsers": "async_memory",
     "AttachedFile": "operation.attachments.attached_file",
     "Attachment": "cube",
     "Audit": "nouns.audit",
@@ -351,6 +364,8 @@ _MODULES = {
     "Reranker": "models.reranker",
     "RetentionRule": "retention",
     "Role": "kinds",
+    "RoleGrant": "role_grant",
+    "Roles": "nouns.roles",
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
     "Segments": "nouns.segments",
@@ -371,6 +386,8 @@ _MODULES = {
     "UnusedRule": "retention",
     "UpdateMode": "kinds",
     "Upkeep": "nouns.upkeep",
+    "UserInfo": "nouns.users",
+    "Users": "nouns.users",
     "VersionChange": "operation.recall.provenance",
     "VersionDiff": "version_diff",
     "VersionNote": "operation.recall.provenance",

@@ -12,7 +12,7 @@ from memoryos.clock import parse_time
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
 from memoryos.filter import checked_sensitivity, checked_tags, json_text, labels_about
-from memoryos.kinds import AccessMode
+from memoryos.kinds import AccessMode, Origin
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
 
@@ -86,7 +86,12 @@ class About:
         return replace(self, tags=tags, metadata=metadata, expires_at=None).describe(cube)
 
     def extend(self, cube: MemCube, *, is_stated: bool) -> MemCube:
-        """Return a known memory with a new expiry: the later one, or the new one if the user stated it."""
+        """Return a known memory with a new expiry: the later one, or the new one if the user stated it.
+
+        What pages say does not change the end of a memory that the user stated.
+        """
+        if not is_stated and cube.descriptive.origin is not Origin.INFERENCE:
+            return cube
         known, new = cube.governance.lifespan.own_end, self.expires_at
         end = new if is_stated and new else (max(known, new) if known and new else None)
         if end == known:
@@ -100,6 +105,20 @@ class About:
 
 
 NOTHING = About()
+
+
+def about_of(cube: MemCube) -> About:
+    """What was said of a stored memory beside its words."""
+    known, mode = cube.descriptive, cube.governance.access.mode
+    return About(
+        known.tags,
+        known.metadata,
+        cube.governance.lifespan.own_end,
+        known.title,
+        known.source,
+        cube.governance.sensitivity,
+        None if mode is AccessMode.PRIVATE else mode,
+    )
 
 
 def about(

@@ -37,9 +37,11 @@ from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
+from memoryos.nouns.roles import Roles
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.upkeep import Upkeep
+from memoryos.nouns.users import Users
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.scope import PRIVATE, Scope
 
@@ -222,6 +224,22 @@ class AsyncKeys(Awaited[Keys]):
     caller = _awaited(Keys.caller)
 
 
+class AsyncUsers(Awaited[Users]):
+    """The users of a store."""
+
+    list = _awaited(Users.list)
+    show = _awaited(Users.show)
+    forget = _awaited(Users.forget)
+
+
+class AsyncRoles(Awaited[Roles]):
+    """The roles that identities were granted."""
+
+    grant = _awaited(Roles.grant)
+    list = _awaited(Roles.list)
+    revoke = _awaited(Roles.revoke)
+
+
 class AsyncAdmin(Awaited[Admin]):
     """Operations on the whole store."""
 
@@ -398,6 +416,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         clock: Clock = system_clock,
         gate: Gate | None = None,
         policies: str | Path | None = None,
+        key: str | None = None,
         read_only: bool = False,
         encryption_key: str | None = None,
     ) -> Self:
@@ -412,6 +431,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             clock=clock,
             gate=gate,
             policies=policies,
+            key=key,
             read_only=read_only,
             encryption_key=encryption_key,
         )
@@ -429,7 +449,8 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     ) -> AsyncMemory:
         """Return one owner's memory. Creating it is cheap, and closing it keeps the store open. Raises InvalidInput.
 
-        `caller` says who uses the memory (default: the user); a gate may check it.
+        `caller` says who uses the memory (default: the caller with the `key` that the store was opened with, or the
+        user); a gate may check it.
         """
         return self.of(Scope(user, agent, session, tenant, namespace), caller)
 
@@ -451,6 +472,16 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     def keys(self) -> AsyncKeys:
         """The API keys by which callers are known."""
         return AsyncKeys(self.sync.keys)
+
+    @property
+    def users(self) -> AsyncUsers:
+        """The users whose memories the store holds."""
+        return AsyncUsers(self.sync.users)
+
+    @property
+    def roles(self) -> AsyncRoles:
+        """The roles that identities were granted."""
+        return AsyncRoles(self.sync.roles)
 
     @property
     def admin(self) -> AsyncAdmin:

@@ -6,7 +6,7 @@ writes, and the gate checks every session of the vault for this caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
@@ -101,10 +101,10 @@ class View(Protocol):
 class Views(Gate, Protocol):
     """A gate that also decides about single cubes."""
 
-    passed_on: Callable[[str, Action], Sequence[Any]]  #: the delegations that let a caller do more, by identity
+    rights: Callable[[str], Any]  #: what was passed on and granted to a caller, by identity
 
-    def view(self, caller: Caller, action: Action) -> View | None:
-        """What decides which cubes the caller may use in this way; None: the caller may use all."""
+    def view(self, caller: Caller, action: Action, scope: Scope) -> View | None:
+        """What decides which cubes of the scope the caller may use in this way; None: the caller may use all."""
         ...
 
 

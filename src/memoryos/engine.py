@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memoryos import arguments
-from memoryos.about import About
+from memoryos.about import NOTHING, About
 from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
@@ -20,20 +20,21 @@ from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
-from memoryos.kinds import Subject, Tier
+from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
-from memoryos.operation.answer.respond import Bounds
+from memoryos.operation.answer.exchange_labels import inherited
+from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keyed_gate import KeyedGate
-from memoryos.operation.calls.permission import check_all, check_new
+from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -103,7 +104,7 @@ class Engine:
         gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
         self.policies = vault.views = gate if isinstance(gate, Views) else None  # they decide about mounts, too
         if self.policies is not None:
-            self.policies.passed_on = vault.delegations.to
+            self.policies.rights = vault.roles.rights
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
@@ -153,7 +154,9 @@ class Engine:
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self.account = ModelAccount(self.vault, self.settings, self.clock, limits)
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
-        self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
+        self.promoter = Promoter(
+            self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
+        )
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
         asks = reader is not None
         self.job_types = JobTypes()
@@ -327,11 +330,11 @@ class Engine:
         """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         check_new(self.vault, home, lesson.payload.type, lesson.about.labels)
-        self.promoter.learn(home, [lesson])
+        new = self.promoter.learn(home, [lesson])
         if lesson.about.expires_at is not None:
             self.housekeeping.queued(home)
         with self.vault.read(home, Action.WRITE) as reader:
-            return told_in(reader, lesson)
+            return told_in(changeable(self.vault, home, reader), lesson, new, self.clock())
 
     def register_job(self, kind: JobType) -> None:
         """Run jobs of that kind from now on. Raises InvalidInput if the name is taken."""
@@ -413,7 +416,15 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         streams = Streams(known.llm_concurrency)
         return Responder(
-            self._model, self.account, streams, self._filling, self._remember, bounds, self.clock, self._marked
+            self._model,
+            self.account,
+            streams,
+            self._filling,
+            self._inherit,
+            self._remember,
+            bounds,
+            self.clock,
+            self._marked,
         )
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
@@ -424,23 +435,29 @@ class Engine:
             call.shown.append(recalled)
         return recalled
 
-    def _marked(self, answer: Answer, recalled: Recall, owner: Scope) -> Answer:
+    def _marked(self, answer: Answer, asked: Prompt, owner: Scope) -> Answer:
         """The answer with its signed provenance; none where results are shown with other words than were signed."""
         if self._shown is not None or (key := self._signing_key()) is None:
             return answer
-        shown = (*recalled.recent, *recalled.hits, *recalled.user_facts, *recalled.agent_facts)
-        sources = tuple(dict.fromkeys(hit.id for hit in shown))
+        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
         mark = ContentMark(
             self.clock(), current().identity, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text)
         )
         return replace(answer, mark=mark.signed(key))
 
-    def _remember(self, query: str, answer: str, owner: Scope) -> None:
+    def _inherit(self, asked: Prompt, owner: Scope) -> About:
+        if self.policies is None:
+            return NOTHING
+        about = inherited(self.vault, (owner.owner, self.home(owner)), asked)
+        check_new(self.vault, owner, Kind.PAGE, about.labels)  # before a model is asked
+        return about
+
+    def _remember(self, query: str, answer: str, owner: Scope, about: About) -> None:
         now, protection = self.clock(), self.privacy(owner)
         if protection.refuses:  # the question was asked without; what the model wrote must not undo the exchange
             answer = protection.masked(answer)
         turns = ingest.turns_of(query, answer, at=None, attachments=(), now=now, limit=self.settings.max_text_chars)
-        self.intake.store(owner, Arriving(turns, now))
+        self.intake.store(owner, Arriving(turns, now, about))
 
     def _made_shown(self) -> Shown | None:
         """What the door makes of the results of calls, if there is a policy of reads."""

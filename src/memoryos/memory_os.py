@@ -21,6 +21,8 @@ from memoryos.nouns.admin import Admin
 from memoryos.nouns.audit import Audit
 from memoryos.nouns.keys import Keys
 from memoryos.nouns.mounts import Mounts
+from memoryos.nouns.roles import Roles
+from memoryos.nouns.users import Users
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
@@ -50,6 +52,7 @@ class MemoryOS:
         clock: Clock = system_clock,
         gate: Gate | None = None,
         policies: str | Path | None = None,
+        key: str | None = None,
         read_only: bool = False,
         encryption_key: str | None = None,
     ) -> Self:
@@ -58,12 +61,13 @@ class MemoryOS:
         `path` is a file, or the URL of an existing PostgreSQL database: postgresql://user:password@host/database.
         ":memory:" is a store in a temporary folder, which is removed on close. The `gate` decides who may do what
         (default: everybody may do everything). `policies`, a .cedar file or a folder of them, decide instead of a gate
-        (default: the setting `policies`). With `read_only`, the store must exist and writes raise StoreReadOnly. With
-        an `encryption_key` (default: that of the settings), a new file is encrypted; an encrypted file needs its key,
-        and one in clear needs none, or this raises WrongKey. Raises StorageError if the store cannot be used,
-        InvalidInput for a policy that is wrong, ModelError if an embedder behind an endpoint does not answer, and
-        MissingExtra for a PostgreSQL URL without the extra `postgres`, policies without `governance`, or a key without
-        `encryption`.
+        (default: the setting `policies`). An API `key` tells who calls the operations on the store, and who uses its
+        memories unless a caller is passed; PermissionDenied is raised if it is not valid. With `read_only`, the store
+        must exist and writes raise StoreReadOnly. With an `encryption_key` (default: that of the settings), a new file
+        is encrypted; an encrypted file needs its key, and one in clear needs none, or this raises WrongKey. Raises
+        StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError if an embedder
+        behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, policies
+        without `governance`, or a key without `encryption`.
         """
         engine = engine_at(
             path,
@@ -82,6 +86,7 @@ class MemoryOS:
             undo.callback(engine.close)
             for mount in engine.settings.mounts:
                 store.mounts.add(mount, later=True)
+            store = cls(engine, store._caller if key is None else store.keys.caller(key))
             undo.pop_all()
         return store
 
@@ -97,13 +102,15 @@ class MemoryOS:
     ) -> Memory:
         """Return one owner's memory. Creating it is cheap, and closing it keeps the store open. Raises InvalidInput.
 
-        `caller` says who uses the memory (default: the user); a gate may check it.
+        `caller` says who uses the memory (default: the caller with the `key` that the store was opened with, or the
+        user); a gate may check it.
         """
         return self.of(Scope(user, agent, session, tenant, namespace), caller)
 
     def of(self, scope: Scope, caller: Caller | None = None) -> Memory:
         """Like `memory`, for a scope."""
-        return Memory(self._engine, arguments.scope(scope), arguments.caller(caller, scope))
+        known = self._caller if caller is None and self._caller.key is not None else caller
+        return Memory(self._engine, arguments.scope(scope), arguments.caller(known, scope))
 
     @property
     def settings(self) -> Settings:
@@ -119,6 +126,16 @@ class MemoryOS:
     def keys(self) -> Keys:
         """The API keys by which callers are known."""
         return Keys(self._engine, self._caller)
+
+    @property
+    def users(self) -> Users:
+        """The users whose memories the store holds."""
+        return Users(self._engine, self._caller)
+
+    @property
+    def roles(self) -> Roles:
+        """The roles that identities were granted."""
+        return Roles(self._engine, self._caller)
 
     @property
     def admin(self) -> Admin:

@@ -46,7 +46,7 @@ def engine_at(
         raise InvalidInput("audit", problem, "Open it without read_only, or without the setting `audit`")
     if arguments.flag("read_only", read_only):  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
-    gate = _gate(gate, settings.policies if policies is None else policies, clock)
+    gate = gate_of(gate, settings.policies if policies is None else policies, clock)
     with ExitStack() as undo:
         place = arguments.store_place(_in_memory(undo) if str(path) == arguments.IN_MEMORY else path)
         vault, embedder = opened_with(
@@ -90,7 +90,7 @@ def _with_key(settings: Settings, key: str | None) -> Settings:
     return settings.model_copy(update=update)
 
 
-def _gate(gate: Gate | None, policies: str | Path | None, clock: Clock) -> Gate | None:
+def gate_of(gate: Gate | None, policies: str | Path | None, clock: Clock) -> Gate | None:
     """The gate that was passed, or one that asks the policies of a file or folder; None: everybody is admitted."""
     if policies is None:
         return gate

@@ -92,3 +92,28 @@ def test_keys_are_created_used_rotated_and_revoked(run):
     keys = document(run("keys", "list", "--json"))["keys"]
     assert [one["revoked_at"] is None for one in keys] == [False, False]
     assert "Keep it" in run("keys", "create", "other").stdout
+
+
+def test_granted_roles_are_known_to_both_and_users_are_told(run):
+    page = document(run("add", "The result is in.", "--user", "ann", "--json"))["id"]
+    explain = ("policy", "explain", page, "--user", "ann", "--policies", "clinic.cedar", "--caller", "lee")
+    explain = (*explain, "--purpose", "treatment", "--json")
+    assert not document(run(*explain))["allowed"]
+    made = document(run("roles", "grant", "lee", "doctor", "porter", "--name", "ward 3", "--ttl", "1d", "--json"))
+    assert (made["identity"], made["roles"], made["name"]) == ("lee", ["doctor", "porter"], "ward 3")
+    assert document(run("roles", "list", "--json"))["roles"] == [made]
+    assert "ward 3" in run("roles", "list", "--identity", "lee").stdout
+    assert document(run(*explain))["allowed"]
+    checked = document(run("policy", "check", "clinic.cedar", "--db", "memoryos.db", "--json"))
+    assert checked["roles_in_no_policy"] == ["porter"]
+    assert "The role porter was granted" in run("policy", "check", "clinic.cedar", "--db", "memoryos.db").stdout
+    assert document(run("roles", "revoke", made["id"], "--json")) == {"revoked": made["id"]}
+    assert run("roles", "revoke", made["id"]).returncode == 3
+    assert not document(run(*explain))["allowed"]
+    (listed,) = document(run("users", "list", "--json"))["users"]
+    assert (listed["user"], listed["memories"], listed["scopes"]) == ("ann", {"page": 1}, 1)
+    assert document(run("users", "show", "ann", "--json")) == {**listed, "roles": []}
+    assert "1 page" in run("users", "show", "ann").stdout
+    assert "ann" in run("users", "list").stdout
+    assert document(run("users", "forget", "ann", "--yes", "--json"))["is_complete"]
+    assert run("users", "show", "ann").returncode == 3

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from memoryos import Attachment, Scope
+from memoryos import Attachment, Caller, Memory, Scope
 from memoryos.cube import Turn, to_json
 from memoryos.errors import BlobMissing, InvalidInput, NotFound, ObjectsUnreachable, PermissionDenied, StoreCorrupt
 from memoryos.infrastructure.vault.records import JobState
@@ -166,6 +166,33 @@ def test_bytes_are_reached_only_through_a_page_of_the_own_scope(open_memory, fol
     assert len(files(folder)) == 2, "each owner has objects of his own"
     memory.delete(page)
     assert ben.pages.attachment(same, CAT_ID).data == CAT
+
+
+def test_who_knows_the_hash_of_bytes_does_not_read_them(open_memory, tmp_path):
+    (tmp_path / "ward.cedar").write_text("""
+        permit (principal, action, resource is Cube) when { resource.owner == principal };
+        permit (principal == User::"kim", action in [Action::"read", Action::"write"], resource)
+        when { resource.sensitivity.isEmpty() };
+        permit (principal == User::"clerk", action == Action::"write", resource);
+    """)
+    ann = open_memory(policies=str(tmp_path / "ward.cedar"))
+    ann.add(message(picture()), sensitivity=["diagnosis"])
+    engine = ann._engine
+    kim, clerk = (Memory(engine, ann.scope, Caller(name)) for name in ("kim", "clerk"))
+    named = Attachment(caption="a cat", uri=f"blob:{CAT_ID}/{len(CAT)}")
+    unknown = Attachment(caption="a cat", uri=f"blob:{'0' * 64}/{len(CAT)}")
+    for guest in (kim, clerk):
+        errors = []
+        for attached in (named, unknown):
+            with pytest.raises((BlobMissing, PermissionDenied)) as refused:
+                guest.add("Mine now.", attachments=[attached])
+            errors.append(str(refused.value).replace(CAT_ID, "").replace("0" * 64, ""))
+        assert errors[0] == errors[1]
+    same = kim.add("I have it, too.", attachments=[Attachment(caption="a cat", uri=CAT_URL)])
+    assert kim.pages.attachment(same, CAT_ID).data == CAT
+    again = kim.add("The cat again.", attachments=[named])  # it may read it now
+    assert kim.pages.attachment(again, CAT_ID).data == CAT
+    assert ann.pages.attachment(ann.add("My cat.", attachments=[named]), CAT_ID).data == CAT
 
 
 def test_a_gate_that_refuses_keeps_the_bytes(open_memory):

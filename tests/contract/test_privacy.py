@@ -169,7 +169,7 @@ _COMPARED = "it is compared with what is stored, and not stored"
 _PLACE = "the place of a file"
 KEPT: dict[str, str] = {
     **dict.fromkeys(("cube_id", "memory_id", "page_id", "id", "proposal_id", "job_ids", "about", "exclude"), _IDS),
-    **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "identity", "to", "users"), _IDS),
+    **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "grant_id", "identity", "to", "users"), _IDS),
     **dict.fromkeys(("purpose", "application", "network"), "policies and the audit log name the call by it"),
     **dict.fromkeys(("actions", "roles", "access"), _CHOICE),
     "sensitivity": "a class that policies name",
@@ -541,6 +541,30 @@ def test_an_export_is_written_under_a_policy_of_its_own(opened, tmp_path, action
         assert text == memory.get(page).text if action == "off" else word not in text
         if action == "pseudonym":
             assert other.governance.reveal(text) == memory.get(page).text
+
+
+def test_what_is_learned_of_a_page_is_tagged_as_the_page(opened):
+    memory, _ = opened("tag")
+    memory.add("My name is Bob. My email is bob@mailbox.org. I have a dog.")
+    memory.consolidate()
+    memory.wait()
+    personas = memory.profile.get()
+    learned = [*personas.user.facts, *personas.user.profile]
+    tagged = {one.text: one.descriptive.tags for one in learned}
+    assert any("bob@mailbox.org" in text for text in tagged), tagged
+    for text, tags in tagged.items():
+        assert tags == (("privacy:email",) if "bob@mailbox.org" in text else ()), text
+    memory.upkeep.rebuild()
+    again = [*memory.profile.get().user.facts, *memory.profile.get().user.profile]
+    assert {one.text: one.descriptive.tags for one in again} == tagged
+
+
+def test_a_stated_field_is_tagged_by_each_value(opened):
+    memory, _ = opened("tag")
+    field = memory.profile.set("contact", "the front door")
+    assert memory.get(field).descriptive.tags == ()
+    assert memory.profile.set("contact", "bob@mailbox.org") == field
+    assert memory.get(field).descriptive.tags == ("privacy:email",)
 
 
 @pytest.mark.parametrize("action", ["tag", "refuse"])

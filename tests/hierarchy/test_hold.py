@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,50 @@ def test_a_value_on_hold_gives_way_to_a_later_one_and_stays_in_the_history(world
     assert [one.text for one in memory.history(field)] == ["job: baker", "job: actor"]
     with pytest.raises(OnHold):
         memory.delete(field)
+
+
+LABELS: dict[str, dict[str, Any]] = {
+    "ttl": {"ttl": HOUR},
+    "expires_at": {"expires_at": START + HOUR},
+    "title": {"title": "A chart"},
+    "source": {"source": "chart.pdf"},
+    "tags": {"tags": ["new"]},
+    "metadata": {"metadata": {"ward": 7}},
+    "sensitivity": {"sensitivity": ["diagnosis"]},
+    "access": {"access": "shared"},
+}
+
+
+@pytest.mark.parametrize("said", ["Ann keeps bees", "User lives in Oslo"])
+@pytest.mark.parametrize("on", [HeldThing.MEMORY, HeldThing.OWNER])
+@pytest.mark.parametrize("told", LABELS)
+def test_what_is_said_of_a_fact_does_not_change_one_on_hold(world: World, said: str, on: HeldThing, told: str) -> None:
+    memory = world.open(**SMALL)
+    fact = memory.facts.add(said, tags=["old"])
+    assert fact is not None
+    hold = memory.governance.hold(reason="a case", memory=fact if on is HeldThing.MEMORY else None)
+    before = memory.get(fact)
+    with pytest.raises(OnHold, match=hold.id):
+        memory.facts.add(said, **LABELS[told])
+    assert memory.get(fact) == before
+    assert memory.facts.add(said, tags=["old"]) == fact  # it says no more than is known
+    memory.governance.release(hold.id)
+    assert memory.facts.add(said, **LABELS[told]) == fact
+    assert memory.get(fact) != before
+
+
+def test_pages_say_again_what_is_on_hold_and_its_labels_stay(world: World) -> None:
+    memory = world.open(**SMALL)
+    memory.add("🎲\nfact: Ann keeps bees", ttl=HOUR)
+    fill(memory, 3)
+    world.extract()
+    (fact,) = memory.facts.list()
+    memory.governance.hold(reason="a case", memory=fact.id)
+    page = memory.add("🎲\nfact: Ann keeps bees", ttl=3 * HOUR)
+    fill(memory, 3)
+    world.extract()
+    assert page in memory.get(fact.id).descriptive.provenance
+    assert memory.get(fact.id).governance.lifespan == fact.governance.lifespan
 
 
 def test_another_owner_is_not_on_hold(world: World) -> None:

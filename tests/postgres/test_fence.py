@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.postgres_tables import PARTITIONS
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Spending
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
+from memoryos.role_grant import RoleGrant
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice", tenant="acme")
@@ -38,6 +39,7 @@ def secrets(vault, store, clock):
         vault.keys.put(info, "hash")
         given = ("id", scope.tenant, scope.user, "ann", frozenset(), "ben", frozenset({Action.READ}))
         vault.delegations.put(Delegation(*given, clock(), clock() + timedelta(days=1)))
+        vault.roles.put(RoleGrant("id", scope.tenant, "ann", frozenset({"doctor"}), "", "tests", clock()))
         page, other = store("a secret", scope=scope), store("another", scope=scope)
         with vault.write(scope) as writer:
             writer.blobs.begin([StoredBlob("a name", PICTURE.sha256, PICTURE.size)], remove_at=clock.advance(hours=1))

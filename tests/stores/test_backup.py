@@ -266,7 +266,7 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0014 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0015 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         "DROP INDEX cubes_by_end",
@@ -276,6 +276,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(back
         "DROP TABLE audit_heads",
         "DROP TABLE keys",
         "DROP TABLE delegations",
+        "DROP TABLE role_grants",
         "DROP TABLE attached",
         "DROP TABLE blobs",
         "ALTER TABLE jobs DROP COLUMN payload",
@@ -290,13 +291,14 @@ def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(back
     change_by_hand(
         str(backup),
         "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors', '$.tables.attached', "
-        f"'$.tables.audit', '$.tables.audit_heads', '$.tables.keys', '$.tables.delegations'), "
+        f"'$.tables.audit', '$.tables.audit_heads', '$.tables.keys', '$.tables.delegations', "
+        "'$.tables.role_grants'), "
         f"'$.schema', '0005', {sums}) WHERE key = 'backup'",
     )
     before = backup.read_bytes()
     stores.restore(backup, tmp_path / "restored.db")
     assert backup.read_bytes() == before
-    added = ("next_vectors", "audit", "audit_heads", "keys", "delegations")
+    added = ("next_vectors", "audit", "audit_heads", "keys", "delegations", "role_grants")
     expected = {**content(store), **{name: [] for name in added}}
     for name in CHECKED:
         lost = len(ADDED_BY_0007) + 1 if name == "passages" else 1

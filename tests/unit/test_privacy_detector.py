@@ -91,6 +91,72 @@ def test_what_only_looks_personal_is_left_alone(text):
     assert found(text) == []
 
 
+HIDDEN = ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f", "\U000e0041"]
+SEEN = {
+    "email": "bob.smith@mail.example.org",
+    "phone": "+49 30 901820",
+    "card": "4111 1111 1111 1111",
+    "iban": "DE89 3704 0044 0532 0130 00",
+    "us_ssn": "536-90-4399",
+    "ip": "192.168.1.17",
+    "secret": GITHUB,
+}
+
+
+@pytest.mark.parametrize("invisible", HIDDEN, ids=ascii)
+@pytest.mark.parametrize("kind", SEEN)
+def test_characters_that_nobody_sees_hide_nothing(kind, invisible):
+    told = SEEN[kind]
+    hidden = invisible.join(told)
+    assert found(f"It is {hidden}, ok.") == [(kind, hidden)]
+    assert found(f"{invisible}It is {told}{invisible}, ok.") == [(kind, told)]
+
+
+ZEROS = {"arabic": "\u0660", "persian": "\u06f0", "devanagari": "\u0966", "full-width": "\uff10", "bold": "\U0001d7ce"}
+
+
+@pytest.mark.parametrize("zero", ZEROS.values(), ids=ZEROS)
+@pytest.mark.parametrize("kind", [one for one in SEEN if one not in ("email", "secret")])
+def test_digits_of_each_script_count(kind, zero):
+    told = SEEN[kind].translate({ord(str(digit)): chr(ord(zero) + digit) for digit in range(10)})
+    assert found(f"It is {told}, ok.") == [(kind, told)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "bob@mail.md",
+        "bob@utm.md",
+        "anna.b@posta.gov.md",
+        "bob@files.zip",
+        "bob\uff20mail\uff0eorg",
+        "bob@\u200bmail.md",
+    ],
+)
+def test_an_address_may_end_like_a_file(told):
+    assert found(f"Write to {told}.") == [("email", told)]
+
+
+@pytest.mark.parametrize(
+    "told", ["logo@2x.png", "notes@v1.2.md", "README@2.md", "lib@latest.zip", "a@3x.md", "x@1.0.zip"]
+)
+def test_a_file_with_a_version_is_no_address(told):
+    assert found(f"See {told} for more.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\u6211\u7684\u624b\u673a13800138000\u2014\u2014\u8c22\u8c22", [("phone", "13800138000")]),
+        ("call 415\u2013555\u20132671 now", [("phone", "415\u2013555\u20132671")]),
+        ("\u90ae\u7bb1ann@qq.com\u3002Bob\u4e5f\u662f", [("email", "ann@qq.com")]),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u06f1\u06f2 \U0001f468\u200d\U0001f469", []),
+    ],
+)
+def test_signs_of_other_scripts_keep_their_meaning(text, expected):
+    assert found(text) == expected
+
+
 def test_of_two_readings_the_surer_one_counts():
     assert found("身份证11010519491231002X") == [("cn_id", "11010519491231002X")]
     assert found("https://ann:hunter22@mail.example.org/inbox") == [("secret", "hunter22")]

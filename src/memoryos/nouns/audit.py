@@ -45,6 +45,8 @@ PERMISSION_OPERATIONS = (
     "mounts.add",
     "mounts.remove",
     "proposals.publish",
+    "roles.grant",
+    "roles.revoke",
 )
 
 _COLUMNS = (
@@ -149,9 +151,9 @@ class Audit:
     def permissions(self, **only: Unpack[AuditFilters]) -> Sequence[AuditEntry]:
         """Report the changes of what may be done with memories, and by whom, oldest first.
 
-        These are: API keys that were created, rotated or revoked, rights that were passed on or taken back, freeze,
-        thaw, expire, retention rules, legal holds, mounts that were added or removed, and read-only facts that were
-        published; also those that were refused or failed.
+        These are: API keys that were created, rotated or revoked, rights and roles that were given or taken back,
+        freeze, thaw, expire, retention rules, legal holds, mounts that were added or removed, and read-only facts that
+        were published; also those that were refused or failed.
         """
         wanted = self._selection(**only)
         operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))

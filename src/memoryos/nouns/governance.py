@@ -22,6 +22,7 @@ from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
+from memoryos.operation.calls.permission import may_all, sees
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
@@ -69,10 +70,15 @@ class MemGovernance(Noun):
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
-        A background job then removes it from the store, with what rests on it alone, as `delete` would; branches lose
-        it at once. Raises NotFound, TransitionRefused.
+        A background job then removes it from the store, with what rests on it alone, as `delete` would: the gate must
+        admit WRITE and DELETE. Branches lose it at once. Raises NotFound, PermissionDenied, TransitionRefused.
         """
-        expired = self._set(memory_id, State.EXPIRED, reason)
+        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit(Action.DELETE, self._scope)
+        checked = arguments.cube_id(memory_id)
+        self._home(checked, Action.WRITE)
+        self._engine.corrector(self._scope).removable(checked)
+        expired = self._set(checked, State.EXPIRED, reason)
         self._brancher.delete(expired.id)
         self._engine.housekeeping.queued(expired.scope)
         return expired
@@ -225,11 +231,15 @@ class MemGovernance(Noun):
         return hold
 
     def holds(self) -> Sequence[LegalHold]:
-        """List the legal holds of this owner, in the order in which they were placed."""
-        found = []
+        """List the legal holds of this owner, in the order in which they were placed.
+
+        A caller who may not administer all of this memory sees those on what it may read completely.
+        """
+        found: list[LegalHold] = []
         for home in self._engine.corrector(self._scope).homes:
-            with self._engine.vault.read(home) as reader:
-                found += reader.retention.holds()
+            with self._engine.vault.view(home) as reader:
+                sees_all = may_all(self._engine.vault, home, Action.ADMINISTER)
+                found += [hold for hold in reader.retention.holds() if sees_all or sees(reader, hold)]
         return found
 
     def release(self, hold_id: str) -> None:
@@ -268,7 +278,7 @@ class MemGovernance(Noun):
         self._engine.admit(Action.ADMINISTER, self._scope)
         arguments.instance("caller", caller, Caller, "Pass Caller(...)")
         wanted = arguments.one_of("action", action, Action)
-        ruling = self._policies(policies).ruling(caller, wanted)
+        ruling = self._policies(policies).ruling(caller, wanted, self._scope.tenant)
         checked = arguments.cube_id(memory_id)
         with self._engine.vault.read(self._home(checked)) as reader:
             classes = reader.classes([checked])[checked]
@@ -330,7 +340,7 @@ class MemGovernance(Noun):
 
         if path is not None:
             gate = PolicyGate(PolicyFiles(path), self._engine.clock)
-            gate.passed_on = self._engine.vault.delegations.to
+            gate.rights = self._engine.vault.roles.rights
             return gate
         views = self._engine.vault.views
         if not isinstance(views, PolicyGate):

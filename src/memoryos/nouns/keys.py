@@ -11,9 +11,10 @@ from memoryos.about import about
 from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.keyed_gate import caller_with
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
@@ -104,14 +105,8 @@ class Keys:
 
         Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
         """
-        parts = api_key.read(key) if isinstance(key, str) else None
-        key_id, secret = parts or ("", "")
-        found = self._engine.vault.keys.find(key_id)
-        info, stored = found or (None, api_key.hashed("", "none"))
-        is_right = api_key.is_same(stored, key_id, secret)
-        if info is None or not is_right or not info.is_valid(self._engine.clock()):
-            raise PermissionDenied("the key is not valid")
-        return Caller(info.identity, info.roles, purpose, session, application, network, key=info.id)
+        known = caller_with(self._engine.vault.keys, key, self._engine.clock())
+        return replace(known, purpose=purpose, session=session, application=application, network=network)
 
     def _stored(self, info: ApiKey) -> NewApiKey:
         secret = api_key.new_secret()

@@ -86,7 +86,7 @@ class Mounts:
         )
         other.vault.keys = engine.vault.keys  # who calls is known here, and what was passed on to it
         if engine.policies is not None:
-            engine.policies.passed_on = engine.vault.delegations.to
+            engine.policies.rights = engine.vault.roles.rights
         return StoreAdapter(other.searcher, mount.scope, other.intake, other.wait, other.close)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
+from typing import Protocol
 
+from memoryos.api_key import STORE_TENANT
 from memoryos.caller import SYSTEM, Action, Caller
 from memoryos.clock import Clock
 from memoryos.delegation import Delegation
@@ -24,7 +26,24 @@ _MOST_RULINGS = 256  # that are remembered: one for each caller, context and act
 _Key = tuple[Caller, Action, datetime | None]
 _Passed = tuple[Caller, Action, tuple[Delegation, ...]]
 
-PassedOn = Callable[[str, Action], Sequence[Delegation]]
+
+class _Rights(Protocol):
+    """What an identity has beside what policies say of it."""
+
+    @property
+    def delegations(self) -> Sequence[Delegation]: ...
+
+    def roles(self, tenant: str) -> frozenset[str]: ...
+
+
+class _NoRights:
+    delegations: Sequence[Delegation] = ()
+
+    def roles(self, tenant: str) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
+
+
+Rights = Callable[[str], _Rights]
 AnyRuling = Ruling | DelegatedRuling
 
 
@@ -38,7 +57,7 @@ class PolicyGate:
         self._policies = files.policies()
         self._rulings: OrderedDict[_Key, Ruling] = OrderedDict()
         self._delegated: dict[_Passed, DelegatedRuling] = {}
-        self.passed_on: PassedOn = lambda identity, action: ()  # noqa: ARG005 - until a store has delegations
+        self.rights: Rights = lambda identity: _NoRights()  # noqa: ARG005 - until it has a store
 
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
         """Return if the caller may do this with the store (None), or with some cube of the scope.
@@ -47,22 +66,27 @@ class PolicyGate:
         """
         if caller is SYSTEM:
             return
-        ruling = self.ruling(caller, action)
+        ruling = self.ruling(caller, action, scope.tenant if scope else STORE_TENANT)
         is_admitted = ruling.of_store().allowed if scope is None else ruling.reach(scope) is not Reach.NOTHING
         if not is_admitted:
             what = "the store" if scope is None else "this memory"
             raise PermissionDenied(f"{caller.identity} may not {action.value} {what}: no policy permits it")
 
-    def view(self, caller: Caller, action: Action) -> AnyRuling | None:
-        """What decides which cubes the caller may use in this way; None for the program itself, which may use all."""
-        return None if caller is SYSTEM else self.ruling(caller, action)
+    def view(self, caller: Caller, action: Action, scope: Scope) -> AnyRuling | None:
+        """What decides which cubes of the scope the caller may use in this way; None for the program itself: all."""
+        return None if caller is SYSTEM else self.ruling(caller, action, scope.tenant)
 
-    def ruling(self, caller: Caller, action: Action) -> AnyRuling:
-        """The decisions for this caller, under the policies and delegations that are in force now.
+    def ruling(self, caller: Caller, action: Action, tenant: str) -> AnyRuling:
+        """The decisions for this caller, under the policies, delegations and roles that are in force now.
 
-        Raises InvalidInput.
+        Roles that were granted to the identity of the caller count for the memories of the `tenant`. Raises
+        InvalidInput.
         """
-        own, found = self._own(caller, action), tuple(self.passed_on(caller.identity, action))
+        rights = self.rights(caller.identity)
+        if granted := rights.roles(tenant):
+            caller = replace(caller, roles=caller.roles | granted)
+        found = tuple(one for one in rights.delegations if action in one.actions)
+        own = self._own(caller, action)
         if not found:
             return own
         passed = (replace(caller, at=None), action, found)

@@ -1,18 +1,20 @@
 """Detector: finds personal data and secrets in a text. One table: kind, pattern, check.
 
 A pattern finds candidates in linear time, and a check (checksum, range, numbering plan) decides. Where two candidates
-overlap, the one that stands first in the table counts.
+overlap, the one that stands first in the table counts. Digits and signs of any script count as those of ASCII, and
+invisible characters do not count (`plain_text`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from memoryos.privacy import checks
 from memoryos.privacy.credentials import secret_spans
 from memoryos.privacy.phones import phone_spans
+from memoryos.privacy.plain_text import as_plain
 from memoryos.privacy.sensitive import PSEUDONYM, SensitiveKind, SensitiveSpan
 
 _Spans = Callable[[str], Iterable[tuple[int, int]]]
@@ -22,10 +24,13 @@ _Spans = Callable[[str], Iterable[tuple[int, int]]]
 _D, _1, _2 = (rf"{one}(?<![\w-]{one})(?<!\d[.:/]{one})" for one in (r"\d", "[1-9]", "[2-6]"))
 _NO_ID = r"(?![\w-]|[.:/]\d)"
 
-_FILES = "png|jpe?g|gif|webp|svg|ico|bmp|css|js|ts|json|md|txt|html?|php|pdf|zip|tar|gz|ya?ml"
+_FILES = "png|jpe?g|gif|webp|svg|ico|bmp|css|js|ts|json|txt|html?|php|pdf|tar|gz|ya?ml"
+_ALSO_COUNTRIES = "md|zip"  # files, and the ends of domains, too: not behind README@2x or notes@v1.2
 _EMAIL = re.compile(
     r"(?<![A-Za-z0-9._%+@-])[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?"
-    rf"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?\.){{1,8}}(?!(?:{_FILES})(?![A-Za-z0-9]))[A-Za-z]{{2,24}}"
+    rf"@(?!(?:v?\d[\w-]*\.)+(?:{_ALSO_COUNTRIES})(?![A-Za-z0-9]))"
+    r"(?!(?:latest|next|main|master|head|stable|dev|beta)\.(?:" + _ALSO_COUNTRIES + r")(?![A-Za-z0-9]))"
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}(?!(?:" + _FILES + r")(?![A-Za-z0-9]))[A-Za-z]{2,24}"
     r"(?![A-Za-z0-9-]|:[A-Za-z~][\w-]*/|\.[A-Za-z0-9])"  # git@host:owner/name is the address of a repository
 )
 _IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\w-])", re.ASCII)
@@ -52,7 +57,6 @@ _ADDRESS = re.compile(
     r"\b(?:ips?|address|hosts?|server|ping|ssh|proxy|dns|gateway|login)\b|地址|服务器|网关|登录", re.IGNORECASE
 )
 _CUE_CHARS = 24
-_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " ", 0xA0: " ", 0x2010: "-", 0x2011: "-"}
 _KNOWN = re.compile(rf"{PSEUDONYM.pattern}|\[(?:{'|'.join(SensitiveKind)})\]")  # what a policy wrote
 
 
@@ -62,15 +66,21 @@ def detect(text: str) -> tuple[SensitiveSpan, ...]:
     Finds e-mail addresses, telephone and card numbers, IBANs, identity numbers of the US, China and Germany, network
     addresses, passwords, tokens and private keys. It has no model and finds no names or postal addresses.
     """
-    plain = text if text.isascii() else text.translate(_WIDE)  # full-width digits and letters count, too
-    known = [place.span() for place in _KNOWN.finditer(text)] if "⟨" in text or "[" in text else []
+    plain, places = (text, None) if text.isascii() else as_plain(text)
+    known = [place.span() for place in _KNOWN.finditer(plain)] if "⟨" in text or "[" in text else []
     if known:  # digits take the places of what was replaced, so that no more is found beside it than before
         plain = _KNOWN.sub(lambda place: "0" * len(place[0]), plain)
     has, taken = _Having(plain), _Taken(len(plain), known)
     for kind, needs, spans in _DETECTORS if _MARKED.search(plain) else _DETECTORS[:1]:
         if needs is None or has[needs]:
             taken.take(kind, spans(plain))
-    return taken.found()
+    found = taken.found()
+    return found if places is None else tuple(_moved(span, places) for span in found)
+
+
+def _moved(span: SensitiveSpan, places: Sequence[int]) -> SensitiveSpan:
+    """The span in the text with its invisible characters."""
+    return SensitiveSpan(span.kind, places[span.start], places[span.end - 1] + 1)
 
 
 class _Having(dict[re.Pattern[str], bool]):

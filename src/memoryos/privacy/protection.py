@@ -40,6 +40,20 @@ class Protection:
         """What the policy applies to in a text."""
         return [span for span in detect(text) if span.kind in self.kinds]
 
+    def tags(self, *values: object) -> tuple[str, ...]:
+        """The tags that these values get; none unless the policy is to tag."""
+        if self.action is not PrivacyAction.TAG:
+            return ()
+        kinds: set[SensitiveKind] = set()
+
+        def look(_: str, text: str) -> str:
+            kinds.update(span.kind for span in self.found(text))
+            return text
+
+        for value in values:
+            Walk(look).value("", value)
+        return tuple(f"{TAG}{kind.value}" for kind in SensitiveKind if kind in kinds)
+
 
 UNPROTECTED = Protection()
 
@@ -78,17 +92,7 @@ class OwnerProtection:
 
     def tags(self, *values: object) -> tuple[str, ...]:
         """The tags that these values get; none unless the policy is to tag."""
-        if self.policy.action is not PrivacyAction.TAG:
-            return ()
-        kinds: set[SensitiveKind] = set()
-
-        def look(_: str, text: str) -> str:
-            kinds.update(span.kind for span in self.policy.found(text))
-            return text
-
-        for value in values:
-            Walk(look).value("", value)
-        return tuple(f"{TAG}{kind.value}" for kind in SensitiveKind if kind in kinds)
+        return self.policy.tags(*values)
 
     def question(self, text: str) -> str:
         """Return a question in the words that memories have. It is never refused, because it is not stored."""

@@ -33,6 +33,11 @@ def refs_of(cube: MemCube) -> set[str]:
     return {ref.sha256 for ref in found if ref}
 
 
+def missing(sha: str) -> BlobMissing:
+    """The error about bytes that the store does not have, or not for this caller."""
+    return BlobMissing(f"the bytes of an attachment ({sha}) are not in the store; add them again")
+
+
 class BlobPart:
     """The blobs of one owner, within one transaction."""
 
@@ -45,6 +50,15 @@ class BlobPart:
         """The blobs among these that a cube refers to, by sha256."""
         query = self._select().where(_blobs.c.sha256.in_(list(shas)), _blobs.c.remove_at.is_(None))
         return {row.sha256: StoredBlob(*row) for row in self._connection.execute(query)}
+
+    def holders(self, shas: Iterable[str]) -> dict[str, list[str]]:
+        """The ids of the owner's cubes that refer to these blobs, by sha256."""
+        found: dict[str, list[str]] = {}
+        query = select(_attached.c.sha256, _attached.c.cube_id).join(_cubes, _cubes.c.id == _attached.c.cube_id)
+        mine = and_(*(_cubes.c[name] == self._owner[name] for name in OWNER), _attached.c.tenant == _cubes.c.tenant)
+        for sha, cube_id in self._connection.execute(query.where(mine, _attached.c.sha256.in_(list(shas)))):
+            found.setdefault(sha, []).append(cube_id)
+        return found
 
     def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:
         """Record blobs before their bytes are stored; they are removed at that time unless a cube refers to them."""
@@ -99,7 +113,7 @@ class BlobPart:
             draft = self._select().where(_blobs.c.sha256 == sha, _blobs.c.remove_at > micros(now)).limit(1)
             found = self._connection.execute(draft).first()
             if found is None:
-                raise BlobMissing(f"the bytes of an attachment ({sha}) are not in the store; add them again")
+                raise missing(sha)
             known = and_(self._mine(), _blobs.c.name == found.name)
             self._connection.execute(update(_blobs).where(known).values(remove_at=None))
 

@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.records import (
     NewVectors,
     Unembedded,
 )
+from memoryos.infrastructure.vault.role_part import RolePart
 from memoryos.infrastructure.vault.session_parts import (
     ColdReader,
     ColdWriter,
@@ -44,6 +45,7 @@ from memoryos.infrastructure.vault.session_parts import (
     RetentionNotes,
 )
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
+from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.scope import Scope
 
 
@@ -155,6 +157,8 @@ class Vault(Reembeddable, Protocol):
     keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it
     erasure: ErasurePart  #: the key of receipts, and where copies of the store are
     delegations: DelegationPart  #: the rights that callers passed on to others
+    roles: RolePart  #: the roles that identities were granted
+    tallies: UserPart  #: how much memory users have
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     @property

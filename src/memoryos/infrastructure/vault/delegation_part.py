@@ -1,9 +1,8 @@
-"""DelegationPart: the delegations of a store. They are read in each check, so that a revoked one lets nobody in."""
+"""DelegationPart: the delegations of a store. `RolePart.rights` reads them in each check."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,21 +45,13 @@ class DelegationPart:
             connection.execute(delete(_delegations).where(*_of(one.tenant, one.user), over))
             connection.execute(insert(_delegations), row)
 
-    def to(self, identity: str, action: Action) -> Sequence[Delegation]:
-        """What lets this caller do this now, in all tenants, in the order of the ids."""
-        known = _delegations.c
-        query = select(_delegations).where(known.delegate == identity, known.expires_at > micros(self.clock()))
-        with self.reading(None) as connection:
-            found = [_delegation(row) for row in connection.execute(query.order_by(known.tenant, known.id))]
-        return [one for one in found if action in one.actions]
-
     def of(self, scope: Scope) -> list[Delegation]:
         """Those about the memories of a user that have not ended, oldest first."""
         known = _delegations.c
         lasting = known.expires_at > micros(self.clock())
         query = select(_delegations).where(*_of(scope.tenant, scope.user), lasting)
         with self.reading(scope.tenant) as connection:
-            return [_delegation(row) for row in connection.execute(query.order_by(known.created_at, known.id))]
+            return [delegation_of(row) for row in connection.execute(query.order_by(known.created_at, known.id))]
 
     def remove(self, scope: Scope, delegation_id: str) -> bool:
         """End a delegation about the memories of a user; False if there is none with that id."""
@@ -73,7 +64,8 @@ def _of(tenant: str, user: str) -> tuple[ColumnElement[bool], ...]:
     return _delegations.c.tenant == tenant, _delegations.c.user_id == user
 
 
-def _delegation(row: Row[Any]) -> Delegation:
+def delegation_of(row: Row[Any]) -> Delegation:
+    """The delegation of a row."""
     with legible("delegations"):
         return Delegation(
             id=row.id,

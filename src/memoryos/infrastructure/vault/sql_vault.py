@@ -32,9 +32,11 @@ from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.records import Job
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
+from memoryos.infrastructure.vault.role_part import RolePart
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
@@ -75,6 +77,8 @@ class SqlVault(ABC):
         self.keys = KeyPart(self._reading, self._rewriting)
         self.erasure = ErasurePart(name, clock, self.snapshot, self.change)
         self.delegations = DelegationPart(self._reading, self._rewriting, clock)
+        self.roles = RolePart(self._reading, self._rewriting, clock)
+        self.tallies = UserPart(self._reading)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder
@@ -117,7 +121,7 @@ class SqlVault(ABC):
 
     def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
         """What decides which cubes of the scope the caller may use; None: all."""
-        view = self.views.view(current(), action) if self.views else None
+        view = self.views.view(current(), action, scope) if self.views else None
         return None if view is None or view.has_all(scope) else view
 
     @contextmanager

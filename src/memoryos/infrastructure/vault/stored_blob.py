@@ -21,6 +21,10 @@ class StoredBlob:
 class BlobNotes(Protocol):
     """The blob records of one owner's session."""
 
+    def holders(self, shas: Iterable[str]) -> dict[str, list[str]]:
+        """Return the ids of the owner's cubes that refer to these blobs, by sha256."""
+        ...
+
     def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
         """The blobs among these that a cube refers to, by sha256."""
         ...

@@ -323,6 +323,22 @@ delegations = Table(  # rights that callers passed on to others, for a while
 )
 
 
+role_grants = Table(  # roles that identities have beside those with which they call
+    "role_grants",
+    metadata,
+    Column("tenant", _Text, nullable=False),  # for whose memories they count
+    Column("id", _Text, nullable=False),
+    Column("identity", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    Column("roles", _Text, nullable=False),  # a JSON list
+    Column("granted_by", _Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    PrimaryKeyConstraint("tenant", "id"),
+    Index("role_grants_by_identity", "identity", "tenant"),
+)
+
+
 def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""
     agent = EVERY_AGENT if scope.agent is None else scope.agent

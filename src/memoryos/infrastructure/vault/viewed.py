@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -30,8 +31,8 @@ from memoryos.infrastructure.vault.records import (
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.session import SqlReader
-from memoryos.kinds import Kind, State, Tier
-from memoryos.lifecycle import Transition
+from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
 
@@ -69,6 +70,24 @@ class ViewedReader(SqlReader):
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         return super().get(self.permitted(ids))
+
+    def cubes(
+        self,
+        kind: Kind,
+        *,
+        tiers: Sequence[Tier] = (),
+        states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
+        subject: Subject | None = None,
+        first: int | None = None,
+        last: int | None = None,
+    ) -> list[MemCube]:
+        if kind is not Kind.PAGE and first is None and last is None:
+            self._decide_all(kind, tiers)
+        return super().cubes(kind, tiers=tiers, states=states, marks=marks, subject=subject, first=first, last=last)
+
+    def successions(self, ids: Iterable[str]) -> set[str]:
+        return self.permitted(super().successions(ids))
 
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
         return super().kinds(self.permitted(ids))
@@ -161,6 +180,19 @@ class ViewedReader(SqlReader):
     def _admits_class(self, kind: Kind, labels: str | None) -> bool:
         return self._view.admits(self._scope, kind.value, labels)
 
+    def _decide_all(self, kind: Kind, tiers: Sequence[Tier]) -> None:
+        """Decide about all cubes of a kind together, and not one by one as they are read."""
+        cubes = tables.cubes.c
+        query = select(cubes.id).where(self._owned(tables.cubes), cubes.kind == kind.value)
+        if tiers:
+            query = query.where(cubes.tier.in_([tier.value for tier in tiers]))
+        self.permitted(self._connection.execute(query).scalars())
+
     def _decide(self, ids: Collection[str]) -> None:
         found = self.classes(ids) if ids else {}
         self._permitted |= {one: one in found and all(self._view.admits(*each) for each in found[one]) for one in ids}
+
+
+def limited(reader: Any, view: View) -> ViewedReader:
+    """The snapshot of a session with only the cubes that the view admits."""
+    return ViewedReader(reader._connection, reader._scope, reader._clock, reader, view)

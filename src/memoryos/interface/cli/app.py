@@ -62,6 +62,8 @@ class _Commands(LazyGroup):
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
         "keys": ("app", "keys"),
+        "users": ("app", "users"),
+        "roles": ("app", "roles"),
         "privacy": ("app", "privacy"),
         "encryption": ("app", "encryption"),
         "export": ("people", "export"),
@@ -175,6 +177,22 @@ class _Keys(LazyGroup):
     }
 
 
+class _Users(LazyGroup):
+    places: ClassVar[Places] = {
+        "list": ("users_command", "list_users"),
+        "show": ("users_command", "show"),
+        "forget": ("users_command", "forget"),
+    }
+
+
+class _Roles(LazyGroup):
+    places: ClassVar[Places] = {
+        "grant": ("roles_command", "grant"),
+        "list": ("roles_command", "list_grants"),
+        "revoke": ("roles_command", "revoke"),
+    }
+
+
 class _Privacy(LazyGroup):
     places: ClassVar[Places] = {"find": ("privacy_command", "find"), "reveal": ("privacy_command", "reveal")}
 
@@ -240,6 +258,8 @@ duplicates = group(_Duplicates, "Memories that say the same: list them, merge th
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
+users = group(_Users, "Users: list them with counts and last activity, show one, forget one.")
+roles = group(_Roles, "Roles of callers by identity: grant, list and revoke them.")
 privacy = group(_Privacy, "Personal data and secrets: find them in a text, turn pseudonyms back.")
 encryption = group(_Encryption, "Encryption of the store's file: encrypt, decrypt, rotate the key, show the status.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")

@@ -15,6 +15,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.encryption_key import new_key as random_key
 from memoryos.interface.cli import render
+from memoryos.interface.cli.key_check import check_key
 from memoryos.interface.cli.options import Db, Json
 
 
@@ -69,6 +70,7 @@ def rotate(
 ) -> None:
     """Let another key open the store, which may stay open; nothing is encrypted again."""
     place, key = db or load_settings().db, EncryptionKey.in_file("new_key_file", new_key_file)
+    check_key(place)
     stores.rotate_encryption_key(place, key.text, keep_old=keep_old)
     keys = stores.encryption_status(place).keys
     if json:
@@ -88,6 +90,7 @@ def _write(file: Path, key: str) -> None:
 
 def _change(change: Callable[..., Any], done: str, db: str | None, *, json: bool) -> None:
     place = db or load_settings().db
+    check_key(place)
     with render.counted(done, quiet=json) as progress:
         change(place, progress=progress)
     if json:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.choice import Choice
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import (
     Agent,
@@ -88,7 +88,7 @@ def list_(
             noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
             then = {} if as_of is None else {"as_of": as_of}
             found = noun.list(limit=limit, cursor=cursor, **then, **only)
-        others = () if found or what is Listed.USERS else store.admin.users(tenant=tenant, limit=10)
+        others = () if found or what is Listed.USERS else _others(store, tenant)
     if json:
         render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor})
     else:
@@ -130,6 +130,14 @@ def _counted(store: MemoryOS, what: Listed, user: str, agent: str, tenant: str, 
     if what is Listed.USERS:
         return store.admin.count_users(tenant=tenant)
     return int(_noun(store.memory(user, agent=agent, tenant=tenant), what).count(**only))
+
+
+def _others(store: MemoryOS, tenant: str) -> Sequence[str]:
+    """Some users, for a hint; none for a caller who may not list them."""
+    try:
+        return store.admin.users(tenant=tenant, limit=10)
+    except PermissionDenied:
+        return ()
 
 
 def _noun(memory: Memory, what: Listed) -> Any:

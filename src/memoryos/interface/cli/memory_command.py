@@ -33,6 +33,7 @@ from memoryos.interface.cli.options import (
     metadata_of,
     open_memory,
     open_store,
+    others_in,
     seconds_of,
 )
 from memoryos.kinds import AccessMode, Tier
@@ -192,7 +193,7 @@ def show(
         recent = memory.pages.list(tier=Tier.STM)
         segments = memory.segments.list(archive=archive)
         profile = memory.profile.get()
-        others = store.admin.scopes(tenant=tenant)
+        others = others_in(store, tenant)
     if json:
         render.print_json(
             {
@@ -221,7 +222,7 @@ def stats(
     """Show the sizes of the tiers, the waiting work, and the tuned values with their reasons."""
     with open_store(db, must_exist=True) as store:
         counts = asdict(found := store.memory(user, agent=agent, tenant=tenant).stats())
-        scopes = store.admin.scopes(tenant=tenant)
+        scopes = others_in(store, tenant)
     if json:
         users = [{"user": scope.user, "agent": scope.agent} for scope in scopes]
         render.print_json({"user": user, "agent": agent, **counts, "scopes": users})

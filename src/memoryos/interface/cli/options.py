@@ -11,12 +11,13 @@ import typer
 
 from memoryos.arguments import naming, store_place
 from memoryos.config import Settings, load_settings
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.infrastructure.vault.place import Place, check_is_there
 from memoryos.interface.cli.json_wanted import JsonFlag
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.memory_os import open as opening
+from memoryos.scope import Scope
 
 Db = Annotated[
     str | None,
@@ -106,8 +107,17 @@ def open_memory(
 def open_store(db: str | Path | None, *, must_exist: bool = False) -> MemoryOS:
     """Open the store; `must_exist` refuses to create one."""
     settings = load_settings()
+    key = settings.key.get_secret_value() if settings.key else None
     with naming("--db"):
-        return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings)
+        return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings, key=key)
+
+
+def others_in(store: MemoryOS, tenant: str, *, limit: int | None = None) -> Sequence[Scope]:
+    """The scopes of a tenant, for a hint; none for a caller who may not list them."""
+    try:
+        return store.admin.scopes(tenant=tenant, limit=limit)
+    except PermissionDenied:
+        return ()
 
 
 def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str | Path:

@@ -12,7 +12,7 @@ import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store
+from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store, others_in
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.correction.forget import Forgotten
@@ -134,8 +134,9 @@ def _forgotten(store: MemoryOS, user: str, agent: str | None, session: str | Non
 
 
 def _known(store: MemoryOS, user: str, agent: str, tenant: str, session: str | None = None) -> Memory:
-    """The memory of an owner. Raises NotFound if the store holds none."""
-    if all((one.user, one.agent) != (user, agent) for one in store.admin.scopes(tenant=tenant)):
+    """The memory of an owner. Raises NotFound if the store holds none, as far as the caller may know."""
+    known = others_in(store, tenant)
+    if known and all((one.user, one.agent) != (user, agent) for one in known):
         raise NotFound(f"the user {user!r} has no memory with the agent {agent!r} in this store")
     return store.memory(user, agent=agent, session=session, tenant=tenant)
 

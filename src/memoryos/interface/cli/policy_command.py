@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,23 +14,42 @@ from memoryos.caller import Action, Caller
 from memoryos.clock import parse_time
 from memoryos.config import load_settings
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
 from memoryos.memory_os import open as open_memory
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_schema import SCHEMA
 
+_ROLE = re.compile(r'Role::"((?:[^"\\]|\\.)*)"')
+
 
 def check(
     paths: Annotated[list[Path], typer.Argument(help=".cedar files, or folders of them.")],
+    db: Annotated[
+        str | None,
+        typer.Option("--db", help="A store: name the roles granted in it that no policy names.", show_default=False),
+    ] = None,
+    tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
     """Check policies; what is wrong is named with file and line."""
-    found = {str(path): [one.name for one in PolicyFiles(path).policies().texts] for path in paths}
+    texts = {str(path): PolicyFiles(path).policies().texts for path in paths}
+    found = {path: [one.name for one in some] for path, some in texts.items()}
+    unnamed = _unnamed([one.text for some in texts.values() for one in some], db, tenant) if db else []
     if json:
-        render.print_json({"policies": found})
+        render.print_json({"policies": found, **({"roles_in_no_policy": unnamed} if db else {})})
         return
+    for role in unnamed:
+        render.console().print(f"The role {role} was granted, and no policy names it.", markup=False)
     for path, names in found.items():
         render.console().print(f"{path}: {len(names)} policies, nothing wrong.", markup=False)
+
+
+def _unnamed(texts: Iterable[str], db: str, tenant: str) -> list[str]:
+    """The granted roles that no policy names."""
+    named = {name for text in texts for name in _ROLE.findall(text)}
+    with open_store(db, must_exist=True) as store:
+        granted = {role for one in store.roles.list(tenant=tenant) for role in one.roles}
+    return sorted(granted - named)
 
 
 def explain(
@@ -56,7 +77,8 @@ def explain(
     path = db or settings.db
     existing_place(path, "Add or import something first, or name another file")
     ungoverned = settings.model_copy(update={"policies": None})  # who asks is not the caller
-    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned) as memory:
+    key = settings.key.get_secret_value() if settings.key else None
+    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned, key=key) as memory:
         decision = memory.governance.explain(memory_id, asked, action, policies=policies or settings.policies)
     if json:
         render.print_json({"id": memory_id, **decision.to_dict(), "reason": decision.reason})

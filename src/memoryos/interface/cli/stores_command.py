@@ -13,6 +13,7 @@ from memoryos import stores
 from memoryos.config import load_settings
 from memoryos.infrastructure.vault.damage import Damage, Report
 from memoryos.interface.cli import render
+from memoryos.interface.cli.key_check import check_key
 from memoryos.interface.cli.options import Db, Json
 
 SHOWN = 20  # damages in a table; --json has all
@@ -26,6 +27,7 @@ def backup(
     json: Json = False,
 ) -> None:
     """Write the current state of the whole store to one file, while the store is in use."""
+    check_key(db or load_settings().db)
     with render.counted("backing up", quiet=json) as progress:
         manifest = stores.backup(db or load_settings().db, file, progress=progress)
     if json:
@@ -40,6 +42,7 @@ def restore(
     json: Json = False,
 ) -> None:
     """Restore a backup into a new store, after checking that the backup is unchanged."""
+    check_key(file)
     with render.counted("restoring", quiet=json) as progress:
         restored = stores.restore(file, store, progress=progress)
     if json:
@@ -54,6 +57,7 @@ def copy(
     json: Json = False,
 ) -> None:
     """Copy a whole store to another file or database; an interrupted copy continues when you run it again."""
+    check_key(source)
     with render.counted("copying", quiet=json) as progress:
         copied = stores.copy(source, target, progress=progress)
     if json:
@@ -70,6 +74,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check that a store or a backup is consistent; exit code 1 if it is not."""
+    check_key(store or load_settings().db)
     with render.counted("verifying", quiet=json) as progress:
         report = stores.verify(store or load_settings().db, repair=repair, progress=progress)
     if json:
@@ -85,6 +90,7 @@ def scrub(
     json: Json = False,
 ) -> None:
     """Overwrite the remains of deleted memories in the store's files; exit code 1 if some of it was refused."""
+    check_key(store or load_settings().db)
     with render.counted("scrubbing", quiet=json) as progress:
         scrubbed = stores.scrub(store or load_settings().db, progress=progress)
     if json:

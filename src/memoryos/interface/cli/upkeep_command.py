@@ -11,6 +11,7 @@ from memoryos import stores
 from memoryos.config import load_settings
 from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
+from memoryos.interface.cli.key_check import check_key
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
 from memoryos.models.embedder import load_embedder
 from memoryos.progress import Progress
@@ -49,6 +50,7 @@ def reembed(
     settings = load_settings()
     path = db or settings.db
     place = existing_place(path, "Name the file of a store")
+    check_key(path)
     chosen = load_embedder(embedder, settings)
     with render.progress(quiet=json) as bar:
         told = _told(bar, bar.add_task("embedding", total=None, note=chosen.name))

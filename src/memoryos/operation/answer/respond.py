@@ -21,9 +21,10 @@ from memoryos.language.sentences import split_sentences
 from memoryos.models.chat import Message
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import turns_of
-from memoryos.operation.recall.context import pack, persona_text
+from memoryos.operation.recall.context import pack, persona_draft
 from memoryos.operation.recall.cut import LEAST, asked_words, cut
 from memoryos.operation.recall.hit import Hit, Recall, quoted
+from memoryos.operation.recall.line import Line
 from memoryos.operation.recall.trust import outside_mark
 
 INSTRUCTIONS = """\
@@ -63,17 +64,36 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages for a question, and the memories that they show."""
+
+    messages: Sequence[Message]
+    shown: tuple[MemCube, ...] = ()
+    summarised: MemCube | None = None  #: the page whose chain is told by its summary
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """The notes for a question, with the memories in them."""
+
+    text: str
+    lines: tuple[Line, ...] = ()
+    summarised: MemCube | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Dialogue:
     """The end of STM, as messages."""
 
     messages: tuple[Message, ...] = ()
     tokens: int = 0
     told: frozenset[tuple[str, int]] = frozenset()  # the turns that are complete: page and number
+    shown: tuple[MemCube, ...] = ()  # the pages of all these turns
 
 
 def prompt(
     recalled: Recall, bounds: Bounds, count_tokens: CountTokens, *, role: str = DEFAULT_ROLE, now: datetime
-) -> list[Message]:
+) -> Prompt:
     """Return the messages for a question. Raises InvalidInput if it leaves no room for the instructions."""
 
     def counted(text: str) -> int:
@@ -87,21 +107,28 @@ def prompt(
         problem = f"has {count_tokens(long[1])} tokens; with the instructions it does not fit in {bounds.prompt}"
         raise InvalidInput(long[0], problem, "Shorten it, or raise MEMORYOS_PROMPT_TOKENS")
     posts = count_tokens(_POSTS)
-    persona = persona_text(recalled, min(room, bounds.prompt // PERSONA_SHARE) - posts, counted)
+    known = persona_draft(recalled, min(room, bounds.prompt // PERSONA_SHARE) - posts, counted)
+    persona = known.text()
     room -= counted(persona) + posts
     most = max(bounds.prompt // DIALOGUE_SHARE, room - bounds.notes - posts)
     dialogue = _dialogue(recalled, min(room, most), count_tokens)
     room = min(bounds.notes, room - dialogue.tokens - posts)
     notes = _notes(recalled, dialogue, replace(bounds, notes=room), counted)
     system = "\n\n".join(part for part in (instructions, fenced(_TAG, persona)) if part)
-    question = "\n\n".join(part for part in (asked[0], fenced(_TAG, notes), asked[1]) if part)
-    return [{"role": "system", "content": system}, *dialogue.messages, {"role": "user", "content": question}]
+    question = "\n\n".join(part for part in (asked[0], fenced(_TAG, notes.text), asked[1]) if part)
+    messages: list[Message] = [
+        {"role": "system", "content": system},
+        *dialogue.messages,
+        {"role": "user", "content": question},
+    ]
+    lines = (line.cube for line in (*known.lines(), *notes.lines))
+    return Prompt(messages, (*dialogue.shown, *lines), notes.summarised)
 
 
 def _dialogue(recalled: Recall, room: int, count_tokens: CountTokens) -> _Dialogue:
     """The latest turns of STM that fit, oldest first; the first that does not fit is cut, older ones are left out."""
     messages: list[Message] = []
-    told = set()
+    told, shown = set(), dict[str, MemCube]()
     left = room
     for cube, number in reversed([(hit.cube, number) for hit in recalled.recent for number in _numbers(hit)]):
         turn = turns_of(cube)[number]
@@ -110,10 +137,11 @@ def _dialogue(recalled: Recall, room: int, count_tokens: CountTokens) -> _Dialog
         if content:
             messages.append({"role": "assistant" if turn.role is Role.ASSISTANT else "user", "content": content})
             left -= count_tokens(content) + MESSAGE_TOKENS
+            shown[cube.id] = cube
         if not is_whole:
             break
         told.add((cube.id, number))
-    return _Dialogue(tuple(reversed(messages)), room - left, frozenset(told))
+    return _Dialogue(tuple(reversed(messages)), room - left, frozenset(told), tuple(shown.values()))
 
 
 def _sized(cube: MemCube, turn: Turn, near: int, query: str, room: int, count_tokens: CountTokens) -> tuple[str, bool]:
@@ -160,7 +188,7 @@ def _head(cube: MemCube, turn: Turn) -> str:
     return f"[{_moment(turn.at or cube.descriptive.event_at)}] {quoted}"
 
 
-def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: CountTokens) -> str:
+def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: CountTokens) -> _Notes:
     """The notes for this question, without what the messages say, and with the summary before them."""
     room = bounds.notes
     found = pack(
@@ -177,14 +205,9 @@ def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: 
     last = _chained(recalled, dialogue)
     title = BEFORE.format(day=spoken(last.descriptive.event_at)) if last else ""
     before = map(one_line, split_sentences(page_of(last).chain_summary)) if last else ()
-    return "\n\n".join(
-        part
-        for part in (
-            _fitting(title, [one for one in before if one not in said], room - found.tokens, count_tokens),
-            found.text,
-        )
-        if part
-    )
+    summary = _fitting(title, [one for one in before if one not in said], room - found.tokens, count_tokens)
+    text = "\n\n".join(part for part in (summary, found.text) if part)
+    return _Notes(text, found.lines, last if summary else None)
 
 
 def _chained(recalled: Recall, dialogue: _Dialogue) -> MemCube | None:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from memoryos.about import About
 from memoryos.caller import Caller, acting, current
 from memoryos.clock import Clock
-from memoryos.models.chat import Answer, ChatModel, Message
+from memoryos.models.chat import Answer, ChatModel
 from memoryos.models.flow import Flow
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.answer.answer_stream import AnswerStream
-from memoryos.operation.answer.respond import Bounds, prompt
+from memoryos.operation.answer.respond import Bounds, Prompt, prompt
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.scheduler.background import Background
@@ -20,8 +21,9 @@ from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
-Remember = Callable[[str, str, Scope], None]
-Mark = Callable[[Answer, Recall, Scope], Answer]
+Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what the caller may not store
+Remember = Callable[[str, str, Scope, About], None]
+Mark = Callable[[Answer, Prompt, Scope], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Responder:
     account: ModelAccount
     streams: Streams
     recall: RecallFor
+    inherit: Inherit
     remember: Remember
     bounds: Bounds
     clock: Clock
@@ -39,21 +42,26 @@ class Responder:
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
-        """Return the whole answer. Raises ModelError if the model fails; then nothing is stored."""
-        model, (messages, recalled) = self.model(), self._prompt(query, role, owner)
-        answer = self.account.answer(model, messages, owner, Purpose.RESPOND)
-        self._remember_later(current(), query, answer.text, owner)
-        return self.mark(answer, recalled, owner)
+        """Return the whole answer. Raises PermissionDenied if the caller may not store the exchange.
+
+        Raises ModelError if the model fails; then nothing is stored.
+        """
+        model = self.model()
+        asked, about = self._prompt(query, role, owner)
+        answer = self.account.answer(model, asked.messages, owner, Purpose.RESPOND)
+        self._remember_later(current(), query, answer.text, owner, about)
+        return self.mark(answer, asked, owner)
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
-        caller, model, (messages, _) = current(), self.model(), self._prompt(query, role, owner)
+        caller, model = current(), self.model()
+        asked, about = self._prompt(query, role, owner)
 
         def pour(flow: Flow[str]) -> None:
-            acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND))
+            acting(caller, lambda: self.account.pour(flow, model, asked.messages, owner, Purpose.RESPOND))
 
         def remember(answer: str) -> None:
-            self._remember_later(caller, query, answer, owner)
+            self._remember_later(caller, query, answer, owner, about)
 
         return AnswerStream(lambda: self.streams.begin(pour), remember)
 
@@ -71,9 +79,11 @@ class Responder:
         self.streams.close()
         self._turns.close()
 
-    def _prompt(self, query: str, role: str, owner: Scope) -> tuple[list[Message], Recall]:
+    def _prompt(self, query: str, role: str, owner: Scope) -> tuple[Prompt, About]:
+        """The prompt, and what the exchange has of the memories in it."""
         recalled = self.recall(query, self.bounds.notes, owner)
-        return prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock()), recalled
+        asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
+        return asked, self.inherit(asked, owner)
 
-    def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope) -> None:
-        self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner)))
+    def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope, about: About) -> None:
+        self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner, about)))

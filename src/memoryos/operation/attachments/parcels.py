@@ -14,6 +14,7 @@ from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.errors import BlobMissing, InvalidInput, NotFound, StoreCorrupt
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.objects.blobs import new_name
+from memoryos.infrastructure.vault.blob_part import missing
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
@@ -56,6 +57,20 @@ def taken_out(turns: Sequence[Turn], most: int) -> tuple[Sequence[Turn], Parcels
         return replace(one, uri=ref.uri, media_type=parcel.media_type)
 
     return [replace(turn, attachments=tuple(map(lightened, turn.attachments))) for turn in turns], parcels
+
+
+def check_named(vault: Vault, owner: Scope, turns: Sequence[Turn], parcels: Parcels) -> None:
+    """Raise BlobMissing if turns name bytes that did not come with them and that the caller may not read elsewhere."""
+    refs = (BlobRef.read(one.uri) for turn in turns for one in turn.attachments)
+    named = sorted({ref.sha256 for ref in refs if ref}.difference(parcels))
+    if not named:
+        return
+    with vault.view(owner) as reader:
+        holders = reader.blobs.holders(named)
+        readable = reader.permitted(one for some in holders.values() for one in some)
+    for sha in named:
+        if readable.isdisjoint(holders.get(sha, ())):
+            raise missing(sha)
 
 
 def with_parcels(

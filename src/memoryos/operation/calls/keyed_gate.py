@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from memoryos import api_key
 from memoryos.caller import Action, Caller, Gate
 from memoryos.clock import Clock
 from memoryos.errors import PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.scope import Scope
+
+
+def caller_with(keys: KeyPart, key: str, now: datetime) -> Caller:
+    """The caller who has this key.
+
+    Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
+    """
+    parts = api_key.read(key) if isinstance(key, str) else None
+    key_id, secret = parts or ("", "")
+    info, stored = keys.find(key_id) or (None, api_key.hashed("", "none"))
+    is_right = api_key.is_same(stored, key_id, secret)
+    if info is None or not is_right or not info.is_valid(now):
+        raise PermissionDenied("the key is not valid")
+    return Caller(info.identity, info.roles, key=info.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from memoryos.about import About
 from memoryos.cube import Fact, MemCube, ProfileField
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
@@ -38,6 +39,7 @@ def confirmed(
                 origin=found.origin,
                 derived_by=found.derived_by,
                 vector=embedder.embed([cube.text])[0] if isinstance(cube.payload, Fact) else None,
+                about=About(found.tags, sensitivity=cube.governance.sensitivity),
             )
 
 

@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
+from memoryos.operation.calls.permission import changeable, check_end
 from memoryos.operation.consolidation.earnest import played, previous_pages, taken_back, without
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
@@ -46,6 +47,7 @@ from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.scheduler.job_runner import LEASE
 from memoryos.operation.scheduler.step import Step, some_at_a_time, take
+from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
@@ -94,6 +96,7 @@ class Promoter:
     clock: Clock
     reader: ModelReader | None = None
     at_once: int = SEGMENTS_AT_ONCE
+    protection: Protection = UNPROTECTED  #: tags what is learned, as what was said
     judge: Judge | None = None  #: compares facts where words cannot tell
 
     @property
@@ -215,13 +218,25 @@ class Promoter:
 
         take(self.vault, scope, plan)
 
-    def learn(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None = None) -> None:
-        """Add lessons to the personas of the scope: some in each transaction, planned beside other writers."""
-        for some in in_parts(lessons):
-            take(self.vault, scope, partial(self._learning, scope, some, verdicts))
+    def learn(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None = None) -> set[str]:
+        """Add what a caller states to the personas of the scope, and return the ids of the new memories.
 
-    def _learning(self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, reader: Reader) -> Step:
-        return self.planned(reader, scope, lessons, verdicts=verdicts).step()
+        Some are added in each transaction, planned beside other writers. They are compared with what the caller may
+        read and change. Raises PermissionDenied if one ends a memory that the caller may not delete.
+        """
+        new = set[str]()
+        for some in in_parts(lessons):
+            take(self.vault, scope, partial(self._learning, scope, some, verdicts, new))
+        return new
+
+    def _learning(
+        self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, new: set[str], reader: Reader
+    ) -> Step:
+        planned = self.planned(changeable(self.vault, scope, reader), scope, lessons, verdicts=verdicts)
+        added = planned.added
+        if any(lesson.about.expires_at for lesson in lessons):
+            check_end(self.vault, scope, reader, planned.ended())
+        return planned.step(end=lambda _: new.update(added))
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
         with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
@@ -298,7 +313,7 @@ class Promoter:
         if judge is None:
             return {}
         with self.vault.read(scope) as reader:
-            pairs = doubts(reader, lessons)
+            pairs = doubts(changeable(self.vault, scope, reader), lessons)
         return judged(judge, pairs)
 
     def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:
@@ -317,6 +332,7 @@ class Promoter:
                 vector=by_index.get(index),
                 moments=finding.moments,
                 is_over=finding.is_over,
+                about=About(self.protection.tags(finding.payload)),
             )
             for index, finding in enumerate(findings)
         ]
@@ -363,7 +379,11 @@ def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
     """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
     ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
     known = [end for end in ends if end]
-    return replace(lesson, about=About(expires_at=max(known))) if known and len(known) == len(ends) else lesson
+    return (
+        replace(lesson, about=replace(lesson.about, expires_at=max(known)))
+        if known and len(known) == len(ends)
+        else lesson
+    )
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:

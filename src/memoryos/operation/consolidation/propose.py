@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memoryos.caller import Action
 from memoryos.cube import Fact, MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, Subject, Tier
 from memoryos.lifecycle import CubeMark
+from memoryos.operation.calls.permission import changeable, check_stored
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.long_term import LongTerm
@@ -60,12 +62,16 @@ def publish(promoter: Promoter, home: Scope, lessons: Sequence[Lesson]) -> None:
 
 
 def accept(promoter: Promoter, home: Scope, proposal_id: str) -> MemCube:
-    """Make the proposed change; the replaced facts stay readable. Raises NotFound."""
+    """Make the proposed change; the replaced facts stay readable. Raises NotFound, PermissionDenied."""
+    with promoter.vault.view(home) as reader:
+        replaced = [link.target for link in reader.targets([proposal_id], LinkKind.SUPERSEDES)]
+        check_stored(promoter.vault, home, reader, replaced, Action.WRITE)
     accepted: dict[str, MemCube] = {}
 
     def plan(reader: Reader) -> Step:
-        long_term = LongTerm(reader, home, promoter.settings, promoter.clock())
-        long_term.accept(_waiting(reader, proposal_id))
+        known = changeable(promoter.vault, home, reader)
+        long_term = LongTerm(known, home, promoter.settings, promoter.clock())
+        long_term.accept(_waiting(known, proposal_id))
         long_term.settle()
         return long_term.step(end=lambda writer: accepted.update(writer.get([proposal_id])))
 

@@ -55,7 +55,7 @@ class Corrector:
 
         A damaged memory can be deleted, too, because only its kind is read.
         """
-        kind, home = self._kind(cube_id)
+        kind, home = self.removable(cube_id)
         self._refuse_frozen(home, cube_id, kind)
         self._load_rules()
         with self._vault.read(home) as reader:
@@ -120,8 +120,8 @@ class Corrector:
                     return cube, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
-    def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
-        """The kind of a memory that is to be deleted, and its home scope. Raises NotFound, PermissionDenied."""
+    def removable(self, cube_id: str) -> tuple[Kind, Scope]:
+        """The kind of a memory that is to be removed, and its home scope. Raises NotFound, PermissionDenied."""
         for home in self.homes:
             with self._vault.view(home) as reader:
                 if kind := reader.kinds([cube_id]).get(cube_id):

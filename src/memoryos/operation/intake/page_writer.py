@@ -12,7 +12,7 @@ from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.kinds import Kind, Origin
 from memoryos.models.embedder import Embedder
-from memoryos.operation.attachments.parcels import taken_out, with_parcels
+from memoryos.operation.attachments.parcels import check_named, taken_out, with_parcels
 from memoryos.operation.calls.permission import check_new
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.arrival import Arrival
@@ -54,6 +54,7 @@ class Intake:
         with self.housekeeping.call():
             if (known := arrival.known()) is not None:
                 return known
+            check_named(self.vault, owner, turns, parcels)
             entries = ingest.embedded(arrival.pages, self.embedder, progress)
             ids = with_parcels(self.vault, owner, parcels, self.clock, lambda: arrival.store(entries))
         self.housekeeping.written(owner)

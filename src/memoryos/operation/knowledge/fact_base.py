@@ -37,7 +37,7 @@ from memoryos.operation.knowledge.fact_values import (
     surer,
 )
 from memoryos.operation.knowledge.filling import Filling, Slot
-from memoryos.operation.knowledge.frozen import frozen_that_change, refuse_statement
+from memoryos.operation.knowledge.frozen import described, frozen_that_change, refuse_statement
 from memoryos.operation.knowledge.lesson import Identity, Lesson, identities, identity
 from memoryos.operation.knowledge.likeness import (
     NEAR,
@@ -104,6 +104,8 @@ class Knowledge:
         if known and known.is_frozen:
             refuse_statement(known, lesson)
             return
+        if former and not known:
+            described(self._reader, former, lesson)
         if known:
             known = self._described(known, lesson)
             known = self._reworded(known, lesson)
@@ -136,7 +138,10 @@ class Knowledge:
             updated_at=self._now,
         )
         cube = replace(proposal, tier=Tier.LPM, mark=None, descriptive=descriptive)
-        targets = [link.target for link in self._reader.targets([proposal.id], LinkKind.SUPERSEDES)]
+        links = self._reader.targets([proposal.id], LinkKind.SUPERSEDES)
+        targets = [link.target for link in links]
+        whole = self._reader.whole.targets([proposal.id], LinkKind.SUPERSEDES)
+        self._changes.unlink(link for link in whole if link not in links)  # it replaces nothing that is hidden
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
         if found and cube.subject:
@@ -199,7 +204,7 @@ class Knowledge:
 
     def _described(self, known: MemCube, lesson: Lesson) -> MemCube:
         """The known fact with what is said of it beside its words."""
-        cube = lesson.about.add_to(lesson.about.extend(known, is_stated=not lesson.pages))
+        cube = described(self._reader, known, lesson)
         if cube == known:
             return known
         self._open[cube.id] = cube

@@ -1,9 +1,10 @@
-"""Frozen: what new lessons may not change."""
+"""Frozen: what new lessons may not change: frozen memories, and the labels of those on hold."""
 
 from __future__ import annotations
 
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.rivals import Chain
 from memoryos.operation.knowledge.succession import Succession
@@ -21,3 +22,16 @@ def frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:
     later = {cube.id: cube for cube in after.cubes}
     frozen = [cube for cube in chain.cubes.values() if cube.is_frozen]
     return [cube for cube in frozen if cube.id in after.gone or later.get(cube.id, cube) != cube]
+
+
+def described(reader: Reader, known: MemCube, lesson: Lesson) -> MemCube:
+    """The known memory with what is said of it beside its words; one on hold as it is.
+
+    Raises OnHold if a caller states something else of one on hold.
+    """
+    cube = lesson.about.add_to(lesson.about.extend(known, is_stated=not lesson.pages))
+    if cube == known or (hold := reader.whole.retention.held([known.id]).get(known.id)) is None:
+        return cube
+    if not lesson.pages:
+        raise hold.refusal(known.id)
+    return known

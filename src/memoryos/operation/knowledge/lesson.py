@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from memoryos.about import NOTHING, About
-from memoryos.cube import Fact, ProfileField, Trait
+from memoryos.about import NOTHING, About, about_of
+from memoryos.cube import Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.kinds import AccessMode, Origin, SemanticType
 from memoryos.privacy.protection import OwnerProtection
@@ -59,6 +59,16 @@ class Lesson:
         payload = self.payload
         said = payload.value if isinstance(payload, ProfileField) else payload.text
         return not said.strip()
+
+
+def lesson_of(cube: MemCube) -> Lesson:
+    """The lesson that says what a stored memory says."""
+    if not isinstance(cube.payload, Learned):
+        raise TypeError(f"{type(cube.payload).__name__} is not a part of a persona")
+    known = cube.descriptive
+    return Lesson(
+        cube.payload, known.provenance, known.event_at, known.semantic_type, known.origin, about=about_of(cube)
+    )
 
 
 def identity(payload: object) -> Identity:

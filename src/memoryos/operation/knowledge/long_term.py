@@ -14,17 +14,19 @@ from functools import partial
 
 from uuid_utils.compat import uuid7
 
+from memoryos.about import about_of
 from memoryos.config import Settings
 from memoryos.cube import Behaviour, Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import Entry, LinkKind
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.knowledge.fact_base import Knowledge
 from memoryos.operation.knowledge.frozen import refuse_statement
-from memoryos.operation.knowledge.lesson import Lesson, identity
+from memoryos.operation.knowledge.lesson import Identity, Lesson, identity, lesson_of
 from memoryos.operation.knowledge.likeness import Verdicts
+from memoryos.operation.knowledge.rivals import is_beside_hidden
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.knowledge.tenure import first_told, told
 from memoryos.operation.knowledge.trait import graded
@@ -55,13 +57,15 @@ class LongTerm:
         self._settings = settings
         self._now = now
         self._changes = changes or Changes(reader)
-        facts = self._changes.left(reader.cubes(Kind.FACT, tiers=[Tier.LPM]))
+        known = self._changes.left(reader.cubes(Kind.FACT, tiers=[Tier.LPM]))
+        facts = [cube for cube in known if not is_beside_hidden(reader, cube)]
         self._knowledge = Knowledge(reader, self._changes, self._scope, now, facts, verdicts)
-        self._known = {
-            identity(cube.payload): cube
-            for kind in (Kind.TRAIT, Kind.PROFILE)
-            for cube in self._changes.left(reader.cubes(kind, tiers=[Tier.LPM]))
-        }
+        self._known: dict[Identity, MemCube] = {}
+        self._doubles: dict[Identity, list[MemCube]] = {}  # stated by callers who could not read what is known
+        for kind in (Kind.TRAIT, Kind.PROFILE):
+            for cube in self._changes.left(reader.cubes(kind, tiers=[Tier.LPM])):
+                if self._known.setdefault(identity(cube.payload), cube) is not cube:
+                    self._doubles.setdefault(identity(cube.payload), []).append(cube)
         self._heard = {cube.id: frozenset(cube.descriptive.provenance) for cube in self._known.values()}
         self._corrected = {  # what a user replaced by other words, and the pages that had said it
             identity(old.payload): frozenset(cube.descriptive.provenance)
@@ -81,7 +85,7 @@ class LongTerm:
                 if not lesson.only_contradicts:
                     self._add(lesson)
             else:
-                self._support(known, lesson)
+                self._support(self._folded(known), lesson)
         for subject in Subject:
             self._knowledge.overflow(subject, self._settings.knowledge_capacity)
 
@@ -97,9 +101,18 @@ class LongTerm:
             self._knowledge.overflow(subject, self._settings.knowledge_capacity)
 
     @property
+    def added(self) -> set[str]:
+        """The new cubes of the plan, until it is written."""
+        return self._changes.added
+
+    @property
     def touched(self) -> set[str]:
         """The stored cubes that the plan changes or removes."""
         return self._changes.touched
+
+    def ended(self) -> list[str]:
+        """The stored memories that the plan lets end earlier."""
+        return self._changes.ended()
 
     def settle(self) -> None:
         """End the plan: nothing is read after it."""
@@ -153,6 +166,19 @@ class LongTerm:
         self._changes.add(Entry(cube))
         self._link(cube, lesson.pages)
 
+    def _folded(self, known: MemCube) -> MemCube:
+        """The memory with what was stated of the same thing beside it: the later value holds, and the labels of all."""
+        name = identity(known.payload)
+        doubles = self._doubles.pop(name, [])
+        held = self._changes.reader.whole.retention.held(one.id for one in doubles)
+        for double in doubles:
+            if not (known.is_frozen or double.is_frozen or double.id in held):
+                self._support(known, lesson_of(double))
+                known = self._known[name] = about_of(double).add_to(self._known[name])
+                self._changes.change(Entry(known), Operation.REFRESH)
+                self._changes.remove(double.id)
+        return known
+
     def _support(self, known: MemCube, lesson: Lesson) -> None:
         """Add the lesson's pages to what supports a known memory; a later, different value revises it.
 
@@ -167,12 +193,14 @@ class LongTerm:
         fresh = [page for page in lesson.pages if page not in heard]
         provenance = (*known.descriptive.provenance, *fresh)
         later = lesson.about.extend(_later(known, lesson, provenance), is_stated=not lesson.pages)
+        later = lesson.about.add_to(later)
         if lesson.is_over and later is known:
             return  # it ends another value than this one
         revised = _said(later) != _said(known)
         # What is stated outright stays when the pages go that say it too.
         origin = lesson.origin if revised or not lesson.pages else known.descriptive.origin
-        if not fresh and later.payload == known.payload and not revised and origin is known.descriptive.origin:
+        is_same = later.payload == known.payload and later.descriptive.tags == known.descriptive.tags
+        if not fresh and is_same and not revised and origin is known.descriptive.origin:
             return
         cube = replace(
             later,

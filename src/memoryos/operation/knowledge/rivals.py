@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import groupby
 
 from memoryos.cube import MemCube, Mention
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.operation.knowledge.filling import Filling, Slot
 from memoryos.operation.knowledge.lesson import Identity, identities, identity
 from memoryos.operation.knowledge.slot import filling
@@ -122,3 +123,24 @@ class Chain:
 
 def _moment(mention: Mention) -> Moment:
     return mention.at, mention.source
+
+
+def is_beside_hidden(reader: Reader, cube: MemCube) -> bool:
+    """Whether a fact follows, or is followed by, one that the caller may not read and change.
+
+    The order of such facts stays as it is, whatever the caller states.
+    """
+    if reader.whole is reader or not _neighbours(cube):
+        return False
+    known = {cube.id: cube, **reader.get(reader.successions([cube.id]))}
+    seen, left = {cube.id}, _neighbours(cube)
+    while left:
+        if reader.whole.kinds(left - known.keys()):
+            return True
+        seen |= left
+        left = {one for name in left & known.keys() for one in _neighbours(known[name])} - seen
+    return False
+
+
+def _neighbours(cube: MemCube) -> set[str]:
+    return {one for one in (cube.version.supersedes, cube.version.superseded_by) if one}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from memoryos.about import about_of
 from memoryos.cube import Fact, MemCube, ProfileField
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Vector
@@ -32,18 +33,24 @@ def stated_field(field: str, value: str, *, subject: Subject, at: datetime, orig
     return Lesson(payload, (), at, SemanticType.PROFILE, origin)
 
 
-def told_in(reader: Reader, lesson: Lesson) -> str | None:
-    """The id of the memory that says it, in these words or as another wording; the latest of several."""
-    kind, name = Kind(lesson.payload.type), identity(lesson.payload)
+def told_in(reader: Reader, lesson: Lesson, new: Collection[str], now: datetime) -> str | None:
+    """The id of the memory that says it, in these words or as another wording.
+
+    It is one of the `new` ones, which count also if the caller may not read them, or else the one that was known.
+    """
+    kind, subject, name = Kind(lesson.payload.type), lesson.payload.subject, identity(lesson.payload)
+    made = sorted(reader.whole.get(new).values(), key=lambda cube: cube.id, reverse=True)
     for tier in (Tier.LPM, Tier.ARCHIVE):  # where it is, unless it gave way at once
-        for cube in reversed(reader.cubes(kind, tiers=[tier], subject=lesson.payload.subject)):
+        stored = reader.cubes(kind, tiers=[tier], subject=subject)
+        known = [cube for cube in stored if not cube.has_expired(now)] if tier is Tier.LPM else []
+        for cube in (*(cube for cube in made if cube.tier is tier), *known, *reversed(stored)):
             if name in identities(cube.payload):
                 return cube.id
     return None
 
 
 def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
-    """The caller's last statement of a memory, which no page can revoke; `versions` are oldest first."""
+    """The caller's last statement of a memory with its labels, which no page can revoke; oldest versions come first."""
     for version in reversed(versions):
         if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
             is_fact = version.kind is Kind.FACT
@@ -54,6 +61,8 @@ def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
                 semantic_type=version.descriptive.semantic_type,
                 origin=version.descriptive.origin,
                 vector=embedder.embed([version.text])[0] if is_fact else None,
+                mode=version.governance.access.mode,
+                about=about_of(versions[-1]),
             )
     return None
 

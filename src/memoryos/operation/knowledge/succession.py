@@ -15,9 +15,10 @@ from itertools import pairwise
 
 from uuid_utils.compat import uuid7
 
+from memoryos.about import about_of
 from memoryos.cube import Fact, MemCube, Mention
 from memoryos.infrastructure.vault.records import Link, LinkKind
-from memoryos.kinds import State, Tier
+from memoryos.kinds import Origin, State, Tier
 from memoryos.operation.knowledge.filling import Slot
 from memoryos.operation.knowledge.lesson import Identity, identity
 from memoryos.operation.knowledge.slot import term
@@ -188,7 +189,7 @@ class _Known:
 
     def held(self, key: Identity, place: _Place) -> _Held:
         """The cube for a fact in one spell: the one that is there, or a copy of the one that was split."""
-        cube = place.cubes[0] if place.cubes else self._copy(self._models[key])
+        cube = joined(place.cubes) if place.cubes else self._copy(self._models[key])
         return _told(cube, place.mentions, self._pages)
 
     def _copy(self, model: MemCube) -> MemCube:
@@ -201,6 +202,18 @@ class _Known:
         )
         self.copied.append((cube.id, model.id))
         return cube
+
+
+def joined(cubes: Sequence[MemCube]) -> MemCube:
+    """The first of facts with the same words, with the labels of all; it is stated outright if one of them is."""
+    first, *others = cubes
+    for other in others:
+        labels, known = about_of(other), first.descriptive
+        labels = replace(labels, title=known.title or labels.title, source=known.source or labels.source, access=None)
+        first = labels.add_to(first)
+        if known.origin is Origin.INFERENCE is not other.descriptive.origin:
+            first = replace(first, descriptive=replace(first.descriptive, origin=other.descriptive.origin))
+    return first
 
 
 def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:

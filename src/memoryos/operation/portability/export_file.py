@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, MemoryOSError
 
 ExportTarget = str | Path | TextIO  #: the path of a file, or a text stream that is open for writing
 LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
@@ -23,6 +23,8 @@ def write_lines(target: ExportTarget, lines: Iterable[str]) -> None:
         return
     try:
         _write_new(Path(target), lines)
+    except MemoryOSError:  # a refusal is an OSError, too
+        raise
     except OSError as error:
         raise InvalidInput("target", f"{target}: {error.strerror}", "Name a file that can be written") from None
 

@@ -52,11 +52,11 @@ class Context(Plain):
     found: bool = True  #: False if nothing bears on the question; then the text only says so, or is empty
 
 
-def persona_text(recalled: Recall, budget: int, count_tokens: CountTokens) -> str:
+def persona_draft(recalled: Recall, budget: int, count_tokens: CountTokens) -> Draft:
     """The profile and the notable traits: what hardly changes between questions."""
     draft = Draft(budget, count_tokens)
     draft.fill(_persona(recalled))
-    return draft.text()
+    return draft
 
 
 def pack(

@@ -243,3 +243,17 @@ CREATE TABLE delegations (
 )
 
 CREATE INDEX delegations_by_delegate ON delegations (tenant, delegate)
+
+CREATE TABLE role_grants (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	identity TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	roles TEXT NOT NULL, 
+	granted_by TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT, 
+	PRIMARY KEY (tenant, id)
+)
+
+CREATE INDEX role_grants_by_identity ON role_grants (identity, tenant)

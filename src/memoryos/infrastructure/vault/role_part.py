@@ -1,0 +1,115 @@
+"""RolePart: the roles that identities were granted, and all rights of an identity, read in each check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, delete, insert, literal, null, or_, select
+
+from memoryos.clock import Clock, from_micros, micros
+from memoryos.delegation import Delegation
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.delegation_part import delegation_of
+from memoryos.infrastructure.vault.key_part import Changing, Reading
+from memoryos.infrastructure.vault.stored_cubes import legible
+from memoryos.role_grant import RoleGrant
+
+_grants, _passed = tables.role_grants, tables.delegations
+
+
+class Rights(NamedTuple):
+    """What an identity has beside what policies say of it."""
+
+    delegations: Sequence[Delegation] = ()
+    grants: Sequence[RoleGrant] = ()
+
+    def roles(self, tenant: str) -> frozenset[str]:
+        """The roles that were granted for the memories of a tenant."""
+        return frozenset[str]().union(*(one.roles for one in self.grants if one.tenant == tenant))
+
+
+@dataclass(frozen=True, slots=True)
+class RolePart:
+    """The grants of roles of one store."""
+
+    reading: Reading
+    changing: Changing
+    clock: Clock
+
+    def put(self, one: RoleGrant) -> None:
+        """Store a grant, and remove those of the tenant that have ended."""
+        row = {
+            "tenant": one.tenant,
+            "id": one.id,
+            "identity": one.identity,
+            "name": one.name,
+            "roles": json.dumps(sorted(one.roles), ensure_ascii=False),
+            "granted_by": one.granted_by,
+            "created_at": micros(one.created_at),
+            "expires_at": micros(one.expires_at) if one.expires_at else None,
+        }
+        with self.changing() as connection:
+            connection.execute(
+                delete(_grants).where(_grants.c.tenant == one.tenant, _grants.c.expires_at <= micros(one.created_at))
+            )
+            connection.execute(insert(_grants), row)
+
+    def listed(self, tenant: str, identity: str | None = None) -> list[RoleGrant]:
+        """The grants of a tenant that have not ended, oldest first."""
+        query = select(_grants).where(_grants.c.tenant == tenant, self._lasts())
+        if identity is not None:
+            query = query.where(_grants.c.identity == identity)
+        with self.reading(tenant) as connection:
+            return [_grant(row) for row in connection.execute(query.order_by(_grants.c.created_at, _grants.c.id))]
+
+    def remove(self, tenant: str, grant_id: str) -> bool:
+        """End a grant; False if there is none with that id."""
+        with self.changing() as connection:
+            wanted = (_grants.c.tenant == tenant, _grants.c.id == grant_id)
+            return bool(connection.execute(delete(_grants).where(*wanted)).rowcount)
+
+    def rights(self, identity: str) -> Rights:
+        """What was passed on and granted to an identity, in all tenants: one query, whether it has any or not."""
+        known, own = _passed.c, _grants.c
+        delegations = select(
+            known.tenant, known.id, known.user_id, known.delegator, known.roles, known.delegate,
+            known.actions, known.created_at, known.expires_at,
+        ).where(known.delegate == identity, known.expires_at > micros(self.clock()))  # fmt: skip
+        grants = select(
+            own.tenant, own.id, own.name, own.granted_by, own.roles, own.identity,
+            null(), own.created_at, own.expires_at,
+        ).where(own.identity == identity, self._lasts())  # fmt: skip
+        both = delegations.union_all(grants)
+        with self.reading(None) as connection:
+            rows: list[Any] = sorted(connection.execute(both), key=lambda row: (row.tenant, row.id))
+        passed = tuple(delegation_of(row) for row in rows if row.actions is not None)
+        return Rights(passed, tuple(_granted(row) for row in rows if row.actions is None))
+
+    def _lasts(self) -> Any:
+        return or_(_grants.c.expires_at.is_(None), _grants.c.expires_at > literal(micros(self.clock())))
+
+
+def _grant(row: Row[Any]) -> RoleGrant:
+    return _read(row, row.identity, row.name, row.granted_by)
+
+
+def _granted(row: Row[Any]) -> RoleGrant:
+    """A grant in the columns of a delegation."""
+    return _read(row, row.delegate, row.user_id, row.delegator)
+
+
+def _read(row: Row[Any], identity: str, name: str, by: str) -> RoleGrant:
+    with legible("role_grants"):
+        return RoleGrant(
+            id=row.id,
+            tenant=row.tenant,
+            identity=identity,
+            roles=frozenset(json.loads(row.roles)),
+            name=name,
+            granted_by=by,
+            created_at=from_micros(row.created_at),
+            expires_at=None if row.expires_at is None else from_micros(row.expires_at),
+        )

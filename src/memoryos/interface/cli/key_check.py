@@ -1,0 +1,43 @@
+"""Key check: whether MEMORYOS_KEY opens operations on a whole store that are done beside the gate."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from memoryos.arguments import naming, store_place
+from memoryos.caller import Action, OpenGate
+from memoryos.clock import system_clock
+from memoryos.config import Settings, load_settings
+from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
+from memoryos.infrastructure.vault.place import Place, open_vault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.interface.cli.options import existing_place
+from memoryos.opening import gate_of
+from memoryos.operation.calls.keyed_gate import KeyedGate, caller_with
+
+
+def check_key(store: str | Path) -> None:
+    """Check that the key in MEMORYOS_KEY, if there is one, may administer this store. Raises PermissionDenied."""
+    settings = load_settings()
+    if settings.key is None:
+        return
+    existing_place(store, "Name the file of a store")
+    with naming("--db"):
+        place = store_place(store)
+    with closing(_opened(place, settings)) as vault:
+        caller = caller_with(vault.keys, settings.key.get_secret_value(), system_clock())
+        gate = gate_of(None, settings.policies, system_clock) or OpenGate()
+        KeyedGate(gate, vault, system_clock).admit(caller, Action.ADMINISTER, None)
+
+
+def _opened(place: Place, settings: Settings) -> SqlVault:
+    return open_vault(
+        place,
+        embedder=None,
+        clock=system_clock,
+        busy_timeout_seconds=settings.busy_timeout_seconds,
+        object_store=settings.object_store,
+        is_only_read=True,
+        key=EncryptionKey.of(settings),
+    )
