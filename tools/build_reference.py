@@ -121,7 +121,7 @@ def _nouns(kind: type) -> Iterator[tuple[str, type]]:
 
 
 def _is_noun(kind: type) -> bool:
-    return kind.__module__.startswith("memoryos.nouns") or kind.__module__ == "memoryos.async_memory"
+    return kind.__module__.startswith(("memoryos.nouns", "memoryos.async_"))
 
 
 def _first(thing: Any) -> str:

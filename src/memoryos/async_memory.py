@@ -11,9 +11,31 @@ from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, get_args
+from typing import Any, ParamSpec, Self
 
-from memoryos import arguments
+from memoryos.async_nouns import (
+    AsyncAdmin,
+    AsyncArchiving,
+    AsyncAudit,
+    AsyncBranches,
+    AsyncDuplicates,
+    AsyncFacts,
+    AsyncJobs,
+    AsyncKeys,
+    AsyncLog,
+    AsyncMemGovernance,
+    AsyncMounts,
+    AsyncPages,
+    AsyncProfiles,
+    AsyncProposals,
+    AsyncRoles,
+    AsyncSegments,
+    AsyncSnapshots,
+    AsyncUpkeep,
+    AsyncUsers,
+    Awaited,
+    awaited,
+)
 from memoryos.caller import Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
@@ -23,52 +45,10 @@ from memoryos.memory_os import open as open_memory
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
-from memoryos.nouns.admin import Admin
-from memoryos.nouns.archiving import Archiving
-from memoryos.nouns.audit import Audit
-from memoryos.nouns.branches import Branches
-from memoryos.nouns.duplicates import Duplicates
-from memoryos.nouns.facts import Facts
-from memoryos.nouns.governance import MemGovernance
-from memoryos.nouns.jobs import Jobs
-from memoryos.nouns.keys import Keys
-from memoryos.nouns.log import Log
-from memoryos.nouns.mounts import Mounts
-from memoryos.nouns.pages import Pages
-from memoryos.nouns.profiles import Profiles
-from memoryos.nouns.proposals import Proposals
-from memoryos.nouns.roles import Roles
-from memoryos.nouns.segments import Segments
-from memoryos.nouns.snapshots import Snapshots
-from memoryos.nouns.upkeep import Upkeep
-from memoryos.nouns.users import Users
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.scope import PRIVATE, Scope
 
-_Sync = TypeVar("_Sync")
 _Params = ParamSpec("_Params")
-_Result = TypeVar("_Result")
-
-
-class Awaited(Generic[_Sync]):
-    """An object whose methods are coroutines; they run the methods of `sync` in a thread."""
-
-    def __init__(self, sync: _Sync) -> None:
-        """Raises InvalidInput if `sync` is not an instance of the class that this one wraps."""
-        kind: type[_Sync] = get_args(type(self).__orig_bases__[0])[0]  # type: ignore[attr-defined]
-        self.sync = arguments.instance("sync", sync, kind, f"Pass a {kind.__name__}")
-
-
-def _awaited(
-    method: Callable[Concatenate[_Sync, _Params], _Result],
-) -> Callable[Concatenate[Awaited[_Sync], _Params], Coroutine[Any, Any, _Result]]:
-    """The method as a coroutine that runs it in a thread."""
-
-    @wraps(method)
-    async def call(self: Awaited[_Sync], *args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
-        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
-
-    return cast("Callable[Concatenate[Awaited[_Sync], _Params], Coroutine[Any, Any, _Result]]", call)
 
 
 def _opened(function: Callable[_Params, Memory]) -> Callable[_Params, Coroutine[Any, Any, AsyncMemory]]:
@@ -81,216 +61,28 @@ def _opened(function: Callable[_Params, Memory]) -> Callable[_Params, Coroutine[
     return call
 
 
-class AsyncFacts(Awaited[Facts]):
-    """The facts of one owner."""
-
-    add = _awaited(Facts.add)
-    list = _awaited(Facts.list)
-    count = _awaited(Facts.count)
-
-
-class AsyncProfiles(Awaited[Profiles]):
-    """Profile fields, traits and facts of the user and of the agent."""
-
-    get = _awaited(Profiles.get)
-    set = _awaited(Profiles.set)
-
-
-class AsyncPages(Awaited[Pages]):
-    """The dialogue pages of one owner."""
-
-    list = _awaited(Pages.list)
-    count = _awaited(Pages.count)
-    swept = _awaited(Pages.swept)
-    attachments = _awaited(Pages.attachments)
-    attachment = _awaited(Pages.attachment)
-
-
-class AsyncSegments(Awaited[Segments]):
-    """The segments of one owner."""
-
-    list = _awaited(Segments.list)
-    count = _awaited(Segments.count)
-
-
-class AsyncProposals(Awaited[Proposals]):
-    """The proposals of one owner."""
-
-    publish = _awaited(Proposals.publish)
-    list = _awaited(Proposals.list)
-    accept = _awaited(Proposals.accept)
-    reject = _awaited(Proposals.reject)
-
-
-class AsyncJobs(Awaited[Jobs]):
-    """The background jobs of one owner."""
-
-    list = _awaited(Jobs.list)
-    add = _awaited(Jobs.add)
-    retry = _awaited(Jobs.retry)
-    run = _awaited(Jobs.run)
-
-
-class AsyncLog(Awaited[Log]):
-    """The log of one owner."""
-
-    events = _awaited(Log.events)
-    usage = _awaited(Log.usage)
-
-
-class AsyncMemGovernance(Awaited[MemGovernance]):
-    """The states of one owner's memories (MemLifecycle), how long they are kept, and legal holds."""
-
-    freeze = _awaited(MemGovernance.freeze)
-    thaw = _awaited(MemGovernance.thaw)
-    expire = _awaited(MemGovernance.expire)
-    erase = _awaited(MemGovernance.erase)
-    reveal = _awaited(MemGovernance.reveal)
-    transitions = _awaited(MemGovernance.transitions)
-    diff = _awaited(MemGovernance.diff)
-    rollback = _awaited(MemGovernance.rollback)
-    provenance = _awaited(MemGovernance.provenance)
-    retain = _awaited(MemGovernance.retain)
-    retention = _awaited(MemGovernance.retention)
-    unretain = _awaited(MemGovernance.unretain)
-    hold = _awaited(MemGovernance.hold)
-    holds = _awaited(MemGovernance.holds)
-    release = _awaited(MemGovernance.release)
-    explain = _awaited(MemGovernance.explain)
-    delegate = _awaited(MemGovernance.delegate)
-    delegations = _awaited(MemGovernance.delegations)
-    revoke = _awaited(MemGovernance.revoke)
-
-
-class AsyncArchiving(Awaited[Archiving]):
-    """The rules of one owner that archive pages by their use."""
-
-    add = _awaited(Archiving.add)
-    list = _awaited(Archiving.list)
-    remove = _awaited(Archiving.remove)
-
-
-class AsyncDuplicates(Awaited[Duplicates]):
-    """Equal and nearly equal memories of one owner."""
-
-    list = _awaited(Duplicates.list)
-    merge = _awaited(Duplicates.merge)
-    unmerge = _awaited(Duplicates.unmerge)
-    merged = _awaited(Duplicates.merged)
-
-
-class AsyncSnapshots(Awaited[Snapshots]):
-    """The snapshots of one owner."""
-
-    create = _awaited(Snapshots.create)
-    list = _awaited(Snapshots.list)
-    remove = _awaited(Snapshots.remove)
-
-
-class AsyncBranches(Awaited[Branches]):
-    """The branches of one owner."""
-
-    create = _awaited(Branches.create)
-    list = _awaited(Branches.list)
-    named = _awaited(Branches.named)
-    diff = _awaited(Branches.diff)
-    discard = _awaited(Branches.discard)
-
-
-class AsyncUpkeep(Awaited[Upkeep]):
-    """Maintenance of one owner's memory. Most of it also happens automatically."""
-
-    repair = _awaited(Upkeep.repair)
-    undo = _awaited(Upkeep.undo)
-    rebuild = _awaited(Upkeep.rebuild)
-    index = _awaited(Upkeep.index)
-
-
-class AsyncMounts(Awaited[Mounts]):
-    """The mounted memories of one store. A search includes the mounts that serve its owner."""
-
-    list = _awaited(Mounts.list)
-    add = _awaited(Mounts.add)
-    remove = _awaited(Mounts.remove)
-
-
-class AsyncKeys(Awaited[Keys]):
-    """The API keys of a store."""
-
-    create = _awaited(Keys.create)
-    list = _awaited(Keys.list)
-    rotate = _awaited(Keys.rotate)
-    revoke = _awaited(Keys.revoke)
-    caller = _awaited(Keys.caller)
-
-
-class AsyncUsers(Awaited[Users]):
-    """The users of a store."""
-
-    list = _awaited(Users.list)
-    show = _awaited(Users.show)
-    forget = _awaited(Users.forget)
-
-
-class AsyncRoles(Awaited[Roles]):
-    """The roles that identities were granted."""
-
-    grant = _awaited(Roles.grant)
-    list = _awaited(Roles.list)
-    revoke = _awaited(Roles.revoke)
-
-
-class AsyncAdmin(Awaited[Admin]):
-    """Operations on the whole store."""
-
-    scopes = _awaited(Admin.scopes)
-    users = _awaited(Admin.users)
-    count_users = _awaited(Admin.count_users)
-    work = _awaited(Admin.work)
-    register_job = _awaited(Admin.register_job)
-    cool = _awaited(Admin.cool)
-    export = _awaited(Admin.export)
-    load = _awaited(Admin.load)
-    forget = _awaited(Admin.forget)
-    forget_tenant = _awaited(Admin.forget_tenant)
-    verify_receipt = _awaited(Admin.verify_receipt)
-    encryption = _awaited(Admin.encryption)
-    rotate_encryption_key = _awaited(Admin.rotate_encryption_key)
-    verify_mark = _awaited(Admin.verify_mark)
-
-
-class AsyncAudit(Awaited[Audit]):
-    """The audit log of one store."""
-
-    list = _awaited(Audit.list)
-    export = _awaited(Audit.export)
-    access = _awaited(Audit.access)
-    permissions = _awaited(Audit.permissions)
-    verify = _awaited(Audit.verify)
-
-
 class AsyncMemory(Awaited[Memory]):
     """A Memory whose methods are coroutines, so that the event loop stays free. `sync` is the Memory itself."""
 
     open = staticmethod(_opened(open_memory))
 
-    add = _awaited(Memory.add)
-    add_many = _awaited(Memory.add_many)
-    update = _awaited(Memory.update)
-    delete = _awaited(Memory.delete)
-    forget = _awaited(Memory.forget)
-    export = _awaited(Memory.export)
-    consolidate = _awaited(Memory.consolidate)
-    search = _awaited(Memory.search)
-    tagged = _awaited(Memory.tagged)
-    context = _awaited(Memory.context)
-    digest = _awaited(Memory.digest)
-    respond = _awaited(Memory.respond)
-    get = _awaited(Memory.get)
-    history = _awaited(Memory.history)
-    stats = _awaited(Memory.stats)
-    wait = _awaited(Memory.wait)
-    close = _awaited(Memory.close)
+    add = awaited(Memory.add)
+    add_many = awaited(Memory.add_many)
+    update = awaited(Memory.update)
+    delete = awaited(Memory.delete)
+    forget = awaited(Memory.forget)
+    export = awaited(Memory.export)
+    consolidate = awaited(Memory.consolidate)
+    search = awaited(Memory.search)
+    tagged = awaited(Memory.tagged)
+    context = awaited(Memory.context)
+    digest = awaited(Memory.digest)
+    respond = awaited(Memory.respond)
+    get = awaited(Memory.get)
+    history = awaited(Memory.history)
+    stats = awaited(Memory.stats)
+    wait = awaited(Memory.wait)
+    close = awaited(Memory.close)
 
     @property
     def scope(self) -> Scope:
@@ -493,8 +285,8 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         """The audit log: who did what to which memory."""
         return AsyncAudit(self.sync.audit)
 
-    wait = _awaited(MemoryOS.wait)
-    close = _awaited(MemoryOS.close)
+    wait = awaited(MemoryOS.wait)
+    close = awaited(MemoryOS.close)
 
     async def __aenter__(self) -> Self:
         return self
