@@ -77,7 +77,7 @@ def opened(tmp_path, model, clock) -> Callable[..., Memory]:
             "llm_api_key": KEY,
             "llm_base_url": model.url,
             "llm_retries": 0,
-            "llm_timeout_seconds": 0.3,
+            "llm_timeout_seconds": 30,
         }
         settings = load_settings(**{**wanted, **changes})
         memories.append(memoryos.open(tmp_path / "memory.db", user="carla", settings=settings, clock=clock))

@@ -28,7 +28,7 @@ KNOWN = {"Porto", "cats", "nurse", "cello"}
 @pytest.fixture
 def memory(opened):
     """With pages that nobody has read yet."""
-    memory = opened()
+    memory = opened(llm_timeout_seconds=0.3)
     for said, answer in SAID:
         memory.add(said, answer)
     memory.add("Good night.", "Good night!")

@@ -160,7 +160,7 @@ def test_one_of_each_schema_keeps_every_memory_and_goes_on(path, schema):
         new = memory.add("I live in Porto.")
         memory.facts.add("I keep bees.")
         assert memory.search("Porto").hits[0].id == new
-        assert [fact.text for fact in memory.profile.get().user.facts] == ["I keep bees."]
+        assert "I keep bees." in [fact.text for fact in memory.profile.get().user.facts]
         assert memory.search("drawer").hits[0].id == "page-2"
         assert "page-1" not in [page for page, _ in results(memory, "杭州")]
     assert {damage.id for damage in stores.verify(path).damages} == {"page-0"}  # archived above without its segment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from json import dumps
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.config import LONGEST_WAIT
+from memoryos.errors import StillRunning
 from memoryos.infrastructure.vault.records import Job, JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
@@ -88,7 +90,8 @@ def wait(
 
 def _waited(memory: Memory, deadline: float) -> Stats:
     while True:
-        memory.jobs.run(max(_LOOK_SECONDS, deadline - time.monotonic()))
+        with suppress(StillRunning):  # what runs still counts as waiting
+            memory.jobs.run(max(_LOOK_SECONDS, deadline - time.monotonic()))
         left = memory.stats()
         if not left.jobs_waiting or time.monotonic() >= deadline:
             return left
