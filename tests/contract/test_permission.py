@@ -419,10 +419,13 @@ def test_no_method_tells_what_the_caller_may_not_read(lasting_ward, name):
 
 
 def test_nor_does_the_method_that_forgets_it(ward):
+    """The nurse may delete each memory, also those that she may not read."""
     tells_nothing(ward.of(ANN, NURSE), "forget")
+    assert ward.of(ANN, OWNER).pages.count() == 0
 
 
 def tells_nothing(nurse: Memory, name: str) -> None:
+    """Call a method, and look for what the nurse may not read in its result or error."""
     try:
         said = told(CALLS[name](nurse) if name in CALLS else called(nurse, name))
     except (PermissionDenied, NotFound, InvalidInput) as error:
