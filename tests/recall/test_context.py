@@ -384,6 +384,53 @@ def test_at_any_budget_the_best_turn_comes_before_others(open_memory, tokens):
     assert context.tokens <= tokens
 
 
+def walks(memory: Memory) -> Memory:
+    """Many turns that have a word of each question, and none of the answers."""
+    for day in range(40):
+        memory.add(
+            f"On day {day} I walked the dog by the river and met neighbour number {day}.", "That sounds like a walk."
+        )
+    memory.wait()
+    return memory
+
+
+STATED = {
+    "How does my passport number end?": "My passport number ends with 4471.",
+    "What is my favourite river?": "Favourite river is the Mur.",
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tokens", [64, 128, 512, 1024])
+def test_what_was_stated_and_is_in_no_turn_is_told_where_it_answers(open_memory, tokens):
+    memory = walks(open_memory())
+    for fact in STATED.values():
+        memory.facts.add(fact)
+    memory.profile.set("employer", "Holdermann & Sons in Bregenz")
+    for question, answer in {**STATED, "Who is my employer?": "Holdermann"}.items():
+        context = memory.context(question, tokens=tokens)
+        assert answer in context.text
+        assert context.tokens <= tokens
+    told = memory.context("On which day did I meet neighbour number 7?", tokens=tokens).text
+    assert "neighbour number 7." in told
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tokens", [128, 512, 1024])
+@pytest.mark.parametrize("is_field", [False, True])
+def test_of_a_fact_that_does_not_fit_the_part_that_matters_is_there(open_memory, tokens, is_field):
+    memory = walks(open_memory())
+    text = f"{LONG}My passport number ends with 4471. {LONG * 6}"
+    if is_field:
+        memory.profile.set("notes", text)
+    else:
+        memory.facts.add(text)
+    context = memory.context("How does my passport number end?", tokens=tokens)
+    assert "passport number ends with 4471" in context.text
+    assert "dog by the river" in context.text
+    assert context.tokens == count_tokens(context.text) <= tokens
+
+
 @pytest.mark.once
 def test_stretches_of_one_turn_are_one_line():
     said = page("One. Two. Three. Four.")

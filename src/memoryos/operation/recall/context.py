@@ -1,16 +1,17 @@
 """Context: recalled memories as text, within a budget of tokens.
 
-At any budget, the text should hold as much as possible of what answers the question, so turns come first, best first. A
-share of a larger budget goes to profile, traits and facts, by their value for the question per token. If nothing is
-asked ("Hello!"), they and the latest turns get half. A fact is left out beside the words that it rests on. The best
-turn is cut if the whole budget is too small for it. The rest of the
-budget goes to turns that were too long, shortened to what matters, then to turns around the best ones, then to the
-latest ones. A turn that says nothing by itself ("Okay.") only stands beside another turn of its page.
+At any budget, the text should hold as much as possible of what answers the question, so turns come first, best first.
+What was stated outright (`facts.add`, `profile.set`) is in no turn: it comes before them if it has more of the
+question's words, or as many. A share of a larger budget goes to profile, traits and facts, by their value for the
+question per token. If nothing is asked ("Hello!"), they and the latest turns get half. A fact is left out beside the
+words that it rests on. The best turn is cut if the whole budget is too small for it. The rest of the budget goes to
+turns that were too long, shortened to what matters, then to turns around the best ones, then to the latest ones. A turn
+that says nothing by itself ("Okay.") only stands beside another turn of its page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
@@ -24,17 +25,19 @@ from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import Draft
 from memoryos.operation.recall.growing import CountTokens
-from memoryos.operation.recall.hit import Hit, Recall, TurnHit
+from memoryos.operation.recall.hit import Hit, Recall, TurnHit, quoted
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 from memoryos.operation.recall.trust import outside_mark
 from memoryos.plain import Plain
 
 FREE = 512  # tokens reserved for turns if something is asked
 BESIDE = 24  # of the tokens above that, this fraction (1/n) is for profile, traits and facts
-LONGEST = 200  # most tokens of a shortened turn
+LONGEST = 200  # most tokens of a shortened turn or fact
 LEAST_OF_BEST = 12  # fewest tokens of the best turn if it does not fit as a whole: a short sentence
 LOOKED_AT = 40  # characters of found turns for each token: about four times what the search finds for it
 COURTESY = 12  # characters of a turn that may say nothing by itself
+OUTRIGHT = 0.5  # least share of the question's words that a stated memory has which comes before turns
+COMPARED = 8  # best turns that it is compared with
 PRIOR = 0.1  # base value of every known fact, in addition to its likeness to the question
 
 NOTHING_FOUND = "Nothing in memory answers this question."
@@ -86,6 +89,7 @@ def pack(
     draft = Draft(budget, count_tokens, today)
     asked = asked_words(recalled.query)
     beside = stock.beside(asked, count_tokens, persona=persona)
+    _take_outright(draft, stock.outright(beside, asked), asked, today)
     turns, leave = stock.turns(), max(0, budget - FREE) // BESIDE if asked else budget // 2
     passed = draft.fill(islice(turns, 1), leave=leave)
     if asked:
@@ -94,6 +98,8 @@ def pack(
     beside = draft.fill(beside if asked or not recent else chain(beside, stock.latest(draft)))
     for line in draft.fill(passed):
         _take_cut(draft, line, asked)
+    for line in beside:
+        _take_part(draft, line, asked, draft.room, today)
     draft.finish(chain(stock.around(draft), stock.latest(draft) if recent else (), beside))
     return _bound(draft, budget)
 
@@ -126,6 +132,34 @@ def _take_cut(draft: Draft, line: Line, asked: Collection[str], least: int = LEA
             span = start + found[0], start + found[1]
             return draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
     return False
+
+
+def _take_outright(draft: Draft, told: _Outright, asked: Collection[str], today: datetime | None) -> None:
+    """Take what was stated: in half of the room what has more than the turns, in a quarter what has as much."""
+    room = draft.room
+    for line in draft.fill(told.more, leave=room // 2)[:1]:
+        _take_part(draft, line, asked, draft.room - room // 2, today, least=LEAST_OF_BEST)
+    draft.fill(told.as_much, leave=room * 3 // 4)
+
+
+def _take_part(
+    draft: Draft, line: Line, asked: Collection[str], room: int, today: datetime | None, least: int = LEAST
+) -> None:
+    """Take the part of a long fact or field that matches the question best, if there is enough room for it."""
+    words, whole = line.cube.text, line.key not in draft and share(line.cube.text, asked)
+    if room < least or not whole:
+        return
+    room = min(LONGEST, room - draft.price(replace(line, text=_item(line.cube, today, "… …"))))
+    if found := cut(words, asked, room, lambda part: draft.count_tokens(quotation(part))):
+        draft.take(replace(line, text=_item(line.cube, today, quoted(words, [found]))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Outright:
+    """Lines of what was stated, most of the question's words first."""
+
+    more: Sequence[Line] = ()  #: with more of them than each of the best turns
+    as_much: Sequence[Line] = ()  #: with as many as the best of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +209,16 @@ class _Stock:
         kept = [line for line in lines if not self._is_excluded(line.cube)]
         return sorted(kept, key=lambda line: -(line.score + PRIOR) / (1 + count_tokens(line.text)))
 
+    def outright(self, beside: Iterable[Line], asked: Collection[str]) -> _Outright:
+        """Those of the lines that rest on no page, so that no turn says them, and that say as much as the turns."""
+        said = max((share(hit.titled, asked) for hit in islice(self._hits(), COMPARED)), default=0.0)
+        shares = {line.key: share(line.cube.text, asked) for line in beside if not line.cube.descriptive.provenance}
+        known = [line for line in beside if shares.get(line.key, 0.0) >= max(said, OUTRIGHT)]
+        known.sort(key=lambda line: -shares[line.key])
+        return _Outright(
+            [line for line in known if shares[line.key] > said], [line for line in known if shares[line.key] == said]
+        )
+
     def _facts(self) -> Iterator[Line]:
         known: tuple[tuple[Section, Iterable[Hit]], ...] = (
             (Section.USER, self.recalled.user_facts),
@@ -219,13 +263,13 @@ def _persona(recalled: Recall) -> Iterator[Line]:
             yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, _item(cube), cube)
 
 
-def _item(cube: MemCube, today: datetime | None = None) -> str:
-    return item(f"{outside_mark(cube)}{dated(cube, today)}")
+def _item(cube: MemCube, today: datetime | None = None, words: str | None = None) -> str:
+    return item(f"{outside_mark(cube)}{dated(cube, today, words)}")
 
 
-def dated(cube: MemCube, today: datetime | None = None) -> str:
-    """A fact with the date on which it was said, or with its end if that has passed."""
-    end = cube.descriptive.valid_to
+def dated(cube: MemCube, today: datetime | None = None, words: str | None = None) -> str:
+    """A fact, or these words of it, with the date on which it was said, or with its end if that has passed."""
+    end, text = cube.descriptive.valid_to, cube.text if words is None else words
     if end and today and end <= today:
-        return f"{cube.text} (until {spoken(end)})"
-    return f"{cube.text} ({spoken(cube.descriptive.event_at)})"
+        return f"{text} (until {spoken(end)})"
+    return f"{text} ({spoken(cube.descriptive.event_at)})"

@@ -82,6 +82,9 @@ class Draft:
             return True
         return key in self._paid and not _is_too_long(words, self.room + self._paid[key])
 
+    def __contains__(self, key: Key) -> bool:
+        return key in self._lines
+
     def tells_of(self, page: str) -> bool:
         """Whether the text has a turn of the page, or nothing yet."""
         return page in self._turns or not self._lines
