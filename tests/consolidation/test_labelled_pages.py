@@ -15,6 +15,7 @@ from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.persona import PersonaSchema
 
 FLOOR = 0.9  # of what is told back to the user as known, nine in ten must be right
+MESSY_FLOOR = 0.95  # facts and profile fields of messy messages together
 PAGES = {Language.ENGLISH: 80, Language.CHINESE: 60}
 FIELDS = {"name", "gender", "birth_year", "birthday", "occupation", "location"}
 ROLES = {Subject.USER: Role.USER, Subject.AGENT: Role.ASSISTANT}
@@ -43,7 +44,7 @@ def test_most_of_what_is_said_is_found(measured: MeasuredExtraction, split: Spli
 @pytest.mark.parametrize("split", Split, ids=str)
 def test_messy_messages_teach_what_they_say_and_little_else(language: Language, split: Split) -> None:
     half = measure(RuleExtractor(), language, Collection.MESSY).half(split)
-    assert half.together.precision >= FLOOR
+    assert half.together.precision >= MESSY_FLOOR
     assert half.together.recall >= 0.4
 
 
