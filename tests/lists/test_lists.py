@@ -131,6 +131,28 @@ def test_segments_are_listed_in_steps(memory):
     assert [view.heat for view in whole] == sorted((view.heat for view in whole), reverse=True)
 
 
+@pytest.mark.parametrize(
+    "only",
+    [
+        {"tags": ["third"]},
+        {"since": START + timedelta(days=4), "until": START + timedelta(days=6)},
+        {"session": "odd", "speaker": "Bob"},
+        {"filters": {"no_tags": ["third"]}},
+        {"tags": ["nothing"]},
+    ],
+    ids=["tags", "period", "speaker", "filters", "nothing"],
+)
+def test_segments_that_hold_a_page_which_passes_are_listed(memory, only):
+    memory.wait()
+    passing = {page.id for page in memory.pages.list(**only)}
+    whole = memory.segments.list(archive=True)
+    wanted = [view.cube.id for view in whole if passing & set(view.page_ids)]
+    assert [view.cube.id for view in memory.segments.list(archive=True, **only)] == wanted
+    assert memory.segments.count(archive=True, **only) == len(wanted)
+    steps = in_steps(lambda **place: memory.segments.list(archive=True, **only, **place), 1)
+    assert sorted(view.cube.id for view in steps) == sorted(wanted)
+
+
 def test_users_and_scopes_are_listed_in_steps(store):
     names = ["ann", "bob", "红", "a/b", "Zoe"]
     for name in names:

@@ -10,6 +10,7 @@ from memoryos import arguments
 from memoryos.cube import MemCube
 from memoryos.filter import Filter
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Role, Subject, Tier
 from memoryos.listing import Listing, cursor_after, key_in
@@ -59,6 +60,19 @@ def listed(
     has_more = most is not None and len(found) > most
     shown = found[:most]
     return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if has_more else None)
+
+
+def holding(
+    reader: Reader, wanted: Selection, limit: int | None = None, cursor: str | None = None, *, pages: Selection
+) -> Listing[MemCube]:
+    """Return up to `limit` segments after the cursor that have at least one of the selected pages."""
+    what = f"{wanted.kind.value}s"
+    key, most = key_in(what, cursor, [int]), arguments.optional("limit", limit, least=1)
+    passing = [one.cube.id for one in reader.listed(pages)]
+    homes = {link.target for link in reader.targets(passing, LinkKind.MEMBER_OF)}
+    found = [one for one in reader.listed(wanted, after=key[0] if key else 0) if one.cube.id in homes]
+    shown = found[:most]
+    return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if shown != found else None)
 
 
 def _listed_then(

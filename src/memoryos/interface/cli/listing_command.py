@@ -180,7 +180,7 @@ _DATED = {"since", "until", "tags", "filters", "tier"}
 _FILTERS = {
     Listed.PAGES: _DATED | {"session", "speaker", "role"},
     Listed.FACTS: _DATED | {"subject"},
-    Listed.SEGMENTS: {"archive"},
+    Listed.SEGMENTS: _DATED - {"tier"} | {"session", "speaker", "role", "archive"},
     Listed.USERS: set(),
 }
 
