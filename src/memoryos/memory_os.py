@@ -23,7 +23,7 @@ from memoryos.nouns.keys import Keys
 from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
-from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.hand import Hand, by_a_hand
 from memoryos.operation.calls.keywords import named
 from memoryos.scope import PRIVATE, Scope
 
@@ -39,6 +39,7 @@ class MemoryOS:
 
     @classmethod
     @named
+    @by_a_hand
     def open(
         cls,
         path: str | Path,
@@ -162,6 +163,7 @@ class MemoryOS:
 
 
 @named
+@by_a_hand
 def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     path: str | Path,
     *,
