@@ -25,7 +25,7 @@ from memoryos.nouns.roles import Roles
 from memoryos.nouns.users import Users
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
-from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.hand import Hand, by_a_hand
 from memoryos.operation.calls.keywords import named
 from memoryos.scope import PRIVATE, Scope
 
@@ -41,6 +41,7 @@ class MemoryOS:
 
     @classmethod
     @named
+    @by_a_hand
     def open(
         cls,
         path: str | Path,
@@ -179,6 +180,7 @@ class MemoryOS:
 
 
 @named
+@by_a_hand
 def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     path: str | Path,
     *,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -113,6 +114,31 @@ def test_after_an_interrupt_the_memory_works_and_the_store_is_free(tmp_path, lon
         record_property("interrupted", interrupted)
         assert interrupted == wanted, "most alarms rang after the call"
         memory.wait()
+
+
+def test_after_an_interrupt_the_store_is_opened_again(tmp_path, long):
+    """An interrupt of `open` once left the lock of the module `logging` held, and every later `open` hung."""
+    delays, wanted, interrupted = Delays(random.Random("open")), LONG_ROUNDS if long else 3 * ROUNDS, 0
+    with memoryos.open(tmp_path / "a.db", user="ben", settings=SETTINGS) as other, alarms() as interrupting:
+        for _ in range(TRIES * wanted):
+            opened: list[Memory] = []
+            start = time.perf_counter()
+            if interrupting(lambda into=opened: into.append(open_as_ann(tmp_path)), delays.next()):
+                interrupted += 1
+            else:
+                delays.took(time.perf_counter() - start)
+            assert add(other)
+            for memory in opened:
+                memory.close()
+            if interrupted == wanted:
+                break
+        assert interrupted == wanted, "most alarms rang after the call"
+        with open_as_ann(tmp_path) as memory:
+            assert memory.get(add(memory)).text.startswith("user: I bought")
+
+
+def open_as_ann(folder: Path) -> Memory:
+    return memoryos.open(folder / "a.db", user="ann", settings=SETTINGS)
 
 
 def test_a_call_that_was_interrupted_is_finished_before_the_next_one(tmp_path):

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from datetime import UTC, tzinfo
-from functools import partial
+from functools import partial, wraps
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import finalize
 
 from memoryos.caller import is_background
@@ -23,6 +23,7 @@ from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.patience import is_in_a_call
 from memoryos.interruptible import received
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # Queues and locks in C: an interrupt finds them before or after an operation, never within one.
@@ -89,6 +90,10 @@ class Hand:
                 del error  # it refers to this frame
         return cast("T", value)
 
+    def follow(self, call: Callable[[], object]) -> None:
+        """Let the thread run one more call after the others; nobody waits for it."""
+        self._calls.put((call, SimpleQueue()))
+
     def stop(self) -> None:
         """End the thread after the waiting calls; a later call starts a new one."""
         self._end()
@@ -100,6 +105,51 @@ class Hand:
         threading.Thread(target=_serve, args=(self._calls,), name=name, daemon=True).start()
         self._end = finalize(self, self._calls.put, None)  # who is forgotten leaves no thread behind
         self._end.atexit = False
+
+
+class Closable(Protocol):
+    """What can be closed."""
+
+    def close(self) -> None:
+        """Release it."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+_openers: list[Hand] = []  # at most one: to start a thread for each call would be a moment that an interrupt can hit
+
+
+def by_a_hand(function: Callable[P, C]) -> Callable[P, C]:
+    """A decorator for what opens a store: a call of the main thread runs in a thread that all such calls share.
+
+    What an interrupted call opens is closed.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> C:
+        work = partial(function, *args, **kwargs)
+        if threading.get_ident() != threading.main_thread().ident:
+            return work()
+        hand = _opener()
+        opened: list[C] = []
+
+        def open_it() -> C:
+            opened.append(work())
+            return opened[0]
+
+        try:
+            return hand.run(open_it)
+        except BaseException:
+            hand.follow(lambda: [one.close() for one in opened])
+            raise
+
+    return call
+
+
+def _opener() -> Hand:
+    if not _openers or _openers[0].is_forked:
+        _openers[:] = [Hand("opening")]
+    return _openers[0]
 
 
 def _all_of(result: T, /) -> T:
