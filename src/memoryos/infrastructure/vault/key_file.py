@@ -39,8 +39,12 @@ class KeyFile:
     @property
     def path(self) -> Path:
         """Where it is: beside the file itself, if the store is named by a link."""
-        file = self.store.resolve() if self.store.is_symlink() else self.store
-        return file.with_name(f"{file.name}{SUFFIX}")
+        return self.file.with_name(f"{self.file.name}{SUFFIX}")
+
+    @property
+    def file(self) -> Path:
+        """The file of the store itself, if it is named by a link."""
+        return self.store.resolve() if self.store.is_symlink() else self.store
 
     def exists(self) -> bool:
         """Whether there is such a file."""

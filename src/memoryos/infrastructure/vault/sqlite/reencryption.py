@@ -42,6 +42,8 @@ _OBJECTS = (  # with whether the store relies on them: others are being put or r
     " UNION SELECT substr(key, 6), value = 'in use' FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
 )
 
+_NAME = 48  # characters of the name of a store in that of its draft, so that no file system finds it too long
+
 
 @dataclass(frozen=True, slots=True)
 class Reencryption:
@@ -101,7 +103,7 @@ class Reencryption:
         with file.alone(), self._held(keys.ring.current) as (connection, descriptor):
             needed = dict(connection.execute(_OBJECTS).fetchall())
             names = list(needed)
-            draft = f"{self.path.name}.{uuid7()}.partial"
+            draft = f"{self.path.name[:_NAME]}.{uuid7()}.partial"
             begun = keys.with_ring(replace(keys.ring, coming=wanted, draft=draft))
             file.replace(begun)
             try:
