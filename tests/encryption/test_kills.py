@@ -20,9 +20,10 @@ import pytest
 import memoryos
 from attack.raw import files_with
 from forked import fork
-from memoryos import Settings, load_settings, stores
+from memoryos import MemoryOS, Settings, load_settings, stores
 from memoryos.errors import StorageError, WrongKey
 from memoryos.infrastructure.vault.sqlite import swap
+from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 
 from .conftest import KEY, OTHER
 from .test_changes import WORD, content, fill
@@ -166,6 +167,29 @@ def test_a_change_whose_draft_is_gone_is_told_and_keeps_the_keys(tmp_path: Path,
     elsewhere.rename(draft)
     with memoryos.open(path, user="ann", settings=ENCRYPTED) as memory:
         assert memory.pages.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "owner", "death"),
+    [
+        pytest.param(stores.encrypt, CLEAR, Reencryption, "_clean", id="encrypt"),
+        pytest.param(stores.decrypt, ENCRYPTED, swap, "spoil", id="decrypt"),
+    ],
+)
+def test_what_was_erased_after_a_change_died_is_not_left_in_clear(
+    tmp_path: Path, monkeypatch, change, before, owner, death
+):
+    path = tmp_path / "memory.db"
+    with memoryos.open(path, user="ann", settings=before) as memory:
+        fill(memory)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, death, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        assert ended_of(lambda: change(path, settings=ENCRYPTED)) == -signal.SIGKILL
+    with MemoryOS.open(path, settings=ENCRYPTED) as store:
+        store.admin.forget("ann")
+    stores.encrypt(path, settings=ENCRYPTED)
+    assert not files_with(tmp_path, WORD)
+    assert not list((tmp_path / "memory.db.objects").iterdir())
 
 
 def ended_of(call: Callable[[], None]) -> int:

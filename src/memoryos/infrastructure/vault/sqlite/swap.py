@@ -38,7 +38,7 @@ def put_in_place(file: KeyFile, keys: SealedKeys, key: EncryptionKey) -> SealedK
     elif not opens(file.file, ring.coming):
         raise StorageError(f"{draft}, the new form of {file.store}, is missing: put it back, or restore a backup")
     settle(file.file.parent)
-    done = SealedKeys.new(KeyRing(ring.coming, (*ring.stale, ring.current)), key)
+    done = SealedKeys.new(KeyRing(ring.coming, (*ring.stale, ring.current), objects=ring.objects), key)
     file.replace(done)
     return done
 
@@ -64,7 +64,8 @@ def undone(file: KeyFile, keys: SealedKeys, *, is_clean: bool = False) -> Sealed
     for suffix in ("", "-journal", "-wal", "-shm"):
         file.file.with_name(f"{ring.draft}{suffix}").unlink(missing_ok=True)
     stale = ring.stale if is_clean else (*ring.stale, ring.coming)
-    before = keys.with_ring(replace(ring, stale=stale, coming=None, draft=None))
+    objects = ring.objects if stale else ()
+    before = keys.with_ring(replace(ring, stale=stale, coming=None, draft=None, objects=objects))
     if ring.current is None and not stale:
         file.remove()
     else:
