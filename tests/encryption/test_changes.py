@@ -299,3 +299,13 @@ def test_a_backup_in_clear_is_restored_into_an_encrypted_store(settings, in_clea
         assert stores.encryption_status(tmp_path / name).is_encrypted
         with memoryos.open(tmp_path / name, user="ann", settings=settings) as memory:
             assert memory.pages.count() == 2
+
+
+def test_a_store_with_a_long_name_is_changed_too(in_clear, settings, tmp_path):
+    path = tmp_path / f"{'蜂' * 70}{'m' * 20}.db"
+    with memoryos.open(path, user="ann", settings=in_clear) as memory:
+        memory.add("I keep bees.")
+    for change, known in ((stores.encrypt, settings), (stores.reencrypt, settings), (stores.decrypt, in_clear)):
+        change(path, settings=settings)
+        with memoryos.open(path, user="ann", settings=known) as memory:
+            assert memory.pages.count() == 1

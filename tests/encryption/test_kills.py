@@ -20,8 +20,10 @@ import pytest
 import memoryos
 from attack.raw import files_with
 from forked import fork
-from memoryos import Settings, load_settings, stores
-from memoryos.errors import WrongKey
+from memoryos import MemoryOS, Settings, load_settings, stores
+from memoryos.errors import StorageError, WrongKey
+from memoryos.infrastructure.vault.sqlite import swap
+from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 
 from .conftest import KEY, OTHER
 from .test_changes import WORD, content, fill
@@ -131,3 +133,71 @@ def finish(path: Path, change: Callable[..., None], settings: Settings, after: S
     assert len(list(path.with_name("memory.db.objects").iterdir())) == 1
     assert bool(files_with(path.parent, WORD)) == (after is CLEAR)
     assert stores.verify(path, settings=after).is_sound
+
+
+@pytest.mark.parametrize("death", ["put_in_place", "spoil"])
+def test_a_change_that_died_is_settled_through_a_link_from_another_folder(tmp_path: Path, monkeypatch, death):
+    path, link = tmp_path / "real" / "memory.db", tmp_path / "links" / "memory.db"
+    for place in (path, link):
+        place.parent.mkdir()
+    with memoryos.open(path, user="ann", settings=ENCRYPTED) as memory:
+        memory.add("I keep bees.")
+    link.symlink_to(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(swap, death, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        assert ended_of(lambda: stores.reencrypt(path, settings=ENCRYPTED)) == -signal.SIGKILL
+    for place in (link, path):
+        with memoryos.open(place, user="ann", settings=ENCRYPTED) as memory:
+            assert memory.pages.count() == 1
+    assert link.is_symlink()
+    assert not list(path.parent.glob("*.partial"))
+
+
+def test_a_change_whose_draft_is_gone_is_told_and_keeps_the_keys(tmp_path: Path, monkeypatch):
+    path = tmp_path / "memory.db"
+    with memoryos.open(path, user="ann", settings=ENCRYPTED) as memory:
+        memory.add("I keep bees.")
+    with monkeypatch.context() as patch:
+        patch.setattr(swap, "put_in_place", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        assert ended_of(lambda: stores.reencrypt(path, settings=ENCRYPTED)) == -signal.SIGKILL
+    (draft,) = tmp_path.glob("*.partial")
+    elsewhere = draft.rename(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="is missing: put it back"):
+        memoryos.open(path, user="ann", settings=ENCRYPTED)
+    elsewhere.rename(draft)
+    with memoryos.open(path, user="ann", settings=ENCRYPTED) as memory:
+        assert memory.pages.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "owner", "death"),
+    [
+        pytest.param(stores.encrypt, CLEAR, Reencryption, "_clean", id="encrypt"),
+        pytest.param(stores.decrypt, ENCRYPTED, swap, "spoil", id="decrypt"),
+    ],
+)
+def test_what_was_erased_after_a_change_died_is_not_left_in_clear(
+    tmp_path: Path, monkeypatch, change, before, owner, death
+):
+    path = tmp_path / "memory.db"
+    with memoryos.open(path, user="ann", settings=before) as memory:
+        fill(memory)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, death, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        assert ended_of(lambda: change(path, settings=ENCRYPTED)) == -signal.SIGKILL
+    with MemoryOS.open(path, settings=ENCRYPTED) as store:
+        store.admin.forget("ann")
+    stores.encrypt(path, settings=ENCRYPTED)
+    assert not files_with(tmp_path, WORD)
+    assert not list((tmp_path / "memory.db.objects").iterdir())
+
+
+def ended_of(call: Callable[[], None]) -> int:
+    """How a child that makes this call ends."""
+    child = fork()
+    if child == 0:
+        try:
+            call()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import signal
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from types import ModuleType
 
 import pytest
 
+import forked
 import memoryos
 from memoryos import MemoryOS, Mount, Scope, load_settings, stores
 from memoryos.errors import InvalidInput, MissingExtra, StorageError, StoreCorrupt, StoreFull, StoreReadOnly, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey, new_key
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.interface.faults import exit_code
 from public import store_of
 
@@ -253,3 +258,47 @@ def test_a_store_in_memory_is_encrypted_and_gone(settings):
     with memoryos.open(":memory:", user="ann", settings=settings) as memory:
         memory.add(TEXT)
         assert memory._engine.vault.key is not None
+
+
+def test_one_begins_a_store_with_a_key_and_one_without_and_the_first_decides(open_memory, in_clear, path, monkeypatch):
+    begun, in_time = Event(), []
+    make = KeyFile.make
+
+    def slowly(file: KeyFile, keys: object) -> bool:
+        begun.set()
+        in_time.append(ended.wait(0.5))  # the other one must not begin the store now
+        return make(file, keys)
+
+    ended = Event()
+    monkeypatch.setattr(KeyFile, "make", slowly)
+
+    def in_clear_too() -> str:
+        begun.wait(10)
+        try:
+            open_memory(settings=in_clear).add("I keep bees.")
+        except WrongKey as error:
+            return str(error)
+        finally:
+            ended.set()
+        return "stored"
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(in_clear_too)
+        open_memory().add("I keep cats.")
+        assert "is encrypted" in other.result(30)
+    assert in_time == [False]
+    assert open_memory().pages.count() == 1
+
+
+def test_a_lock_on_the_keys_does_not_live_on_in_a_forked_child(path):
+    with KeyFile(path).alone():
+        child = forked.fork()
+        if child == 0:
+            time.sleep(20)
+            os._exit(0)
+    try:
+        with KeyFile(path).alone():
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -33,6 +33,7 @@ class KeyRing:
     stale: tuple[Form, ...] = ()  #: in which objects may be left, which are to be removed
     coming: Form = None  #: that of the draft
     draft: str | None = None  #: the name of the file that a change writes and will put in the place of the store
+    objects: tuple[str, ...] = ()  #: that a change found: one that is erased afterwards may be left in another form
 
     def to_dict(self) -> dict[str, Any]:
         """The ring as JSON has it."""
@@ -42,13 +43,15 @@ class KeyRing:
             "stale": stale,
             "coming": _text(self.coming),
             "draft": self.draft,
+            "objects": list(self.objects),
         }
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Self:
         """The ring in JSON."""
         stale = tuple(_form(one) for one in told["stale"])
-        return cls(_form(told["current"]), stale, _form(told["coming"]), told["draft"])
+        objects = tuple(told.get("objects", ()))  # earlier programs did not note them
+        return cls(_form(told["current"]), stale, _form(told["coming"]), told["draft"], objects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,12 @@ from memoryos.errors import StorageError, StoreBusy, StoreFull, StoreReadOnly, W
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import SealedKeys, says_encrypted, slots_in
 from memoryos.infrastructure.objects.object_store import settle
+from memoryos.infrastructure.vault.patience import patience
 from memoryos.plain import Plain
 
 SUFFIX = ".sealed"
+
+_PAUSE = 0.005  # seconds between two tries to lock a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,12 @@ class KeyFile:
     @property
     def path(self) -> Path:
         """Where it is: beside the file itself, if the store is named by a link."""
-        file = self.store.resolve() if self.store.is_symlink() else self.store
-        return file.with_name(f"{file.name}{SUFFIX}")
+        return self.file.with_name(f"{self.file.name}{SUFFIX}")
+
+    @property
+    def file(self) -> Path:
+        """The file of the store itself, if it is named by a link."""
+        return self.store.resolve() if self.store.is_symlink() else self.store
 
     def exists(self) -> bool:
         """Whether there is such a file."""
@@ -131,6 +138,27 @@ class KeyFile:
                 draft.unlink(missing_ok=True)
 
     @contextmanager
+    def beginning(self, most: float) -> Iterator[None]:
+        """Keep others from beginning this store, with a key or without, where the file system has such locks.
+
+        Waits for them for `most` seconds. Raises StoreBusy.
+        """
+        try:
+            folder = os.open(self.path.parent, os.O_RDONLY)
+        except OSError:  # whoever makes the store in it tells what is wrong
+            yield
+            return
+        try:
+            waiting = patience(most)
+            while not _is_locked(folder):
+                if not waiting.left:
+                    raise StoreBusy(f"another process begins a store, or changes its encryption, in {self.path.parent}")
+                waiting.pause(_PAUSE)
+            yield
+        finally:
+            _unlock(folder)
+
+    @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep others from changing the keys in this folder. Raises StoreBusy."""
         folder = os.open(self.path.parent, os.O_RDONLY)
@@ -140,4 +168,22 @@ class KeyFile:
         except BlockingIOError:
             raise StoreBusy(f"another process changes the encryption of {self.store}: try again later") from None
         finally:
-            os.close(folder)
+            _unlock(folder)
+
+
+def _is_locked(folder: int) -> bool:
+    """Lock the folder, unless another process has; one that cannot be locked counts as locked."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _unlock(folder: int) -> None:
+    """Give the lock up, also in the name of a child that was forked meanwhile and has the descriptor, too."""
+    with suppress(OSError):
+        fcntl.flock(folder, fcntl.LOCK_UN)
+    os.close(folder)

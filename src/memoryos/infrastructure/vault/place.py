@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,6 +16,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form
 from memoryos.infrastructure.objects.blobs import Blobs
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.infrastructure.vault.sqlite.unlocking import unlocked
@@ -112,8 +114,11 @@ class _Use(TypedDict):
 def _opened(place: Place, use: _Use, connections: int, key: EncryptionKey | None) -> tuple[SqlVault, Form]:
     """The vault, and the form in which its objects are."""
     if isinstance(place, Path):
-        form = unlocked(place, key, is_only_read=use["is_only_read"])
-        return SqliteVault(place, key=form, **use), form
+        is_begun = not use["is_only_read"] and _is_new(place)
+        alone = KeyFile(place).beginning(use["busy_timeout_seconds"]) if is_begun else nullcontext()
+        with alone:  # or one process would begin it in clear while another one makes its keys
+            form = unlocked(place, key, is_only_read=use["is_only_read"])
+            return SqliteVault(place, key=form, **use), form
     if key is not None:
         fix = "Unset it: the operator of the server encrypts its disk"
         raise InvalidInput("encryption_key", "cannot encrypt a PostgreSQL database", fix)
@@ -124,3 +129,13 @@ def _opened(place: Place, use: _Use, connections: int, key: EncryptionKey | None
             raise
         raise MissingExtra("A store on PostgreSQL", "postgres") from None
     return PostgresVault(shown(place), place, connections=connections, **use), None
+
+
+def _is_new(path: Path) -> bool:
+    """Whether a store would begin there."""
+    try:
+        return not path.stat().st_size
+    except FileNotFoundError:
+        return True
+    except OSError:  # whoever opens the file tells what is wrong
+        return False

@@ -15,7 +15,7 @@ _NO = (
 _LAUGHS = r"(?:(?:lol|haha\w*|oops|sorry|ugh|uh|um|hmm)[\s,.!]+)*"
 _NEW = r"(?P<new>(?!(?:I|not|my|no)\b)[\w'-]+(?:(?-i: [A-Z][\w'-]+))?)[.!]*"
 _INSIDE = re.compile(
-    rf"(?P<old>[\w'-]+) *(?:[,–—]|\.{{2,3}}| -+) *(?:{_LAUGHS}{_NO})+(?:it's |its )?{_NEW}$", re.IGNORECASE
+    rf"(?<![\w'-])(?P<old>[\w'-]++) *(?:[,–—]|\.{{2,3}}| -+) *(?:{_LAUGHS}{_NO})+(?:it's |its )?{_NEW}$", re.IGNORECASE
 )
 _BEHIND = re.compile(
     rf"{_LAUGHS}(?:{_NO})+{_LAUGHS}(?:it's|its|it is|that's|make that) (?:actually |really )?{_NEW}", re.IGNORECASE

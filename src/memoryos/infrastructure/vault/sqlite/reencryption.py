@@ -42,6 +42,8 @@ _OBJECTS = (  # with whether the store relies on them: others are being put or r
     " UNION SELECT substr(key, 6), value = 'in use' FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
 )
 
+_NAME = 48  # characters of the name of a store in that of its draft, so that no file system finds it too long
+
 
 @dataclass(frozen=True, slots=True)
 class Reencryption:
@@ -101,8 +103,9 @@ class Reencryption:
         with file.alone(), self._held(keys.ring.current) as (connection, descriptor):
             needed = dict(connection.execute(_OBJECTS).fetchall())
             names = list(needed)
-            draft = f"{self.path.name}.{uuid7()}.partial"
-            begun = keys.with_ring(replace(keys.ring, coming=wanted, draft=draft))
+            draft = f"{self.path.name[:_NAME]}.{uuid7()}.partial"
+            noted = tuple(dict.fromkeys((*keys.ring.objects, *names)))
+            begun = keys.with_ring(replace(keys.ring, coming=wanted, draft=draft, objects=noted))
             file.replace(begun)
             try:
                 _export(connection, self.path, self.path.with_name(draft), wanted)
@@ -142,7 +145,8 @@ class Reencryption:
                 self._clean(file, keys, [name for name, _ in connection.execute(_OBJECTS)])
 
     def _clean(self, file: KeyFile, keys: SealedKeys, names: Sequence[str]) -> None:
-        self._remove(names, [form for form in keys.ring.stale if form != keys.ring.current])
+        every = list(dict.fromkeys((*names, *keys.ring.objects)))
+        self._remove(every, [form for form in keys.ring.stale if form != keys.ring.current])
         shutil.rmtree(folder_of_indexes(self.path), ignore_errors=True)
         if keys.ring.current is None:
             file.remove()

@@ -32,11 +32,13 @@ def spoil(descriptor: int) -> None:
 def put_in_place(file: KeyFile, keys: SealedKeys, key: EncryptionKey) -> SealedKeys:
     """Rename the draft to the store, if that was not done yet, and write its keys; they have a new master key."""
     ring = keys.ring
-    draft = file.store.with_name(str(ring.draft))
+    draft = file.file.with_name(str(ring.draft))
     if draft.exists():
-        draft.replace(file.store)
-    settle(file.store.parent)
-    done = SealedKeys.new(KeyRing(ring.coming, (*ring.stale, ring.current)), key)
+        draft.replace(file.file)
+    elif not opens(file.file, ring.coming):
+        raise StorageError(f"{draft}, the new form of {file.store}, is missing: put it back, or restore a backup")
+    settle(file.file.parent)
+    done = SealedKeys.new(KeyRing(ring.coming, (*ring.stale, ring.current), objects=ring.objects), key)
     file.replace(done)
     return done
 
@@ -49,7 +51,7 @@ def settled(file: KeyFile, key: EncryptionKey) -> SealedKeys:
         if ring.draft is None:
             return keys
         try:
-            if _is_spoilt(file.store) or opens(file.store, ring.coming):
+            if _is_spoilt(file.file) or opens(file.file, ring.coming):
                 return put_in_place(file, keys, key)
             return undone(file, keys)
         except OSError as error:
@@ -60,9 +62,10 @@ def undone(file: KeyFile, keys: SealedKeys, *, is_clean: bool = False) -> Sealed
     """Remove the draft, and go on with the keys as they were; if it is clean, no objects of the draft are left."""
     ring = keys.ring
     for suffix in ("", "-journal", "-wal", "-shm"):
-        file.store.with_name(f"{ring.draft}{suffix}").unlink(missing_ok=True)
+        file.file.with_name(f"{ring.draft}{suffix}").unlink(missing_ok=True)
     stale = ring.stale if is_clean else (*ring.stale, ring.coming)
-    before = keys.with_ring(replace(ring, stale=stale, coming=None, draft=None))
+    objects = ring.objects if stale else ()
+    before = keys.with_ring(replace(ring, stale=stale, coming=None, draft=None, objects=objects))
     if ring.current is None and not stale:
         file.remove()
     else:
