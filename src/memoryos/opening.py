@@ -19,6 +19,7 @@ from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import ChatModel
+from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.models.reranker import Reranker
 
@@ -50,7 +51,7 @@ def engine_at(
     with ExitStack() as undo:
         place = arguments.store_place(_in_memory(undo) if str(path) == arguments.IN_MEMORY else path)
         vault, embedder = opened_with(
-            embedder or load_embedder(settings.embedder, settings),
+            load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder),
             lambda name: open_vault(
                 place,
                 embedder=name,

@@ -28,6 +28,7 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
+from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
@@ -124,7 +125,7 @@ def verify(
             return soundness.verify(vault, progress=progress)
     if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
-    embedder = embedder or load_embedder(settings.embedder, settings)
+    embedder = load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):
         return mend(vault, embedder, progress)
@@ -169,7 +170,7 @@ def reembed(
     clock = _checked(settings, progress, clock)
     arguments.part("embedder", embedder)
     with closing(_opened("store", store, settings, clock)) as vault:
-        reembedding.reembed(vault, embedder, progress)
+        reembedding.reembed(vault, CheckedEmbedder(embedder), progress)
 
 
 def encrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:

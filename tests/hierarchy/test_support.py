@@ -125,7 +125,7 @@ def test_what_one_page_says_with_others_is_written_a_few_at_a_time(world: World)
     deleted(2)
     few, many = deleted(12), deleted(24)
     assert max(many) < SAME * max(few)
-    assert len(many) >= len(few) + 12
+    assert len(many) >= 24  # one for each of what the page says; a background job may have taken one, too
 
 
 class Stopped(Exception):
