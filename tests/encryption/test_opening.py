@@ -253,3 +253,8 @@ def test_a_store_in_memory_is_encrypted_and_gone(settings):
     with memoryos.open(":memory:", user="ann", settings=settings) as memory:
         memory.add(TEXT)
         assert memory._engine.vault.key is not None
+
+
+def test_a_key_of_bytes_is_refused_with_what_to_pass(tmp_path):
+    with pytest.raises(InvalidInput, match="encryption_key: expected text, got bytes"):
+        MemoryOS.open(tmp_path / "a.db", encryption_key=b"x" * 32)
