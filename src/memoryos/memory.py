@@ -33,6 +33,7 @@ from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.forget import Forgotten
+from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
@@ -401,28 +402,31 @@ class Memory(MemoryParts):
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:
-        """Return a memory by its id, also from the object store. Raises NotFound.
+        """Return a memory by its id, also from the object store. Raises NotFound, also if it has expired.
 
         With `as_of` (a moment, or the name of a snapshot), as it was then; NotFound if it was not there yet.
         """
         checked = arguments.cube_id(cube_id)
         then = looked_back(self._engine, self._scope, as_of)
-        found = self._engine.fetched(self._scope, checked)
+        found = unexpired(self._engine.fetched(self._scope, checked), self._engine.clock())
         if then is None:
             return found
         with self._engine.vault.view(found.scope) as reader:
             return then.one(reader, found)
 
     def history(self, cube_id: str, *, as_of: datetime | str | None = None) -> list[MemCube]:
-        """Return the versions of a memory, oldest first, the current one last. Raises NotFound.
+        """Return the versions of a memory, oldest first, the current one last. Raises NotFound, as `get` does.
 
         The history of a fact begins with the facts that it replaced. With `as_of` (a moment, or the name of a
         snapshot), only the versions that were stored by then.
         """
         then = looked_back(self._engine, self._scope, as_of)
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
+        now = self._engine.clock()
+        unexpired(cube, now)
         with self._engine.vault.view(home) as reader:
-            versions = [*predecessors(reader, cube), *reader.history(cube_id), cube]
+            earlier = [one for one in predecessors(reader, cube) if not one.has_expired(now)]
+            versions = [*earlier, *reader.history(cube_id), cube]
         return then.versions(versions) if then else versions
 
     def stats(self) -> Stats:

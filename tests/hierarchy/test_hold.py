@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -217,3 +218,25 @@ def test_what_is_not_there_cannot_be_held_or_released(world: World) -> None:
     with pytest.raises(InvalidInput, match="reason"):
         memory.governance.hold(reason=" ")
     assert memory.governance.holds() == []
+
+
+def test_an_expired_memory_on_hold_is_hidden_from_everything_but_an_export(world: World) -> None:
+    memory = world.open(**SMALL)
+    page = memory.add("The door code is 1234", ttl=HOUR)
+    memory.governance.hold(reason="a case")
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    for read in (
+        lambda: memory.get(page),
+        lambda: memory.get(page, as_of=START),
+        lambda: memory.history(page),
+        lambda: memory.history(page, as_of=START),
+        lambda: memory.governance.diff(page, 1),
+        lambda: memory.pages.attachments(page),
+    ):
+        with pytest.raises(NotFound, match=page):
+            read()
+    assert not memory.search("door").hits and not memory.pages.list()
+    exported = StringIO()
+    memory.export(exported)
+    assert "1234" in exported.getvalue()

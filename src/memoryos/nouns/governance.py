@@ -112,7 +112,7 @@ class MemGovernance(Noun):
         if first and last and first > last:
             raise InvalidInput("older", f"{first} is later than `newer`", "Swap them")
         with self._engine.vault.view(self._home(checked)) as reader:
-            versions = kept_versions(reader, checked)
+            versions = kept_versions(reader, checked, self._engine.clock())
         later = numbered(versions, last or max(versions))
         earlier = numbered(versions, first) if first else version_before(versions, later.version.number)
         return version_diff(earlier, later)
@@ -129,7 +129,7 @@ class MemGovernance(Noun):
         number = arguments.natural("version", version, least=1, most=arguments.MOST)
         why = self._reason(reason) if reason != "" else ""
         with self._engine.vault.view(home) as reader:
-            kept = alone(numbered(kept_versions(reader, checked), number))
+            kept = alone(numbered(kept_versions(reader, checked, self._engine.clock()), number))
         privacy = self._engine.privacy(self._scope)
         labels = About((*kept.tags, *privacy.tags(kept.payload)), sensitivity=kept.governance.sensitivity)
         change = KeptPayload(privacy.value("version", kept.payload))

@@ -89,7 +89,7 @@ class Pages(Noun):
         wanted = arguments.cube_id(page_id, field="page_id")
         with self._engine.settled(self._scope) as reader:
             page = reader.one(wanted)
-        if page is None or page.kind is not Kind.PAGE:
+        if page is None or page.kind is not Kind.PAGE or page.has_expired(self._engine.clock()):
             raise NotFound(f"there is no page {wanted!r} of this user and agent")
         concerns(self._scope.owner, page.id, page.kind)
         return page

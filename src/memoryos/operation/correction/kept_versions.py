@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from itertools import takewhile
 
 from memoryos.cube import MemCube
@@ -10,11 +11,19 @@ from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 
 
-def kept_versions(reader: Reader, cube_id: str) -> Mapping[int, MemCube]:
+def unexpired(cube: MemCube, now: datetime) -> MemCube:
+    """The memory. Raises NotFound if it has expired; a hold may keep it in the store."""
+    if cube.has_expired(now):
+        raise NotFound(f"there is no memory {cube.id!r} of this user and agent")
+    return cube
+
+
+def kept_versions(reader: Reader, cube_id: str, now: datetime) -> Mapping[int, MemCube]:
     """The versions that the caller may read, oldest first; the stored one is the last. Raises NotFound."""
     cube = reader.one(cube_id)
     if cube is None:
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
+    unexpired(cube, now)
     return {version.version.number: version for version in (*reader.history(cube_id), cube)}
 
 
