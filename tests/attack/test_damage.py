@@ -80,6 +80,7 @@ def test_a_damaged_page_is_named_left_out_and_never_quoted(store, new, caplog):
         with pytest.raises(CubeDamaged, match=f"{page}.*restore") as raised:
             memory.get(page)
     assert page in {getattr(record, "cube", None) for record in caplog.records}
+    assert any(page in record.getMessage() for record in caplog.records), "who reads stderr sees no other field"
     assert SECRET not in caplog.text + str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
 
 

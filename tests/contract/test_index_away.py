@@ -117,7 +117,7 @@ def test_a_search_survives_an_index_that_fails_anywhere(memory, index, where, ca
     index.fails = {where}
     with caplog.at_level(logging.WARNING):
         assert found(memory) == whole
-    assert [record.message for record in caplog.records] == ["candidate index put off"]
+    assert [record.message for record in caplog.records] == ["candidate index put off: IndexFailed"]
     assert caplog.records[0].error == "IndexFailed"
 
 

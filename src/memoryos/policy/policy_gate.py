@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Protocol
 
 from memoryos.api_key import STORE_TENANT
-from memoryos.caller import SYSTEM, Action, Caller
+from memoryos.caller import OPERATOR, SYSTEM, Action, Caller
 from memoryos.clock import Clock
 from memoryos.delegation import Delegation
 from memoryos.errors import PermissionDenied
@@ -22,6 +22,8 @@ from memoryos.policy.ruling import Reach, Ruling
 from memoryos.scope import Scope
 
 _MOST_RULINGS = 256  # that are remembered: one for each caller, context and action
+
+_WHO = '. "operator" is the program that opened the store: permit Role::"administrator"'
 
 _Key = tuple[Caller, Action, datetime | None]
 _Passed = tuple[Caller, Action, tuple[Delegation, ...]]
@@ -70,7 +72,8 @@ class PolicyGate:
         is_admitted = ruling.of_store().allowed if scope is None else ruling.reach(scope) is not Reach.NOTHING
         if not is_admitted:
             what = "the store" if scope is None else "this memory"
-            raise PermissionDenied(f"{caller.identity} may not {action.value} {what}: no policy permits it")
+            problem = f"{caller.identity} may not {action.value} {what}: no policy permits it"
+            raise PermissionDenied(problem + (_WHO if caller == OPERATOR else ""))
 
     def view(self, caller: Caller, action: Action, scope: Scope) -> AnyRuling | None:
         """What decides which cubes of the scope the caller may use in this way; None for the program itself: all."""

@@ -53,7 +53,9 @@ def damaged(cube_id: str, part: str = "") -> CubeDamaged:
 
 def is_left_out(what: str, cube_id: str) -> bool:
     """Log that something damaged is left out; always False."""
-    logger.warning("damaged %s left out", what, extra={"action": "read", "cube": checksum.shown(cube_id)})
+    cube = checksum.shown(cube_id)
+    told = "%s %s is damaged and left out: `memoryos verify` lists the damage"
+    logger.warning(told, what, cube, extra={"action": "read", "cube": cube})
     return False
 
 

@@ -87,7 +87,9 @@ class ErasurePart:
                 connection.execute(delete(_meta).where(_meta.c.key.in_([_key(one) for one in (*gone, made)])))
                 connection.execute(_meta.insert(), {"key": _key(made), "value": told})
         except StorageError as error:
-            logger.warning("copy not recorded", extra={"action": "copy", "error": type(error).__name__})
+            logger.warning(
+                "copy not recorded: %s", type(error).__name__, extra={"action": "copy", "error": type(error).__name__}
+            )
 
 
 def _signing_key(connection: Connection) -> bytes | None:

@@ -88,7 +88,11 @@ class IndexFiles:
             OverflowError,
             *_TOO_MUCH,
         ) as error:
-            logger.warning("index file not read", extra={"action": "index_file", "error": type(error).__name__})
+            logger.warning(
+                "index file not read: %s",
+                type(error).__name__,
+                extra={"action": "index_file", "error": type(error).__name__},
+            )
             return None
 
     def write(self, owner: Scope, bundle: Bundle) -> bool:
@@ -106,7 +110,11 @@ class IndexFiles:
                 self._put(stream, file.name, bundle)
             draft.replace(file)
         except OSError as error:  # no room, no permission, or removed meanwhile: search does without it
-            logger.warning("index file not written", extra={"action": "index_file", "error": type(error).__name__})
+            logger.warning(
+                "index file not written: %s",
+                type(error).__name__,
+                extra={"action": "index_file", "error": type(error).__name__},
+            )
             return False
         finally:
             with suppress(OSError):

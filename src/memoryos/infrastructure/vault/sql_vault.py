@@ -162,7 +162,11 @@ class SqlVault(ABC):
         try:
             self.sweep_blobs(scope)
         except StorageError as error:
-            logger.warning("bytes not removed yet", extra={"action": "sweep", "error": type(error).__name__})
+            logger.warning(
+                "bytes not removed yet: %s",
+                type(error).__name__,
+                extra={"action": "sweep", "error": type(error).__name__},
+            )
 
     def admit(self, action: Action, scope: Scope | None) -> None:
         """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""

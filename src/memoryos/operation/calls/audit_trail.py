@@ -147,7 +147,11 @@ class AuditTrail:
                 failures = 0
             except StorageError as error:
                 failures += 1
-                logger.error("audit log not written", extra={"action": "audit", "error": type(error).__name__})  # noqa: TRY400
+                logger.error(  # noqa: TRY400
+                    "audit log not written: %s",
+                    type(error).__name__,
+                    extra={"action": "audit", "error": type(error).__name__},
+                )
         if failures == _TRIES:
             self._is_thread_running = False
 

@@ -99,7 +99,11 @@ class Follower:
     def put_off(self, error: IndexFailed) -> None:
         """Do not use the index for a while after a failure."""
         self._failed = monotonic()
-        logger.warning("candidate index put off", extra={"action": "search", "error": type(error).__name__})
+        logger.warning(
+            "candidate index put off: %s",
+            type(error).__name__,
+            extra={"action": "search", "error": type(error).__name__},
+        )
 
     def close(self) -> None:
         """Release the index."""

@@ -131,7 +131,11 @@ class Cooler:
             with self.vault.write(owner) as writer:
                 writer.warm(name)
         except (ObjectsUnreachable, StoreCorrupt) as error:
-            logger.warning("pack not brought back", extra={"action": "cold", "error": type(error).__name__})
+            logger.warning(
+                "pack not brought back: %s",
+                type(error).__name__,
+                extra={"action": "cold", "error": type(error).__name__},
+            )
             return [page for page, pack in cold.items() if pack == name]
         return []
 

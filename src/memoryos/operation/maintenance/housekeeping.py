@@ -114,7 +114,7 @@ class Housekeeping:
             while (left := self._step(owner)).pages and goes_on():
                 pass
         except StorageError as error:
-            _log_delay(error)
+            self._log_delay(error)
             return
         if left.jobs:
             self._schedule(owner)
@@ -272,7 +272,7 @@ class Housekeeping:
             self._forget(earlier)
             if not isinstance(error, StoreReadOnly):
                 raise
-            _log_delay(error)  # who waits is told what is due
+            self._log_delay(error)  # who waits is told what is due
         finally:
             with self._lock:
                 at_work.discard(owner)
@@ -287,7 +287,7 @@ class Housekeeping:
         try:
             self._patiently(work, owner)
         except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
-            _log_delay(error)
+            self._log_delay(error)
 
     def _patiently(self, work: Callable[[Scope], None], owner: Scope) -> None:
         """Retry while others keep the store busy: no caller waits for this, and the store records what waits."""
@@ -299,7 +299,7 @@ class Housekeeping:
                     self.abandon()
                 if not tries_left or self._is_abandoned:
                     raise
-                _log_delay(error)
+                self._log_delay(error)
             else:
                 return
 
@@ -313,7 +313,7 @@ class Housekeeping:
         except StorageError as error:
             if not was_tidy:  # a count of visits is worth no error
                 raise
-            _log_delay(error)
+            self._log_delay(error)
             return
         if left.jobs:
             self._hire(owner)
@@ -331,7 +331,7 @@ class Housekeeping:
         try:
             seconds = self._cooler.tend(owner, self._goes_on)
         except StorageError as error:  # what is left is found again the next time
-            _log_delay(error)
+            self._log_delay(error)
             return
         if seconds is not None:
             self._timer.set(owner, max(seconds, RETRY_SECONDS))
@@ -416,6 +416,7 @@ class Housekeeping:
             yield {cube_id: visit for cube_id, visit in visits.items() if cube_id not in away}
             undo.pop_all()  # written
 
-
-def _log_delay(error: StorageError) -> None:
-    logger.warning("housekeeping put off", extra={"action": "housekeeping", "error": type(error).__name__})
+    def _log_delay(self, error: StorageError) -> None:
+        what = {"store": self._vault.name, "error": type(error).__name__}
+        message = "housekeeping of %(store)s put off: %(error)s"
+        logger.warning(message, what, extra={"action": "housekeeping"} | what)

@@ -116,6 +116,8 @@ class _Shift:
         except StorageError as error:  # busy or full: later it may be done
             if not self.stays:
                 raise
-            logger.warning("work put off", extra={"action": "worker", "error": type(error).__name__})
+            logger.warning(
+                "work put off: %s", type(error).__name__, extra={"action": "worker", "error": type(error).__name__}
+            )
             self.stop.wait(REST_SECONDS)
             return otherwise

@@ -69,6 +69,6 @@ class MountedSearch:
                 if self.is_named:
                     raise
                 told = {"action": "search", "mount": name, "error": type(error).__name__}
-                logger.warning("mount put off", extra=told)
+                logger.warning("mount %(mount)s put off: %(error)s", told, extra=told)
                 missing.append(name)
         return offers, missing

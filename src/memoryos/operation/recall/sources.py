@@ -167,7 +167,9 @@ class Sources:
             follower.put_off(error)
             self._moving.discard(owner)
         except StorageError as error:  # then they stay in memory, even above the budget
-            logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
+            logger.warning(
+                "index put off: %s", type(error).__name__, extra={"action": "index", "error": type(error).__name__}
+            )
 
     def _index(self, owner: Scope, pages: Sequence[str]) -> None:
         """Make the passages of pages that an older program stored without passages, or with long turns as one."""

@@ -154,5 +154,9 @@ def _logged(task: Callable[[], None]) -> None:
         task()
     except Exception as error:
         # No traceback: its last line may quote what a user said.
-        logger.error("background task failed", extra={"action": "background", "error": type(error).__name__})  # noqa: TRY400
+        logger.error(  # noqa: TRY400
+            "background task failed: %s",
+            type(error).__name__,
+            extra={"action": "background", "error": type(error).__name__},
+        )
         raise

@@ -182,7 +182,11 @@ class JobRunner:
                         with suppress(LeaseLost):  # it is finished, which the others are not; or its end will tell
                             writer.extend(job, lasting=LEASE)
             except StorageError as error:  # busy: the next beat may come through
-                logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
+                logger.warning(
+                    "lease not extended: %s",
+                    type(error).__name__,
+                    extra={"action": "heartbeat", "error": type(error).__name__},
+                )
 
 
 def _log_failure(kind: str, error: Exception) -> None:
