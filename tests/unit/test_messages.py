@@ -40,6 +40,21 @@ def test_an_exchange_is_a_page(memory):
     assert memory.get(ids[0]).text == "user: I live in Oslo.\nassistant: Nice!"
 
 
+def test_a_retry_stores_it_again_unless_it_has_a_key(memory):
+    chat = [{"role": "user", "content": "I live in Oslo."}, {"role": "assistant", "content": "Nice!"}]
+    assert memory.add(chat) != memory.add(chat)
+    assert memory.add("hello") != memory.add("hello")
+    assert memory.add(chat, idempotency_key="1") == memory.add(chat, idempotency_key="1")
+    assert memory.pages.count() == 5
+
+
+def test_a_message_and_its_reply_in_two_calls_are_two_pages(memory):
+    chat = [{"role": "user", "content": "I live in Oslo."}, {"role": "assistant", "content": "Nice!"}]
+    memory.add(chat[:1])
+    memory.add(chat)  # of which the reply is new
+    assert [page.text for page in memory.pages.list()] == ["user: I live in Oslo.", "assistant: Nice!"]
+
+
 def test_one_message_is_enough(memory):
     assert len(memory.add({"role": "user", "content": "I live in Oslo."})) == 1
 
