@@ -160,6 +160,9 @@ def _metadata(value: Mapping[str, Any] | None) -> str:
             "metadata", f"expected a dict, got {type(value).__name__}", "Pass e.g. {'project': 'apollo'}"
         )
     for key in value:
+        if not isinstance(key, str):
+            problem = f"the key {shown(key)} is no text but {type(key).__name__}"
+            raise InvalidInput("metadata", problem, "Pass a str as the key, e.g. {'1': 2}")
         checked_text("metadata", key, limit=ID_LIMIT)
     text = json_text("metadata", dict(value))
     if "\\u0000" in text or any("\ud800" <= char <= "\udfff" for char in text):

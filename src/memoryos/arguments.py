@@ -107,7 +107,7 @@ def _file_path(value: Path) -> Path:
     return path
 
 
-def scope(value: Scope) -> Scope:
+def scope(value: object) -> Scope:
     """Check that the value is a Scope."""
     if not isinstance(value, Scope):
         raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass Scope(user=...)")
@@ -314,12 +314,13 @@ def governed_kinds(value: Iterable[Kind | str]) -> tuple[Kind, ...]:
 
 def lifetime(field: str, value: timedelta | float) -> float:
     """Check how long memories are kept, and return it in seconds."""
-    seconds = duration(
-        field, value.total_seconds() if isinstance(value, timedelta) else value, most=LONGEST_DAYS * 86_400
-    )
-    if not seconds:
-        raise InvalidInput(field, "is 0", "Pass a positive time")
-    return seconds
+    if isinstance(value, bool) or not isinstance(value, int | float | timedelta):
+        raise InvalidInput(field, f"expected a timedelta or seconds, got {type(value).__name__}", "Pass e.g. 3600")
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if not 0 < seconds <= LONGEST_DAYS * 86_400:  # which no NaN is
+        problem = f"{shown(value)} is not a positive time of at most {LONGEST_DAYS:,.0f} days"
+        raise InvalidInput(field, problem, "Pass seconds or a timedelta, e.g. 3600")
+    return float(seconds)
 
 
 def mounts(value: Iterable[str] | None) -> tuple[str, ...] | None:

@@ -42,7 +42,19 @@ class Awaited(Generic[_Sync]):
     def __init__(self, sync: _Sync) -> None:
         """Raises InvalidInput if `sync` is not an instance of the class that this one wraps."""
         kind: type[_Sync] = get_args(type(self).__orig_bases__[0])[0]  # type: ignore[attr-defined]
-        self.sync = arguments.instance("sync", sync, kind, f"Pass a {kind.__name__}")
+        self.sync = arguments.instance("sync", sync, kind, _made_by(type(self), kind))
+
+    def __repr__(self) -> str:
+        return f"Async{self.sync!r}"
+
+
+def _made_by(ours: type, kind: type) -> str:
+    """What to do instead: those that can be opened are seldom made from another one."""
+    return (
+        f"Call `await {ours.__name__}.open(...)`, or pass a {kind.__name__}"
+        if hasattr(ours, "open")
+        else f"Pass a {kind.__name__}"
+    )
 
 
 def awaited(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
+from math import isfinite
 from typing import Any
 
 from memoryos.cube import MemCube
@@ -26,6 +27,7 @@ METADATA_LABEL, SENSITIVITY_LABEL, ACCESS_LABEL = (
     f"{RESERVED}{name}:" for name in ("metadata", "sensitivity", "access")
 )
 
+_DEEPEST = 100  # lists and dicts in each other
 _LONGEST = 200  # characters of a value in a label; of a longer one it has a digest
 
 Labels = frozenset[str]
@@ -134,8 +136,27 @@ def json_text(field: str, value: object) -> str:
     try:
         return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        problem = f"{type(value).__name__} cannot be written as JSON"
-        raise InvalidInput(field, problem, "Pass texts, numbers, booleans, None, lists and dicts") from None
+        where, what = _misfit(field, value, ()) or (field, type(value).__name__)
+        problem = f"{what} cannot be written as JSON"
+        raise InvalidInput(where, problem, "Pass texts, numbers, booleans, None, lists and dicts") from None
+
+
+def _misfit(place: str, value: object, around: tuple[int, ...]) -> tuple[str, str] | None:
+    """The place and the kind of the first part of a value that JSON does not have; `around`: what it lies in."""
+    if isinstance(value, float):
+        return None if isfinite(value) else (place, str(value))
+    if value is None or isinstance(value, str | int):
+        return None
+    if not isinstance(value, dict | list | tuple):
+        return place, type(value).__name__
+    if id(value) in around or len(around) > _DEEPEST:
+        return place, "what holds itself, or is nested too deep,"
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+        if not isinstance(key, str | int | float | None):
+            return place, f"a key of type {type(key).__name__}"
+        if found := _misfit(f"{place}[{shown(key)}]", one, (*around, id(value))):
+            return found
+    return None
 
 
 def _plain(value: object) -> object:

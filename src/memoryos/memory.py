@@ -7,7 +7,7 @@ coroutines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
@@ -57,13 +57,23 @@ class Memory(MemoryParts):
     """The memory of one user's agent: layered, durable and searchable, with or without a chat model."""
 
     def __init__(
-        self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[float | None], None] | None = None
+        self,
+        engine: Engine,
+        scope: Scope | None = None,
+        caller: Caller | None = None,
+        release: Callable[[float | None], None] | None = None,
     ) -> None:
         """Call `MemoryOS.memory` or `memoryos.open` instead; `close` calls `release`."""
         self._engine = arguments.instance("engine", engine, Engine, "Call memoryos.open(...)")
-        self._scope = arguments.scope(scope)
+        self._scope = arguments.scope(scope)  # None only in a call that is refused, with words that help
         self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
         self._release = release
+
+    def __repr__(self) -> str:
+        plain = asdict(Scope(user=self._scope.user))
+        others = {name: part for name, part in asdict(self._scope).items() if part != plain[name]}
+        told = {"user": self._scope.user, "agent": self._scope.agent, **others, "store": self._engine.vault.name}
+        return f"Memory({', '.join(f'{name}={part!r}' for name, part in told.items())})"
 
     @property
     def scope(self) -> Scope:

@@ -39,6 +39,9 @@ class MemoryOS:
         self._engine = arguments.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
         self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
 
+    def __repr__(self) -> str:
+        return f"MemoryOS(store={self._engine.vault.name!r})"
+
     @classmethod
     @named
     @by_a_hand

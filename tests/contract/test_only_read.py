@@ -14,7 +14,7 @@ import memoryos
 from contract import server
 from memoryos import Scope, load_settings
 from memoryos.clock import system_clock
-from memoryos.errors import StoreReadOnly
+from memoryos.errors import StorageError, StoreReadOnly
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.infrastructure.vault.records import Operation
@@ -132,3 +132,18 @@ def test_a_reader_leaves_nothing_beside_a_closed_file(tmp_path):
         assert reader.search("bees").hits
     assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
     assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+def test_a_file_that_may_not_be_read_is_not_said_to_be_read_only():
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path, settings = Path(folder) / "memory.db", load_settings(embedder="hashing")
+        memoryos.open(path, user="ann", settings=settings).close()
+        os.seteuid(65534)
+        try:
+            with pytest.raises(StorageError, match=r"memory\.db: the file cannot be read: check its perm") as raised:
+                memoryos.open(path, user="ann", settings=settings)
+        finally:
+            os.seteuid(0)
+        assert not isinstance(raised.value, StoreReadOnly)

@@ -302,3 +302,8 @@ def test_a_lock_on_the_keys_does_not_live_on_in_a_forked_child(path):
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def test_a_key_of_bytes_is_refused_with_what_to_pass(tmp_path):
+    with pytest.raises(InvalidInput, match="encryption_key: expected text, got bytes"):
+        MemoryOS.open(tmp_path / "a.db", encryption_key=b"x" * 32)

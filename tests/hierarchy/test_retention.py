@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -254,3 +255,19 @@ def _take(memory: Memory, model: Model, clock: Clock, step: tuple) -> None:
         del model.rules[step[1]]
     elif step[0] == "wait":
         clock.advance(minutes=step[1])
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("life", [0, -1, float("nan"), 10**20, True, "30d", timedelta()])
+def test_how_long_memories_are_kept_is_checked_in_one_way(world: World, life: Any) -> None:
+    memory = world.open()
+    is_number = not isinstance(life, str | bool)
+    says = "is not a positive time of at most" if is_number else "expected a timedelta or seconds, got"
+    for call in (
+        lambda: memory.governance.retain("a", ttl=life),
+        lambda: memory.archiving.add("a", unused=life),
+        lambda: memory.snapshots.create("a", ttl=life),
+        lambda: memory.branches.create("a", ttl=life),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            call()

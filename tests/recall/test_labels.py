@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,9 @@ CASES: list[tuple[dict[str, Any], set[str]]] = [
     ({"metadata": {"long": "x" * 499}}, set()),
     ({"metadata": {"project": "apollo"}, "no_tags": ["work"]}, {"home"}),
 ]
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 
 
 def opened(folder: Path, **values: Any) -> Memory:
@@ -183,7 +186,7 @@ def test_a_filter_is_added_by_its_definition_alone(memory: Memory, monkeypatch: 
         ({"no_tags": [""]}, "filters.no_tags", "is empty"),
         ({"metadata": "apollo"}, "filters.metadata", "expected a dict"),
         ({"metadata": {3: "x"}}, "filters.metadata", "expected a dict"),
-        ({"metadata": {"x": float("nan")}}, "filters.metadata.x", "cannot be written as JSON"),
+        ({"metadata": {"x": float("nan")}}, "filters.metadata.x", "nan cannot be written as JSON"),
     ],
 )
 def test_a_wrong_filter_is_refused_by_name(memory: Memory, filters: Any, field: str, says: str) -> None:
@@ -199,7 +202,12 @@ def test_a_wrong_filter_is_refused_by_name(memory: Memory, filters: Any, field: 
     ("about", "field", "says"),
     [
         ({"metadata": ["x"]}, "metadata", "expected a dict"),
-        ({"metadata": {"x": object()}}, "metadata", "cannot be written as JSON"),
+        ({"metadata": {"x": object()}}, "metadata['x']", "object cannot be written as JSON"),
+        ({"metadata": {"x": date(2026, 5, 4)}}, "metadata['x']", "date cannot be written as JSON"),
+        ({"metadata": {"x": [1, {"y": float("inf")}]}}, "metadata['x'][1]['y']", "inf cannot be written as JSON"),
+        ({"metadata": {"x": {(1, 2): 3}}}, "metadata['x']", "a key of type tuple cannot be written as JSON"),
+        ({"metadata": {"x": ENDLESS}}, "metadata['x'][0]", "holds itself"),
+        ({"metadata": {1: 2}}, "metadata", "the key 1 is no text but int"),
         ({"metadata": {"": 1}}, "metadata", "is empty"),
         ({"metadata": {"x": "y" * 20_000}}, "metadata", "Keep it below"),
         ({"metadata": {"x": "a\x00b"}}, "metadata", "NUL"),

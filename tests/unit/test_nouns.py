@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import memoryos
-from memoryos import MemoryOS, Scope, Subject
+from memoryos import AsyncMemory, Memory, MemoryOS, Scope, Subject
 from memoryos.errors import InvalidInput, StorageError
 from public import store_of
 
@@ -66,3 +66,18 @@ def test_the_store_knows_its_owners(tmp_path):
         memory.add("I keep bees.")
         assert store_of(memory).admin.scopes() == [Scope(user="ann")]
         assert store_of(memory).settings is memory.settings
+
+
+def test_what_is_opened_says_so_when_it_is_made():
+    for kind, says in ((Memory, r"memoryos\.open"), (MemoryOS, r"MemoryOS\.open"), (AsyncMemory, r"AsyncMemory\.open")):
+        with pytest.raises(InvalidInput, match=says):
+            kind("x.db")
+
+
+def test_a_repr_names_the_owner_and_the_store(tmp_path):
+    with MemoryOS.open(tmp_path / "a.db") as store:
+        assert repr(store) == f"MemoryOS(store={str(tmp_path / 'a.db')!r})"
+        ann, ben = store.memory("ann"), store.memory("ben", session="tea")
+        assert repr(ann) == f"Memory(user='ann', agent='default', store={str(tmp_path / 'a.db')!r})"
+        assert "session='tea'" in repr(ben)
+        assert repr(AsyncMemory(ann)) == f"Async{ann!r}"

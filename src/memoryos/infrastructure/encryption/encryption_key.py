@@ -40,7 +40,10 @@ class EncryptionKey:
     @classmethod
     def checked(cls, field_: str, text: str) -> Self:
         """The key. Raises InvalidInput, which does not quote it."""
-        if not isinstance(text, str) or not KEY_CHARS <= len(text.strip()) <= MOST_CHARS:
+        if not isinstance(text, str):
+            fix = "Pass text, for example from `memoryos encryption new-key`, or the `hex()` of the bytes"
+            raise InvalidInput(field_, f"expected text, got {type(text).__name__}", fix)
+        if not KEY_CHARS <= len(text.strip()) <= MOST_CHARS:
             fix = "Use a random key, for example from `memoryos encryption new-key`"
             raise InvalidInput(field_, f"has fewer than {KEY_CHARS} or more than {MOST_CHARS:,} characters", fix)
         try:

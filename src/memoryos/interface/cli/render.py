@@ -62,7 +62,7 @@ def error_console() -> Console:
 
 
 def progress(*, quiet: bool) -> Progress:
-    """A progress bar on stderr, so that stdout stays clean."""
+    """A progress bar on stderr, so that stdout stays clean; it goes away when the work ends."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -71,6 +71,7 @@ def progress(*, quiet: bool) -> Progress:
         TextColumn("[dim]{task.fields[note]}"),
         console=VisibleConsole(stderr=True),
         disable=quiet,
+        transient=True,
     )
 
 

@@ -260,6 +260,8 @@ class SqliteVault(SqlVault):
         log = log_of(self.path)
         if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
+        if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and self._is_unreadable():
+            return StorageError, "the file cannot be read: check its permissions"
         if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
         if str(driver) == _ID_TAKEN:
@@ -267,6 +269,10 @@ class SqliteVault(SqlVault):
         if code in _UNWRITTEN and (reason := room.lack_beside(self.path, log_of(self.path))):
             return StoreFull, f"{driver} ({reason})"
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
+
+    def _is_unreadable(self) -> bool:
+        as_now = os.access in os.supports_effective_ids
+        return self.path.is_file() and not os.access(self.path, os.R_OK, effective_ids=as_now)
 
     def _prepare(self) -> None:
         if not self.is_only_read:
