@@ -14,12 +14,14 @@ from typing import Any
 
 import psycopg
 import pytest
+import typer
 
 import memoryos
 from contract import server
 from memoryos import Memory, load_settings, stores
-from memoryos.errors import CubeDamaged, MemoryOSError, NotFound, StoreCorrupt
+from memoryos.errors import CubeDamaged, InvalidInput, MemoryOSError, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
+from memoryos.interface.cli import stores_command
 from public import store_of
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
@@ -82,6 +84,16 @@ def test_a_damaged_page_is_named_left_out_and_never_quoted(store, new, caplog):
     assert page in {getattr(record, "cube", None) for record in caplog.records}
     assert any(page in record.getMessage() for record in caplog.records), "who reads stderr sees no other field"
     assert SECRET not in caplog.text + str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
+
+
+def test_the_command_says_what_to_do_about_a_damaged_document(store, capsys):
+    changed(store, 7, b"kitchen", b"mitchen")
+    with pytest.raises(typer.Exit):
+        stores_command.verify(db=str(store))
+    told = capsys.readouterr().out
+    assert "restore the store from a backup" in told and the_damaged(store) in told
+    with pytest.raises(InvalidInput, match="Name the store once"):
+        stores_command.scrub(str(store), db=str(store))
 
 
 def test_a_damaged_page_still_counts(store):

@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
+from memoryos.nouns.audit import PERMISSION_OPERATIONS
 from memoryos.operation.calls import audit_trail
 
 ANN = Scope(user="ann")
@@ -227,11 +228,16 @@ def test_no_content_gets_into_the_log(store, doctor, vault):
     doctor.facts.add("eats quince")
     doctor.tagged("quince")
     doctor.respond("Is there an apricot?")
-    for wrong, argument in ((doctor.get, "apricot"), (doctor.jobs.add, "quince"), (doctor.pages.attachments, "medlar")):
+    for wrong, argument in (
+        (doctor.get, "apricot"),
+        (doctor.jobs.add, "quince"),
+        (doctor.pages.attachments, "medlar"),
+        (lambda said: store.audit.list(operation=said), "quince"),
+    ):
         with pytest.raises((NotFound, InvalidInput)):
             wrong(argument)
     doctor.delete(page)
-    store.audit.list(user="apricot", memory_id="zebrafish", operation="quince")
+    store.audit.list(user="apricot", memory_id="zebrafish")
     store.wait()
     entries(store)
     with vault.snapshot() as connection:
@@ -607,3 +613,16 @@ def test_a_store_that_is_only_read_keeps_no_log(place, clock):
     with pytest.raises(InvalidInput) as caught:
         MemoryOS.open(place, settings=load_settings(audit=True, embedder="hashing"), read_only=True)
     assert caught.value.field == "audit"
+
+
+@pytest.mark.once
+def test_an_operation_that_does_not_exist_is_refused_with_names(store):
+    for wrong, says in (
+        ("search", r"one of: memory\.search$"),
+        ("memory.serch", "memory.search"),
+        ("quince", "admin."),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            store.audit.list(operation=wrong)
+    for known in (*PERMISSION_OPERATIONS, "memory.search", "pages.list", "background"):
+        store.audit.list(operation=known)

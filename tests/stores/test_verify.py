@@ -14,6 +14,7 @@ from contract import server
 from memoryos import stores
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.vault.damage import DERIVED, Fault
+from memoryos.interface.cli import render
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.maintenance import mend
 from stores.conftest import BOB, SETTINGS, begin_to_reembed, change_by_hand, content, fill, opened
@@ -372,3 +373,15 @@ def test_an_empty_file_becomes_a_store_where_one_may_be_made(tmp_path: Path):
     with memoryos.open(path, user="tom", settings=SETTINGS) as memory:
         memory.add("I keep bees.")
     assert stores.verify(path).is_sound
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("is_screen", [False, True])
+def test_a_bar_leaves_nothing_behind(capsys, monkeypatch, is_screen):
+    monkeypatch.setenv("FORCE_COLOR", "1" if is_screen else "")
+    with render.counted("verifying", quiet=False):
+        pass
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert ("verifying" in told.err) == is_screen
+    assert told.err.endswith("\x1b[2K") == is_screen, "the line is erased"

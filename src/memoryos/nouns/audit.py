@@ -13,17 +13,17 @@ from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision
+from memoryos.infrastructure.vault.audit_entry import BACKGROUND, AuditEntry, Decision
 from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection, ChainHead
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Kind
 from memoryos.listing import Listing, cursor_after, key_in
 from memoryos.nouns.caller_access import CallerAccess, accesses
-from memoryos.operation.calls.door import door
+from memoryos.operation.calls.door import door, operations
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.portability.export_file import ExportTarget, write_lines
 from memoryos.scope import ID_LIMIT, Scope
-from memoryos.text import checked_text
+from memoryos.text import checked_text, nearest, shown
 
 _KEY = [int, str, str, str, str, int]  # the types of the position of an entry
 
@@ -198,7 +198,7 @@ class Audit:
             start,
             end,
             () if action is None else (arguments.one_of("action", action, Action),),
-            () if operation is None else (checked_text("operation", operation, limit=NAME_LIMIT),),
+            () if operation is None else (_operation(operation),),
             () if decision is None else (arguments.one_of("decision", decision, Decision),),
             None if kind is None else arguments.one_of("kind", kind, Kind).value,
             None if memory_id is None else arguments.cube_id(memory_id, field="memory_id"),
@@ -235,6 +235,15 @@ def _checked_head(head: ChainHead) -> ChainHead:
 def _is_permission(entry: AuditEntry) -> bool:
     is_beside = entry.change not in (None, Operation.TRANSITION.value, Operation.ADD.value)
     return entry.action is not Action.READ and not is_beside
+
+
+def _operation(value: str) -> str:
+    """Check the name of an operation, and suggest names that end with it, or are spelled like it."""
+    name, known = checked_text("operation", value, limit=NAME_LIMIT), {*operations(), BACKGROUND}
+    if name not in known:
+        like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
+        raise InvalidInput("operation", f"{shown(name)} is unknown", f"Use one of: {', '.join(like)}")
+    return name
 
 
 def _name(field: str, value: str | None) -> str | None:

@@ -62,15 +62,16 @@ def error_console() -> Console:
 
 
 def progress(*, quiet: bool) -> Progress:
-    """A progress bar on stderr, so that stdout stays clean; it goes away when the work ends."""
+    """A progress bar on stderr, so that stdout stays clean; it is for a screen, and goes away when the work ends."""
+    console = VisibleConsole(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
-        console=VisibleConsole(stderr=True),
-        disable=quiet,
+        console=console,
+        disable=quiet or not console.is_terminal,
         transient=True,
     )
 

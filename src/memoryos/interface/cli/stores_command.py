@@ -11,7 +11,8 @@ import typer
 
 from memoryos import stores
 from memoryos.config import load_settings
-from memoryos.infrastructure.vault.damage import Damage, Report
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.interface.cli import render
 from memoryos.interface.cli.key_check import check_key
 from memoryos.interface.cli.options import Db, Json
@@ -71,12 +72,14 @@ def copy(
 def verify(
     store: Annotated[str | None, typer.Argument(help=f"{_STORE}, or a backup (default: MEMORYOS_DB).")] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Correct what is derived from the memories.")] = False,
+    db: Db = None,
     json: Json = False,
 ) -> None:
     """Check that a store or a backup is consistent; exit code 1 if it is not."""
-    check_key(store or load_settings().db)
+    place = _place(store, db)
+    check_key(place)
     with render.counted("verifying", quiet=json) as progress:
-        report = stores.verify(store or load_settings().db, repair=repair, progress=progress)
+        report = stores.verify(place, repair=repair, progress=progress)
     if json:
         render.print_json(_document(report))
     else:
@@ -87,12 +90,14 @@ def verify(
 
 def scrub(
     store: Annotated[str | None, typer.Argument(help=f"{_STORE} (default: MEMORYOS_DB).")] = None,
+    db: Db = None,
     json: Json = False,
 ) -> None:
     """Overwrite the remains of deleted memories in the store's files; exit code 1 if some of it was refused."""
-    check_key(store or load_settings().db)
+    place = _place(store, db)
+    check_key(place)
     with render.counted("scrubbing", quiet=json) as progress:
-        scrubbed = stores.scrub(store or load_settings().db, progress=progress)
+        scrubbed = stores.scrub(place, progress=progress)
     if json:
         render.print_json({"complete": scrubbed.is_complete, **asdict(scrubbed)})
     else:
@@ -103,6 +108,13 @@ def scrub(
             _print(f"  not done: {refused}")
     if not scrubbed.is_complete:
         raise typer.Exit(1)
+
+
+def _place(store: str | None, db: str | None) -> str | Path:
+    """The store of a command that takes it as an argument or as an option. Raises InvalidInput if it has both."""
+    if store and db:
+        raise InvalidInput("--db", "is passed together with the argument STORE", "Name the store once")
+    return store or db or load_settings().db
 
 
 def _document(report: Report) -> dict[str, Any]:
@@ -134,6 +146,10 @@ def _tell(report: Report) -> None:
         _print(f"  {damage.fault.value} {damage.id} {damage.detail}")
     if any(damage.can_be_repaired for damage in report.damages):
         _print("`memoryos verify --repair` corrects what is derived from the memories.")
+    if any(damage.fault is Fault.DOCUMENT for damage in report.damages):
+        _print(
+            "A damaged document: restore the store from a backup, or `memoryos delete ID` with the user of the memory."
+        )
 
 
 def _print(line: str) -> None:

@@ -22,6 +22,14 @@ T = TypeVar("T")
 C = TypeVar("C", bound=type)
 
 
+_operations: set[str] = set()  # each class adds its own when it is made
+
+
+def operations() -> frozenset[str]:
+    """The names of all operations, as the audit log has them."""
+    return frozenset(_operations)
+
+
 class BehindDoor(Protocol):
     """An object with a hand for its calls, and a caller."""
 
@@ -49,6 +57,7 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
     check = keyword_check(method)
     is_end = method.__name__ == "close"
     operation = f"{method.__module__.rpartition('.')[2]}.{method.__name__}"
+    _operations.add(operation)
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
