@@ -148,6 +148,7 @@ class Vault(Reembeddable, Protocol):
 
     packs: Packs  #: the documents outside the store; sessions read them from there
     blobs: Blobs  #: the bytes of attachments
+    name: str  #: of the store, for messages: no password is in it
     is_only_read: bool  #: if True, every write raises StoreReadOnly
     key_file: KeyFile | None  #: the sealed keys of an encrypted file
     index_files: IndexFiles | None  #: where indexes are saved for the next process

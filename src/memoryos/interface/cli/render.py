@@ -61,8 +61,8 @@ def error_console() -> Console:
     return VisibleConsole(stderr=True, highlight=False)
 
 
-def progress(*, quiet: bool) -> Progress:
-    """A progress bar on stderr, so that stdout stays clean; it is for a screen, and goes away when the work ends."""
+def progress(*, quiet: bool, goes_away: bool = False) -> Progress:
+    """A progress bar on stderr, so that stdout stays clean; it may go away when the work ends."""
     console = VisibleConsole(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
@@ -71,15 +71,15 @@ def progress(*, quiet: bool) -> Progress:
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
         console=console,
-        disable=quiet or not console.is_terminal,
-        transient=True,
+        disable=quiet,
+        transient=goes_away,
     )
 
 
 @contextmanager
 def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar for one task; call it with (done, total)."""
-    with progress(quiet=quiet) as bar:
+    """A bar on the screen for one task, which goes away when it ends; call it with (done, total)."""
+    with progress(quiet=quiet or not VisibleConsole(stderr=True).is_terminal, goes_away=True) as bar:
         task = bar.add_task(doing, total=None, note="")
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
