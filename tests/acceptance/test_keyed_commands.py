@@ -74,6 +74,19 @@ COMMANDS: dict[str, str] = {
     "governance hold": "--reason why",
     "governance holds": "",
     "governance release": "HOLD",
+    "snapshots create": "before",
+    "snapshots list": "",
+    "snapshots remove": "before",
+    "branches create": "trial",
+    "branches list": "",
+    "branches diff": "trial",
+    "branches discard": "trial",
+    "duplicates list": "",
+    "duplicates merge": "PAGE PAGE",
+    "duplicates unmerge": "PAGE",
+    "archiving add": "rule --unused 30d",
+    "archiving list": "",
+    "archiving remove": "rule",
     "audit list": "",
     "audit export": "FILE",
     "audit access": "--user ann",
@@ -98,6 +111,7 @@ COMMANDS: dict[str, str] = {
     "export": "FILE",
     "forget": "--yes",
     "verify-receipt": "RECEIPT",
+    "verify-mark": "EXPORT",
     "import locomo": "LOCOMO",
     "import gvd": "GVD",
     "import memoryos": "FOLDER",
@@ -106,7 +120,19 @@ COMMANDS: dict[str, str] = {
 WITHOUT_STORE = {  # and benches; the status of encryption is read of the head of the file, and tells no more
     *("demo", "policy check", "policy schema", "privacy find", "encryption new-key", "encryption status"),
 }
-NO_USER = ("mounts", "worker", "cold", "reembed", "verify", "verify-receipt", "backup", "restore", "copy", "scrub")
+NO_USER = (
+    "mounts",
+    "worker",
+    "cold",
+    "reembed",
+    "verify",
+    "verify-receipt",
+    "verify-mark",
+    "backup",
+    "restore",
+    "copy",
+    "scrub",
+)
 
 Run = Callable[..., "CompletedProcess[str]"]
 
