@@ -78,7 +78,7 @@ def store_for(path: Path, embedder: str | None) -> URL:
             with administrator(name) as connection:
                 connection.execute("UPDATE meta SET value = %s WHERE key = 'embedder'", [embedder])
             _in_place_of_files[path] = name
-            path.touch()  # there is a store there
+            path.write_text("a database stands for this file")  # an empty one would hold no store
         return url_of(_in_place_of_files[path])
 
 

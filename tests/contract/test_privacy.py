@@ -34,6 +34,11 @@ KEY = "a key of thirty-two characters or more"
 TAKES_TEXT = ("str", "Mapping", "Turn", "Any", "Attachment", "Mount")
 
 
+def twice(memory: Memory) -> list[str]:
+    """The ids of two pages that say the same."""
+    return [memory.add("Bees like lavender."), memory.add("Bees like lavender.")]
+
+
 def text_parameters() -> set[tuple[str, str]]:
     """Every parameter of a public method that can hold text, by reflection."""
     found = set()
@@ -144,6 +149,8 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("governance.rollback", "reason"): lambda memory, word: memory.governance.rollback(
         with_page(memory), 1, reason=f"as {word} says"
     ),
+    ("duplicates.merge", "reason"): lambda memory, word: memory.duplicates.merge(twice(memory), reason=word),
+    ("archiving.add", "tags"): lambda memory, word: memory.archiving.add("rule", unused=10**8, tags=[word]),
     ("governance.hold", "reason"): lambda memory, word: memory.governance.hold(reason=word, memory=with_page(memory)),
     ("governance.retain", "tags"): lambda memory, word: memory.governance.retain(
         f"rule {uuid4()}", ttl=10**8, tags=[f"of {word}"]
@@ -184,15 +191,18 @@ KEPT: dict[str, str] = {
     "known": "numbers and hashes of the audit log",
     "source_ids": _COMPARED,
     "receipt": "its signature is checked",
+    "path": _PLACE,
+    "ids": _IDS,
+    "new_key": "a key that nothing stores",
     "target": _PLACE,
     "kind": "the name of a function of the program",
 }
-_FILTERING = ("search", "context", "tagged", "pages.list", "pages.count", "facts.list", "facts.count")
+_FILTERING = ("search", "context", "tagged", "pages.list", "pages.count", "facts.list", "facts.count", "segments.list")
 
 
 def is_kept(method: str, parameter: str) -> bool:
     if parameter == "tags":
-        return method in _FILTERING
+        return method in (*_FILTERING, "segments.count")
     return parameter in KEPT or (method, parameter) == ("governance.reveal", "text")
 
 

@@ -142,6 +142,38 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "jobs.list": lambda memory: memory.jobs.list(),
 }
 
+
+def twice(memory: Memory) -> list[str]:
+    return [memory.add(f"Green tea for {WORD}.") for _ in range(2)]
+
+
+def merged(memory: Memory) -> list[Any]:
+    """The survivor of two pages, and both ways to see the other one."""
+    survivor, other = twice(memory)
+    told = [memory.duplicates.merge([survivor, other], reason=WORD), memory.duplicates.merged(survivor)]
+    return [*told, memory.duplicates.unmerge(other)]
+
+
+def branched(memory: Memory) -> Any:
+    memory.branches.create("trial")
+    branch = memory.branch("trial")
+    branch.add(f"Iced tea for {WORD}.")
+    found = [memory.branches.diff("trial"), branch.pages.list()]
+    memory.branches.discard("trial")
+    return found
+
+
+def archiving(memory: Memory) -> list[Any]:
+    return [memory.archiving.add("rule", unused=10**8, tags=[WORD]), memory.archiving.list()]
+
+
+READS |= {
+    "duplicates.list": lambda memory: (twice(memory), memory.duplicates.list())[1],
+    **dict.fromkeys(("duplicates.merge", "duplicates.merged", "duplicates.unmerge"), merged),
+    **dict.fromkeys(("branches.diff", "branch"), branched),
+    **dict.fromkeys(("archiving.add", "archiving.list"), archiving),
+}
+
 _COUNTS = "counts, ids and names"
 WITHOUT_CONTENT = {
     **dict.fromkeys(("add", "add_many", "facts.add", "profile.set", "jobs.add", "jobs.retry"), _COUNTS),
@@ -149,6 +181,9 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(("governance.erase", "pages.swept", "governance.explain"), _COUNTS),
     **dict.fromkeys(("governance.delegate", "governance.delegations"), _COUNTS),
     "governance.revoke": "nothing",
+    **dict.fromkeys(("snapshots.create", "snapshots.list", "snapshots.remove"), _COUNTS),
+    **dict.fromkeys(("branches.create", "branches.list", "branches.named", "branches.discard"), _COUNTS),
+    "archiving.remove": "nothing",
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),
     **dict.fromkeys(("upkeep.index", "upkeep.repair", "upkeep.undo", "mounts.list"), _COUNTS),
     **dict.fromkeys(("close", "consolidate", "delete", "wait", "jobs.run"), "nothing"),

@@ -120,6 +120,7 @@ def fill(memory: Memory, pages: int = 24) -> None:
     memory.update(first.id, "I moved to Lisbon, model 7.")
     memory.delete(second.id)
     store_of(memory).keys.create("reporter", roles=["reader"])
+    store_of(memory).roles.grant("ben", ["reader"])
     memory.governance.delegate("ben", ttl=1e8)
     memory._engine.vault.audits = True
     with memory._engine.vault.write(ANN) as writer:

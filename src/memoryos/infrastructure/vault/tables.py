@@ -335,7 +335,7 @@ role_grants = Table(  # roles that identities have beside those with which they 
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     PrimaryKeyConstraint("tenant", "id"),
-    Index("role_grants_by_identity", "identity", "tenant"),
+    Index("role_grants_by_identity", "tenant", "identity"),
 )
 
 

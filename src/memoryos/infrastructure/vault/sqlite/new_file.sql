@@ -256,4 +256,4 @@ CREATE TABLE role_grants (
 	PRIMARY KEY (tenant, id)
 )
 
-CREATE INDEX role_grants_by_identity ON role_grants (identity, tenant)
+CREATE INDEX role_grants_by_identity ON role_grants (tenant, identity)

@@ -26,6 +26,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "id"),
         **split,
     )
-    op.create_index("role_grants_by_identity", "role_grants", ["identity", "tenant"])
+    op.create_index("role_grants_by_identity", "role_grants", ["tenant", "identity"])
     if is_postgres:
         postgres_tables.split(op.get_bind(), "role_grants")
