@@ -79,3 +79,9 @@ def _several(value: Any) -> Any:
 
 def _fields(value: Any) -> dict[str, Any]:
     return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+
+
+class PlainContent(Plain):
+    """A plain value with words of memories: `privacy_on_read` applies to what it holds."""
+
+    __slots__ = ()

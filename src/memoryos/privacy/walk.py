@@ -30,6 +30,9 @@ _KEPT = {
     "Provenance": {"id", "created_by", "created_call", "continues", "replaces", "replaced_by", "derived"},
     "LegalHold": {"id", "subject", "by"},
     "RetentionRule": {"name"},
+    "UnusedRule": {"name"},
+    "BranchDiff": {"name"},
+    "BranchChange": {"id", "branch_id"},
     "VersionDiff": {"memory_id"},
 }
 _SEVERAL = (tuple, list, Mapping)

@@ -27,7 +27,7 @@ from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.scheduler.step import some_at_a_time
-from memoryos.plain import Plain
+from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope
 from memoryos.version_diff import FieldChange, version_diff
 
@@ -49,7 +49,7 @@ class BranchChange(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class BranchDiff(Plain):
+class BranchDiff(PlainContent):
     """What a branch has that the owner's memory does not have now, and the other way round."""
 
     name: str  #: of the branch

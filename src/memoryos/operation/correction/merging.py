@@ -25,7 +25,7 @@ from memoryos.language.marks import mentions_time
 from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.knowledge.likeness import says_the_same
 from memoryos.operation.recall.repetition import plain_words
-from memoryos.plain import Plain
+from memoryos.plain import PlainContent
 
 MERGEABLE = (Kind.PAGE, Kind.FACT)  # of traits and profile fields there is one for each dimension and field
 NEAR = 0.9  # cosine from which words are asked
@@ -36,7 +36,7 @@ _USUAL = (State.GENERATED, State.ACTIVATED, State.ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
-class DuplicateGroup(Plain):
+class DuplicateGroup(PlainContent):
     """Memories that say the same, the earliest first."""
 
     memories: tuple[MemCube, ...]  #: the first one would take in the others

@@ -25,9 +25,10 @@ from memoryos.operation.hierarchy.protected import protected
 from memoryos.operation.recall.hit import Hit, Recall, Span, TurnHit
 from memoryos.operation.recall.overview import Profile, SegmentView
 from memoryos.operation.recall.provenance import Provenance
+from memoryos.plain import PlainContent
 from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.walk import Walk
-from memoryos.retention import RetentionRule
+from memoryos.retention import RetentionRule, UnusedRule
 from memoryos.scope import Scope
 from memoryos.version_diff import VersionDiff
 
@@ -47,6 +48,8 @@ CONTENT = (
     Event,
     LegalHold,
     RetentionRule,
+    UnusedRule,
+    PlainContent,
     VersionDiff,
     Provenance,
 )
