@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 import memoryos
 from memoryos import Attachment, Memory, MemoryOS, Role, Turn, stores
 from memoryos.operation.answer.answer_stream import AnswerStream
-from memoryos.plain import Plain, plain
+from memoryos.plain import Plain, PlainContent, plain
 from public import function_of, methods_of
 
 
