@@ -98,7 +98,8 @@ def test_a_file_that_may_not_be_written(path, folder, stored, open_vault, entry)
 
 def test_a_file_that_may_not_be_read(path, folder, stored):
     path.chmod(0)
-    assert attempt(folder, as_nobody=True).startswith("StoreReadOnly: " + str(path))
+    said = f"StorageError: {path}: the file cannot be read: check its permissions"
+    assert attempt(folder, as_nobody=True).startswith(said)
 
 
 def test_a_folder_that_may_not_be_written(path, folder, stored, open_vault, entry):
