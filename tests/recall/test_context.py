@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count, pairwise
 
@@ -16,7 +17,7 @@ from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Page, Payload, 
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.models.tokenizer import count_tokens
-from memoryos.operation.recall.context import pack
+from memoryos.operation.recall.context import pack, says_nothing
 from memoryos.operation.recall.cut import cut
 from memoryos.operation.recall.draft import Draft
 from memoryos.operation.recall.hit import Hit, TurnHit, quoted
@@ -463,6 +464,88 @@ def test_a_memory_that_says_nothing_else_is_told(open_memory):
     assert "user: Hello!" in memory.context("Hello!").text
 
 
+def document(passages: int) -> tuple[MemCube, list[TurnHit]]:
+    """A document, and its passages as they are found."""
+    text = "The ceiling of the room is three metres high, and its floor was laid by Osk. "
+    told = cube(Page(turns=(Turn(role=Role.USER, text=text * passages),)), title="Villa")
+    starts = range(0, passages * len(text), len(text))
+    return told, [TurnHit(told, 0, 0.9 - start / 10_000, start=start, end=start + len(text)) for start in starts]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tokens", [100, 150, 300, 400])
+def test_a_document_without_a_word_of_the_question_keeps_no_talk_out(tokens):
+    villa, passages = document(40)
+    said = page("I drink the green one every morning. " * 4)
+    context = pack(recalled((*passages, TurnHit(said, 0, 0.1))), tokens, count_tokens, today=NOW)
+    assert {line.key for line in context.lines} == {(villa.id, 0), (said.id, 0)}
+    assert context.lines[0].spans[0][0] == 0  # the best passage
+    assert context.tokens > 0.8 * tokens - 20  # and as much more of the document as fits
+
+
+@pytest.mark.once
+def test_a_document_about_the_question_fills_the_text():
+    _, passages = document(40)
+    said = page("I drink the green one every morning. " * 3)
+    found = recalled((*passages, TurnHit(said, 0, 0.1)))
+    told = pack(replace(found, query="How high is the ceiling?"), 150, count_tokens, today=NOW)
+    assert [line.turn for line in told.lines] == [0]
+    assert len(told.text) > 400
+    named = pack(replace(found, query="What does the Villa book say?"), 150, count_tokens, today=NOW)
+    assert named.text == told.text
+
+
+@pytest.mark.once
+def test_the_passages_of_one_page_do_not_end_a_search_for_some_tokens(open_memory):
+    memory = open_memory()
+    for day in range(5):
+        memory.add(f"I met Ann at station {day}.")
+    memory.add("Black tea with milk is what the guests of this house like. " * 100)
+    told = {turn.text for turn in memory.search("black tea with milk", tokens=100).turns}
+    assert {f"I met Ann at station {day}." for day in range(5)} < told
+
+
+def exchange(message: str, reply: str) -> MemCube:
+    return cube(Page(turns=(Turn(role=Role.USER, text=message), Turn(role=Role.ASSISTANT, text=reply))))
+
+
+REPLIES = ["¡Qué bien!", "Vale.", "Indeed, indeed.", "太好了!", "Harika olmuş!", "すごいですね"]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("tokens", [40, 60, 200])
+def test_a_short_reply_stands_only_behind_what_it_answers(reply, tokens):
+    said = exchange(f"Rolf moved to the sea. {'The house is small and far from the road. ' * 3}", reply)
+    other = page("I drink green tea.")
+    hits = TurnHit(said, 1, 0.9), TurnHit(other, 0, 0.8), TurnHit(said, 0, 0.7)
+    told = [line.key for line in pack(recalled(hits), tokens, count_tokens, today=NOW).lines]
+    assert (other.id, 0) in told
+    assert (said.id, 1) not in told or (said.id, 0) in told
+    assert tokens < 200 or (said.id, 1) in told
+
+
+@pytest.mark.once
+def test_a_short_reply_stands_alone_with_a_word_of_the_question_or_if_the_caller_has_what_it_answers():
+    said = exchange("Which drink is best?" + " Say it in a word, please." * 9, "Green tea.")
+    assert [line.key for line in pack(recalled((TurnHit(said, 1, 0.9),)), 40, count_tokens).lines] == [(said.id, 1)]
+    other = exchange("Shall we?", "¡Qué bien!")
+    left = pack(recalled((TurnHit(other, 1, 0.9),)), 40, count_tokens, exclude=[(other.id, 0)])
+    assert [line.key for line in left.lines] == [(other.id, 1)]
+
+
+@pytest.mark.once
+def test_the_best_turn_is_told_at_every_budget_that_it_fits():
+    """Not even today's date takes its room."""
+    told = page("tea " * 47), page("milk"), page("More tea and milk.")
+    found = recalled(tuple(TurnHit(one, 0, 0.9 - place / 10) for place, one in enumerate(told)))
+    whole = [
+        budget for budget in range(40, 160) if pack(found, budget, count_tokens, today=NOW).lines[0].spans[0][1] > 183
+    ]
+    assert whole == list(range(whole[0], 160))
+    assert "Today is" in pack(found, 159, count_tokens, today=NOW).text
+
+
 def counted_characters(tokens: int, passage: str, said: int) -> int:
     """How many characters are counted for a context of passages of one turn, the last first."""
     told = page(passage * said)
@@ -566,6 +649,23 @@ def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, re
     times = [line.at for line in context.lines if line.turn is not None]
     assert times == sorted(times)
     assert pack(found, budget, count_tokens, **options) == context
+
+
+@pytest.mark.once
+@settings(max_examples=50)
+@given(recalls(), st.integers(1, 200), st.integers(1, 200))
+def test_the_best_turn_of_a_budget_is_in_the_text_of_a_larger_one(found: Recall, budget: int, more: int):
+    found = replace(found, user_facts=(), agent_facts=(), profile=())
+    best = next((hit for hit in found.turns if not says_nothing(hit.text)), None)
+
+    def tells(tokens: int) -> bool:
+        lines = pack(found, tokens, count_tokens, today=NOW).lines
+        return any(
+            line.key == (best.cube.id, best.index) and not list(Stretches(best.text, line.spans).missing(best.span))
+            for line in lines
+        )
+
+    assert best is None or not tells(budget) or tells(budget + more)
 
 
 @pytest.mark.once

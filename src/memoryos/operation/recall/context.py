@@ -6,7 +6,8 @@ question's words, or as many. A share of a larger budget goes to profile, traits
 question per token. If nothing is asked ("Hello!"), they and the latest turns get half. A fact is left out beside the
 words that it rests on. The best turn is cut if the whole budget is too small for it. The rest of the budget goes to
 turns that were too long, shortened to what matters, then to turns around the best ones, then to the latest ones. A turn
-that says nothing by itself ("Okay.") only stands beside another turn of its page.
+that says nothing by itself ("Okay.") only stands beside another turn of its page, and a short reply only behind what it
+answers (`waiting`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from memoryos.operation.recall.growing import CountTokens
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit, quoted
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 from memoryos.operation.recall.trust import outside_mark
+from memoryos.operation.recall.waiting import Waiting
 from memoryos.plain import Plain
 
 FREE = 512  # tokens reserved for turns if something is asked
@@ -90,17 +92,18 @@ def pack(
     asked = asked_words(recalled.query)
     beside = stock.beside(asked, count_tokens, persona=persona)
     _take_outright(draft, stock.outright(beside, asked), asked, today)
-    turns, leave = stock.turns(), max(0, budget - FREE) // BESIDE if asked else budget // 2
+    waiting = Waiting(draft, asked, stock.is_wanted)
+    turns, leave = waiting.ready(stock.turns()), max(0, budget - FREE) // BESIDE if asked else budget // 2
     passed = draft.fill(islice(turns, 1), leave=leave)
     if asked:
         passed = [best for best in passed if not _take_cut(draft, best, asked, least=LEAST_OF_BEST)]
-    passed += draft.fill(turns, leave=leave)
-    beside = draft.fill(beside if asked or not recent else chain(beside, stock.latest(draft)))
+    passed += draft.fill(chain(turns, waiting.rest()), leave=leave)
+    beside = draft.fill(beside if asked or not recent else chain(beside, stock.latest(waiting)))
     for line in draft.fill(passed):
         _take_cut(draft, line, asked)
     for line in beside:
         _take_part(draft, line, asked, draft.room, today)
-    draft.finish(chain(stock.around(draft), stock.latest(draft) if recent else (), beside))
+    draft.finish(chain(stock.around(waiting), stock.latest(waiting) if recent else (), beside))
     return _bound(draft, budget)
 
 
@@ -173,6 +176,13 @@ class _Stock:
     pages: int | None
     characters: int  # of found turns that are looked at: in a text with few words, the search finds far too many
 
+    def is_wanted(self, page: MemCube, number: int) -> bool:
+        """Whether the text may have the turn."""
+        turn = turns_of(page)[number]
+        names = (page.id, (page.id, number), turn.source_id)
+        is_new = self.exclude.isdisjoint(name for name in names if name)
+        return is_new and self.covers(turn.at or page.descriptive.event_at)
+
     def turns(self) -> Iterator[Line]:
         """The turns that the search found, best first."""
         seen = 0
@@ -183,23 +193,23 @@ class _Stock:
             if seen > self.characters:
                 return
 
-    def around(self, draft: Draft) -> Iterator[Line]:
+    def around(self, waiting: Waiting) -> Iterator[Line]:
         """The other turns of the found pages, as long as the draft may have room for them."""
         for hit in {hit.cube.id: hit for hit in self._hits()}.values():
-            yield from self._page(_section(hit.mount), hit.cube, draft)
+            yield from self._page(_section(hit.mount), hit.cube, waiting)
 
     def _hits(self) -> Iterator[TurnHit]:
         """The found turns that the caller wants."""
         pages: set[str] = set()
         for hit in self.recalled.turns:
-            if self._is_wanted(hit.cube, hit.index) and (hit.cube.id in pages or len(pages) != self.pages):
+            if self.is_wanted(hit.cube, hit.index) and (hit.cube.id in pages or len(pages) != self.pages):
                 pages.add(hit.cube.id)
                 yield hit
 
-    def latest(self, draft: Draft) -> Iterator[Line]:
+    def latest(self, waiting: Waiting) -> Iterator[Line]:
         """The turns of STM, latest first, as long as the draft may have room for them."""
         for hit in reversed(self.recalled.recent):
-            yield from self._page(Section.TALK, hit.cube, draft)
+            yield from self._page(Section.TALK, hit.cube, waiting)
 
     def beside(self, asked: Collection[str], count_tokens: CountTokens, *, persona: bool) -> list[Line]:
         """Profile, traits and facts, by value per token."""
@@ -229,18 +239,15 @@ class _Stock:
             for hit in hits:
                 yield Line(section, _item(hit.cube, self.today), hit.cube, score=hit.score)
 
-    def _page(self, section: Section, cube: MemCube, draft: Draft) -> Iterator[Line]:
+    def _page(self, section: Section, cube: MemCube, waiting: Waiting) -> Iterator[Line]:
+        draft = waiting.draft
         for number, turn in enumerate(turns_of(cube)):
             if says_nothing(turn.words) and not draft.tells_of(cube.id):
                 continue
-            if draft.may_take((cube.id, number), turn.words) and self._is_wanted(cube, number):
+            if waiting.is_lone_reply(cube, number):
+                continue
+            if draft.may_take((cube.id, number), turn.words) and self.is_wanted(cube, number):
                 yield whole_turn(section, cube, number)
-
-    def _is_wanted(self, page: MemCube, number: int) -> bool:
-        turn = turns_of(page)[number]
-        names = (page.id, (page.id, number), turn.source_id)
-        is_new = self.exclude.isdisjoint(name for name in names if name)
-        return is_new and self.covers(turn.at or page.descriptive.event_at)
 
     def _is_excluded(self, cube: MemCube) -> bool:
         """Whether the caller already has the memory or the page that it was derived from."""

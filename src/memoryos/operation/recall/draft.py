@@ -69,11 +69,16 @@ class Draft:
             return True
         if line.key in self._lines:
             return all(self._grow(line.key, span, leave) for span in line.spans)
-        room = self.room - leave
-        if _is_too_long(line.text, room) or (price := self.price(line)) > room:
-            return False
-        self._put(line, price)
+        if not self._fits(line, self.room - leave):
+            opening = self._cost(self._opening) if not leave and not self._lines and self._opening else 0
+            if not opening or not self._fits(line, self.room + opening - leave):
+                return False
+            self._opening, self.room = "", self.room + opening  # the first line is worth more than today's date
+        self._put(line, self.price(line))
         return True
+
+    def _fits(self, line: Line, room: int) -> bool:
+        return not _is_too_long(line.text, room) and self.price(line) <= room
 
     def may_take(self, key: Key, words: str) -> bool:
         """Whether a line with these words might fit, estimated without counting tokens."""
@@ -82,12 +87,21 @@ class Draft:
             return True
         return key in self._paid and not _is_too_long(words, self.room + self._paid[key])
 
+    @property
+    def has_turns(self) -> bool:
+        """Whether the text has a turn."""
+        return bool(self._turns)
+
     def __contains__(self, key: Key) -> bool:
         return key in self._lines
 
     def tells_of(self, page: str) -> bool:
         """Whether the text has a turn of the page, or nothing yet."""
         return page in self._turns or not self._lines
+
+    def tokens_of(self, page: str) -> int:
+        """The tokens of the turns of a page in the text."""
+        return sum(self._paid[key] for key in self._turns.get(page, ()))
 
     def settle(self) -> None:
         """Count each turn that grew as a whole; give up stretches if it was too much."""

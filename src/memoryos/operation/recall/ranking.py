@@ -49,7 +49,7 @@ class Ranking:
         while True:
             rows = self._top(wanted)
             positions = self.index.positions(rows)
-            few = _rank_within(positions) < _OF_A_PAGE
+            few = self._first_of_each(rows, positions)
             more, rows, positions = rows[~few], rows[few], positions[few]
             if (enough := self._enough(rows)) is not None:
                 rows, positions = rows[:enough], positions[:enough]
@@ -58,6 +58,17 @@ class Ranking:
             if last is not None or wanted == self.candidates:
                 return self._filled(rows, more) if last is None else rows[: last + 1]
             wanted = min(self.candidates, 4 * wanted)
+
+    def _first_of_each(self, rows: Ints, pages: Ints) -> Flags:
+        """Which rows come first: of each page so many, and no more than can fill the tokens by themselves."""
+        order, starts, sizes = _by_page(pages)
+        ranks, words = np.empty((2, len(pages)), np.int64)
+        ranks[order] = np.arange(len(pages)) - np.repeat(starts, sizes)
+        lengths = self.index.lengths[rows][order].astype(np.int64)
+        before = np.cumsum(lengths) - lengths
+        words[order] = before - np.repeat(before[starts], sizes)
+        few = ranks < _OF_A_PAGE
+        return few if self.tokens is None else few & (words < _WORDS_A_TOKEN * self.tokens // 2)
 
     def _enough(self, rows: Ints) -> int | None:
         """The number of rows that fill the tokens, with a reserve; None if all together do not."""
@@ -83,13 +94,11 @@ class Ranking:
         return rows[np.lexsort((-self.index.order[rows], -self.total[rows]))][:wanted]
 
 
-def _rank_within(pages: Ints) -> Ints:
-    """For each place, the number of earlier places with the same page, shape (k,)."""
+def _by_page(pages: Ints) -> tuple[Ints, Ints, Ints]:
+    """The places page by page, each page's in order; where each page begins among them; and the sizes of pages."""
     order = np.argsort(pages, kind="stable")
     starts = np.flatnonzero(np.diff(pages[order], prepend=-1))
-    ranks = np.empty(len(pages), np.int64)
-    ranks[order] = np.arange(len(pages)) - np.repeat(starts, np.diff(starts, append=len(pages)))
-    return ranks
+    return order, starts, np.diff(starts, append=len(pages))
 
 
 def _opening(pages: Ints, wanted: int) -> int | None:
