@@ -70,7 +70,8 @@ from .arguments import Arguments, fractions, hostile, moments, plain, texts
 
 ENDS = {"close"}
 
-EXAMPLES, LONG_EXAMPLES = 30, 250  # calls of each method, on each store
+EXAMPLES, LONG_EXAMPLES = 30, 250  # calls of each method
+FEW_EXAMPLES = 10  # where the same calls are made another way: on the other store, or awaited
 
 
 CUBE = from_json(
@@ -168,16 +169,22 @@ def memory(template: Path, tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
+@pytest.fixture
+def examples(back_end: str) -> int:
+    """How many calls of each method are made on this store."""
+    return EXAMPLES if back_end == "sqlite" else FEW_EXAMPLES
+
+
 def arguments_for(memory: Memory) -> Arguments:
     cubes = [*memory.pages.list(), *memory.profile.get().user.facts]
     files = [Path("memory.db"), Path("new.db"), Path("nowhere/x.db"), Path()]
     return Arguments([cube.id for cube in cubes[:3]] + [cube.id for cube in cubes[-2:]], files)
 
 
-def calls(long: bool) -> settings:
+def calls(long: bool, examples: int = EXAMPLES) -> settings:
     """How often each is called; what fails is not made smaller, for the state of the memory is part of it."""
     return settings(
-        max_examples=LONG_EXAMPLES if long else EXAMPLES,
+        max_examples=LONG_EXAMPLES if long else examples,
         database=None,
         derandomize=not long,
         phases=[Phase.generate],
@@ -186,10 +193,10 @@ def calls(long: bool) -> settings:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(memory, name, long):
+def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(memory, name, long, examples):
     method = method_of(memory, name)
 
-    @calls(long)
+    @calls(long, examples)
     @given(arguments_for(memory).of(function_of(Memory, name)))
     def attack(given_arguments):
         positional, named = given_arguments
@@ -201,10 +208,10 @@ def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(
 
 
 @pytest.mark.parametrize("name", STORE_METHODS)
-def test_a_call_of_the_store_likewise(memory, name, long):
+def test_a_call_of_the_store_likewise(memory, name, long, examples):
     store = MemoryOS(memory._engine)
 
-    @calls(long)
+    @calls(long, examples)
     @given(arguments_for(memory).of(function_of(MemoryOS, name)))
     def attack(given_arguments):
         positional, named = given_arguments
@@ -369,7 +376,7 @@ def test_awaited_calls_are_refused_likewise(memory, name, long):
             return [piece async for piece in result]
         return await result
 
-    @calls(long)
+    @calls(long, FEW_EXAMPLES)
     @given(arguments_for(memory).of(function_of(Memory, name)))
     def attack(given_arguments):
         refusal(lambda: asyncio.run(awaited(*given_arguments)))
@@ -377,6 +384,7 @@ def test_awaited_calls_are_refused_likewise(memory, name, long):
     attack()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_a_closed_memory_says_so(tmp_path, name):
     memory = opened(tmp_path)

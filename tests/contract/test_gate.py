@@ -80,6 +80,7 @@ def call(thing: object, kind: type, name: str) -> object:
     return list(result) if isinstance(result, Iterator) else result
 
 
+@pytest.mark.once  # the gate is asked before the store is, which the next tests show on both
 @pytest.mark.parametrize("name", [name for name in methods_of(Memory) if name not in LIFE | MADE])
 def test_a_gate_that_refuses_is_passed_by_no_method_of_a_memory(store, gate, name):
     gate.refused = {DOCTOR}
@@ -90,6 +91,7 @@ def test_a_gate_that_refuses_is_passed_by_no_method_of_a_memory(store, gate, nam
     assert store.of(ANN).pages.list() == before
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", [name for name in methods_of(MemoryOS) if name not in LIFE | MADE])
 def test_a_gate_that_refuses_is_passed_by_no_method_of_a_store(store, gate, name):
     gate.refused = {OPERATOR}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import reduce
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryos import cube as cubes
@@ -154,6 +154,7 @@ def test_every_kind_of_payload_is_tried(kind):
 
 
 @pytest.mark.parametrize("kind", PAYLOADS)
+@settings(max_examples=30)  # of each kind
 @given(data=st.data())
 def test_json_gives_back_the_same_cube(kind, data):
     cube = data.draw(mem_cube(PAYLOADS[kind]))
