@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,8 +24,10 @@ from memoryos.interface.cli.options import (
     filters_of,
     open_memory,
 )
-from memoryos.operation.recall.context import Context
-from memoryos.operation.recall.line import Line
+
+if TYPE_CHECKING:
+    from memoryos.operation.recall.context import Context
+    from memoryos.operation.recall.line import Line
 
 
 def context(

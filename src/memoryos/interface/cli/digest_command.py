@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.operation.recall.digest import Digest, DigestLine
+
+if TYPE_CHECKING:
+    from memoryos.operation.recall.digest import Digest, DigestLine
 
 
 def digest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -31,9 +31,11 @@ from memoryos.interface.cli.options import (
     open_store,
 )
 from memoryos.kinds import Role, Subject, Tier
-from memoryos.listing import Listing
-from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS
+
+if TYPE_CHECKING:
+    from memoryos.listing import Listing
+    from memoryos.memory import Memory
+    from memoryos.memory_os import MemoryOS
 
 CHARS = 200  # of a memory in the table
 

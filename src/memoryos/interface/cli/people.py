@@ -6,17 +6,19 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store, others_in
-from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS
-from memoryos.operation.correction.forget import Forgotten
-from memoryos.operation.portability.content_marks import MarkReport
+
+if TYPE_CHECKING:
+    from memoryos.memory import Memory
+    from memoryos.memory_os import MemoryOS
+    from memoryos.operation.correction.forget import Forgotten
+    from memoryos.operation.portability.content_marks import MarkReport
 
 Whose = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -11,7 +11,9 @@ from rich.text import Text
 
 from memoryos.interface.cli import people, render
 from memoryos.interface.cli.options import Db, Json, Tenant, open_store
-from memoryos.nouns.users import UserInfo
+
+if TYPE_CHECKING:
+    from memoryos.nouns.users import UserInfo
 
 Name = Annotated[str, typer.Argument(help="The user.")]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from memoryos.regex import regex
+
 _SAYS = r"(?:says?|said|thinks?|claims?|insists?|jokes?|swears?|tells? me|likes? to (?:say|think)|keeps? saying)"
 # A tail that takes the words for a hope, a feeling or a saying.
 _UNSAID = (
@@ -32,9 +34,9 @@ _SCORN = (
     r"|(?:losing|missing|forgetting) (?:my|the|a)|traffic(?: jams)?\b|taxes\b)"
 )
 _IDIOMS = r"\b(?:have|had|got) an? (?:hell|heck|beast|dog|devil|bitch|bear|monster|whale|nightmare|pig|horror) of an?\b"
-_ENGLISH = re.compile("|".join((_UNSAID, _NOWHERE, _SCORN, _IDIOMS)), re.IGNORECASE)
+_ENGLISH = regex("|".join((_UNSAID, _NOWHERE, _SCORN, _IDIOMS)), re.IGNORECASE)
 
-_CHINESE = re.compile(
+_CHINESE = regex(
     r"(?:来自|住在?|出生[于在]|搬[到去])\w{0,4}"
     r"(?:火星|月球|水星|金星|木星|冥王星|外星|另一个(?:星球|世界)|天堂|地狱|云端|未来|仙界|天庭)"
     r"|住在?(?:公司|办公室|单位|学校|实验室|医院|机场|工位|图书馆|健身房)了?快"
