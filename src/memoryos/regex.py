@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, AnyStr, Generic, cast
 
 
-class _Regex:
+class _Regex(Generic[AnyStr]):
     """Stands for a compiled expression. What was asked of it once is found without a detour from then on."""
 
-    def __init__(self, expression: str, flags: int) -> None:
+    def __init__(self, expression: AnyStr, flags: int) -> None:
         self.pattern = expression
         self._flags = flags
 
@@ -22,10 +22,10 @@ class _Regex:
         return value
 
     @cached_property
-    def _compiled(self) -> re.Pattern[str]:
+    def _compiled(self) -> re.Pattern[AnyStr]:
         return re.compile(self.pattern, self._flags)
 
 
-def regex(expression: str, flags: int = 0) -> re.Pattern[str]:
+def regex(expression: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return the expression, which is compiled at its first use. Functions of `re` do not take it: call its methods."""
-    return cast("re.Pattern[str]", _Regex(expression, flags))
+    return cast("re.Pattern[AnyStr]", _Regex(expression, flags))

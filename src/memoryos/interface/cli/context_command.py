@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -22,7 +23,7 @@ from memoryos.interface.cli.options import (
     Until,
     User,
     filters_of,
-    open_memory,
+    open_store,
 )
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def context(
     json: Json = False,
 ) -> None:
     """Print what bears on a question, as text for a prompt."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.context(
+    with open_store(db, must_exist=True) as store:
+        found = store.memory(user, agent=agent, tenant=tenant).context(
             query,
             tokens=tokens,
             exclude=exclude or (),
@@ -68,12 +69,14 @@ def context(
             session=session,
             mounts=mount,
         )
+        nobody = None if found.ids else hint(store, user, agent, tenant)
     if json:
-        render.print_json(_as_json(found))
+        render.print_json({**_as_json(found), "hint": nobody})
     elif found.text:
         render.say(found.text)
     else:
-        render.console().print("Nothing was found, or no line fits; `memoryos stats` lists the users.")
+        told = nobody or "Nothing was found, or no line fits; `memoryos stats` lists the users."
+        render.console().print(told, markup=False)
 
 
 def _as_json(found: Context) -> dict[str, Any]:
