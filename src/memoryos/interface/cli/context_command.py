@@ -16,10 +16,13 @@ from memoryos.interface.cli.options import (
     Meta,
     Mounts,
     NoTags,
+    Question,
+    SearchedAsOf,
     Session,
     Since,
     Tags,
     Tenant,
+    Tokens,
     Until,
     User,
     filters_of,
@@ -32,17 +35,12 @@ if TYPE_CHECKING:
 
 
 def context(
-    query: Annotated[str, typer.Argument(help="The question.")],
-    tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False),
-    ] = None,
+    query: Question,
+    tokens: Tokens = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Id of a memory to leave out; may be repeated.")] = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[
-        str | None, typer.Option(help="Search the memory as it was at this time, or at a snapshot (default: now).")
-    ] = None,
+    as_of: SearchedAsOf = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,

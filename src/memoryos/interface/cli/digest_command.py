@@ -8,7 +8,7 @@ import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.hint import hint
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_store
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, Tokens, User, open_store
 
 if TYPE_CHECKING:
     from memoryos.operation.recall.digest import Digest, DigestLine
@@ -19,10 +19,7 @@ def digest(
         str | None, typer.Option(help="Start of the period, e.g. 2026-05-01T00:00Z (default: the first turn).")
     ] = None,
     until: Annotated[str | None, typer.Option(help="End of the period (default: now).")] = None,
-    tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False),
-    ] = None,
+    tokens: Tokens = None,
     query: Annotated[
         str | None, typer.Option(help="Give more detail to what bears on this question.", show_default=False)
     ] = None,

@@ -23,6 +23,8 @@ from memoryos.interface.cli.options import (
     Meta,
     Mounts,
     NoTags,
+    Question,
+    SearchedAsOf,
     Session,
     Since,
     Tags,
@@ -102,7 +104,7 @@ def _standard_input() -> str:
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="The question.")],
+    query: Question,
     limit: Annotated[int, typer.Option(min=1, help="How many pages to show.")] = 10,
     strategy: Annotated[Strategy, typer.Option(help="Search strategy.")] = Strategy.HYBRID,
     archive: Annotated[
@@ -111,9 +113,7 @@ def search(
     ] = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[
-        str | None, typer.Option(help="Search the memory as it was at this time, or at a snapshot (default: now).")
-    ] = None,
+    as_of: SearchedAsOf = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,
@@ -161,7 +161,7 @@ def search(
 
 
 def ask(
-    query: Annotated[str, typer.Argument(help="The question.")],
+    query: Question,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

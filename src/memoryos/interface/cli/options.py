@@ -53,6 +53,18 @@ Meta = Annotated[
 Json = JsonFlag
 Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
 Until = Annotated[str | None, typer.Option(help="Only what was said until then; a day counts whole.")]
+Question = Annotated[str, typer.Argument(help="The question.")]
+SearchedAsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", help="Search the memory as it was at this time, or at a snapshot (default: now)."),
+]
+Tokens = Annotated[
+    int | None,
+    typer.Option(
+        "--tokens", min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Include the archive.")]
 
 

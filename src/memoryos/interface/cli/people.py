@@ -12,7 +12,7 @@ import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store, others_in
+from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, Yes, open_store, others_in
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
@@ -25,7 +25,6 @@ Whose = Annotated[
     typer.Option("--agent", help="Only this agent's memory (default: all agents).", show_default=False),
 ]
 _NAMES = {"profile": "profile field"}  # of kinds, where a memory is called something else
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 def export(
