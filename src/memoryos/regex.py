@@ -14,7 +14,7 @@ class _Regex(Generic[AnyStr]):
     """Stands for a compiled expression. What was asked of it once is found without a detour from then on."""
 
     def __init__(self, expression: AnyStr, flags: int) -> None:
-        self.pattern = expression
+        self.pattern: AnyStr = expression
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:

@@ -129,10 +129,8 @@ def count(
     if json:
         render.print_json({"what": what.value, "count": number, "hint": nobody})
     else:
-        render.console().print(
-            f"{number:,} {what.value.removesuffix('s') if number == 1 else what.value}{f'. {nobody}' if nobody else ''}",
-            markup=False,
-        )
+        things = what.value.removesuffix("s") if number == 1 else what.value
+        render.console().print(f"{number:,} {things}{f'. {nobody}' if nobody else ''}", markup=False)
 
 
 def _counted(store: MemoryOS, what: Listed, user: str, agent: str, tenant: str, only: dict[str, Any]) -> int:
