@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from memoryos.caller import Action, Caller
 from memoryos.plain import Plain
+from memoryos.regex import regex
 from memoryos.scope import Scope
 
-_FORM = re.compile(r"mos_([0-9a-f]{16})_([0-9a-zA-Z_-]{43})")
+_FORM = regex(r"mos_([0-9a-f]{16})_([0-9a-zA-Z_-]{43})")
 _PURPOSE = b"memoryos api key "
 
 STORE_TENANT = (

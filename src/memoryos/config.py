@@ -105,7 +105,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
 class Settings(BaseSettings):
     """The settings of one store."""
 
-    model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid", defer_build=True)
 
     db: str = Field("memoryos.db", description="store that the command line opens: a file or postgresql://...")
 

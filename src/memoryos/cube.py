@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
+from functools import cache, wraps
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationError
@@ -43,7 +43,7 @@ _Made = TypeVar("_Made")
 
 MOST_VERSIONS = 2**31 - 1  # as stores can count
 
-_VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
+_VALUE = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
@@ -475,18 +475,20 @@ class MemCube(Plain):
         return replace(self, behaviour=behaviour, state=State.ACTIVATED if is_idle else self.state)
 
 
-_ADAPTER = TypeAdapter(MemCube)
+@cache
+def _adapter() -> TypeAdapter[MemCube]:
+    return TypeAdapter(MemCube)
 
 
 def to_json(cube: MemCube) -> str:
     """Return the cube as JSON text; `from_json` restores an equal value."""
-    return _ADAPTER.dump_json(cube, context=EVERY_FIELD).decode()
+    return _adapter().dump_json(cube, context=EVERY_FIELD).decode()
 
 
 def from_json(text: str | bytes) -> MemCube:
     """Read a cube from JSON. Raises InvalidInput if the text is not a cube."""
     try:
-        cube = _ADAPTER.validate_json(text)
+        cube = _adapter().validate_json(text)
     except ValidationError as error:
         refusal = Refusal.of(error)
         raise InvalidInput(refusal.place or "cube", refusal.problem, "Pass the JSON that to_json wrote") from None

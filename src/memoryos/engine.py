@@ -354,7 +354,7 @@ class Engine:
         seconds = arguments.timeout(timeout)
         until = time.monotonic() + seconds
         if not (self.responder.wait(until) and work(until)):
-            raise self._still_running(seconds, "it goes on")
+            raise self._still_running(seconds, "the work goes on")
 
     def close(self, timeout: float | None = None) -> None:
         """Refuse new calls, finish the background work and release the store. A second call does nothing.
@@ -404,12 +404,7 @@ class Engine:
         return {"answers": self.responder.unfinished, **self.housekeeping.unfinished}
 
     def _still_running(self, seconds: float, outlook: str) -> StillRunning:
-        running = self._unfinished
-        told = (
-            f"{running['answers']} answers to store, pages of {running['pages']} owners to move,"
-            f" jobs of {running['jobs']} owners to do"
-        )
-        return StillRunning(f"after {seconds:g} seconds there were {told}; {outlook}", running)
+        return StillRunning(seconds, self._unfinished, outlook)
 
     def _made_responder(self) -> Responder:
         known = self.settings

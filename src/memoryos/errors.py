@@ -148,11 +148,26 @@ class BudgetSpent(ModelError):
         self.until = until  #: when the next budget begins
 
 
+# What can be unfinished, by its name in `StillRunning.running`: what is counted, and how that is told.
+_WORK = (
+    ("answers", "answer", "{} to store"),
+    ("pages", "owner", "pages of {} to move"),
+    ("jobs", "owner", "jobs of {}"),
+)
+
+
+def _counted(number: float, one: str) -> str:
+    return f"{number:g} {one}" if number == 1 else f"{number:g} {one}s"
+
+
 class StillRunning(MemoryOSError, TimeoutError):
     """The background work takes longer than the timeout."""
 
-    def __init__(self, message: str, running: Mapping[str, int]) -> None:
-        super().__init__(message)
+    def __init__(self, seconds: float, running: Mapping[str, int], outlook: str) -> None:
+        """`outlook` says what becomes of the work."""
+        left = ", ".join(told.format(_counted(running[name], one)) for name, one, told in _WORK if running.get(name))
+        after = _counted(seconds, "second")
+        super().__init__(f"the background work is not done after {after}{f': {left}' if left else ''}; {outlook}")
         self.running = dict(running)  #: "answers" to store; owners with "pages" to move and with "jobs" to do
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryos.errors import InvalidInput
 from memoryos.plain import Plain
+from memoryos.regex import regex
 from memoryos.scope import ID_LIMIT, Namespace, Scope
 from memoryos.text import checked_text
 
-_URL = re.compile(r"(\w[\w+.-]*://)(?:[^@/?#]*@)?([\w.:\[\]-]*(?:/[\w./%-]*)?)(?:\?[^@]*)?")
+_URL = regex(r"(\w[\w+.-]*://)(?:[^@/?#]*@)?([\w.:\[\]-]*(?:/[\w./%-]*)?)(?:\?[^@]*)?")
 
 _FOR_EVERYBODY = (Namespace.EXPERT, Namespace.INDUSTRY)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 from memoryos.errors import InvalidInput
+from memoryos.regex import regex
 
 _SHOWN_CHARS = 40
 _SHOWN_BITS = 128  # of a number; one of thousands of digits cannot even be turned into text
 
 # What a terminal obeys or a reader does not see: C0 but tab and newline, DEL, C1, separators and bidi controls.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def checked_text(field: str, value: object, *, limit: int, fix: str = "Pass a shorter one") -> str:

@@ -121,7 +121,7 @@ def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run
     rest = document(run("context", "boat", "--tokens", "60", "--exclude", told["id"], "--json"))
     assert [line["text"] for line in rest["lines"]] == ["user: The boat needs paint."]
     assert rest["tokens"] <= 60
-    assert "Nothing was found" in run("context", "boat", "--user", "ann").stdout
+    assert "There is no memory of ann" in run("context", "boat", "--user", "ann").stdout
 
 
 def test_search_in_a_long_text_shows_the_passage_that_answers(run):

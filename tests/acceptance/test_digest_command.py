@@ -28,7 +28,7 @@ def test_a_person_reads_lines_and_a_program_a_document(run):
         "[2026-05-03] user: 我在花园里看见蜜蜂。",
     ]
     some = json.loads(run("digest", "--since", "2026-05-02T00:00Z", "--until", "2026-05-03T00:00Z", "--json").stdout)
-    assert set(some) == {"text", "tokens", "turns", "days", "covered", "resolved", "lines"}
+    assert set(some) == {"text", "tokens", "turns", "days", "covered", "resolved", "lines", "hint"}
     assert (some["turns"], some["days"], some["covered"], some["resolved"]) == (1, 1, 1, 1)
     assert [line["start"] for line in some["lines"]] == ["2026-05-02T10:00:00+00:00"]
     assert len(some["lines"][0]["ids"]) == 1

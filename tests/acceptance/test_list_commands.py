@@ -44,7 +44,7 @@ def test_pages_are_listed_page_by_page(run, ann):
 def test_filters_say_what_is_listed_and_counted(run, ann):
     found = document(run("list", "pages", "--user", ann, "--no-tag", "work", "--json"))
     assert [page["tags"] for page in found["pages"]] == [["home"], ["home"]]
-    assert document(run("count", "pages", "--user", ann, "--tag", "work", "--json")) == {"what": "pages", "count": 1}
+    assert document(run("count", "pages", "--user", ann, "--tag", "work", "--json"))["count"] == 1
     assert document(run("count", "pages", "--user", ann, "--role", "assistant", "--json"))["count"] == 0
 
 
@@ -59,6 +59,25 @@ def test_who_is_unknown_is_told_with_those_who_are_there(run, ann):
     told = run("list", "pages", "--user", "nobody")
     assert told.returncode == 0
     assert "users in this store: ann" in told.stdout
+
+
+OF_ONE_USER = {
+    "search": ("search", "Where?"),
+    "context": ("context", "Where?"),
+    "digest": ("digest",),
+    "show": ("show",),
+    "stats": ("stats",),
+    "profile": ("profile", "get"),
+    "list": ("list", "pages"),
+    "count": ("count", "facts"),
+}
+
+
+@pytest.mark.parametrize("command", OF_ONE_USER)
+def test_who_is_unknown_is_told_to_programs_too(run, ann, command):
+    told = document(run(*OF_ONE_USER[command], "--user", "nobody", "--json"))["hint"]
+    assert told == "There is no memory of nobody with default. In this store: ann with default."
+    assert document(run(*OF_ONE_USER[command], "--user", ann, "--json"))["hint"] is None
 
 
 def test_a_filter_that_does_not_hold_is_refused(run, ann):

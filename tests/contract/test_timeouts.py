@@ -88,6 +88,21 @@ CALLS: dict[str, Callable[[MemoryOS], object]] = {
 }
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("running", "told"),
+    [
+        ({"answers": 0, "pages": 1, "jobs": 0}, "not done after 2 seconds: pages of 1 owner to move; the work goes on"),
+        ({"answers": 1, "pages": 0, "jobs": 3}, "2 seconds: 1 answer to store, jobs of 3 owners; the work goes on"),
+        ({"answers": 2, "pages": 4, "jobs": 1}, ": 2 answers to store, pages of 4 owners to move, jobs of 1 owner;"),
+        ({"answers": 0, "pages": 0, "jobs": 0}, "the background work is not done after 2 seconds; the work goes on"),
+    ],
+)
+def test_only_what_is_left_is_told(running, told):
+    assert told in str(StillRunning(2, running, "the work goes on"))
+    assert "after 1 second;" in str(StillRunning(1, {}, "the work goes on"))
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_who_waits_with_a_timeout_is_told_what_is_left(store: MemoryOS, chat: Thinker, name: str):
     with pytest.raises(StillRunning) as told:

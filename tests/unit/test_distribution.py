@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
 import memoryos
 from memoryos import distribution
 from memoryos.errors import MissingExtra, StoreTooNew
+from memoryos.regex import _Regex
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -43,9 +47,11 @@ def installs():
             yield path.name, wanted.rstrip(".").replace("{distribution.NAME}", distribution.NAME)
 
 
-def modules_after(code):
+def modules_after(code, **environment):
     told = f"{code}\nimport sys, json; print(json.dumps([name.partition('.')[0] for name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
+    )
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -96,6 +102,46 @@ def test_the_version_is_told_without_the_commands():
     code = "import sys; from memoryos.interface.cli.app import main; sys.argv = ['memoryos', '--version']\n"
     loaded = modules_after(f"{code}try: main()\nexcept SystemExit: pass")
     assert loaded & HEAVY == set()
+
+
+RUN = "import sys; from memoryos.interface.cli.app import main; sys.argv = {}\ntry: main()\nexcept SystemExit: pass"
+
+
+@pytest.mark.parametrize("words", ["--help", "governance --help", "search --help", "add --help", "list --help"])
+def test_help_does_not_load_the_database(words):
+    assert modules_after(RUN.format(["memoryos", *words.split()])) & {"sqlalchemy", "numpy", "alembic"} == set()
+
+
+@pytest.mark.parametrize("words", ["memoryos sea", "memoryos search --s", "memoryos governance "])
+def test_completion_does_not_load_the_database(words):
+    typed = {"_MEMORYOS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert modules_after(RUN.format(["memoryos"]), **typed) & {"sqlalchemy", "numpy", "alembic"} == set()
+
+
+def test_importing_the_store_loads_no_library_that_it_may_not_need():
+    unused = {"alembic", "mako", "rich", "typer", "rjieba", "stdnum", "phonenumbers", *EXTRA_MODULES}
+    assert modules_after("from memoryos import MemoryOS") & unused == set()
+
+
+def test_importing_the_store_compiles_no_expression_of_its_modules():
+    at_import = [
+        f"{path.name}:{call.lineno}"
+        for path in (ROOT / "src").rglob("*.py")
+        for statement in ast.parse(path.read_text("utf-8")).body
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "re.compile"
+    ]
+    assert at_import == []
+
+
+def test_every_expression_compiles():
+    for one in walk_packages(memoryos.__path__, "memoryos."):
+        if "migrations" not in one.name and not one.name.endswith("__main__"):
+            for value in vars(import_module(one.name)).values():
+                for regex in value if isinstance(value, tuple | list) else (value,):
+                    if isinstance(regex, _Regex):
+                        assert regex.flags is not None
 
 
 def test_opening_a_memory_does_not_load_a_database_server_s_drivers():

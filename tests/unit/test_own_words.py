@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from memoryos.operation.consolidation.jest import is_jest
 from memoryos.operation.consolidation.own_words import is_played, own_sentences
 
 
@@ -52,6 +53,42 @@ from memoryos.operation.consolidation.own_words import is_played, own_sentences
 def test_only_own_words_are_left(text: str, own: list[str]) -> None:
     assert own_sentences(text) == own
     assert all(sentence in text for sentence in own)
+
+
+@pytest.mark.parametrize(
+    "mocking",
+    [
+        "Sure, I'm totally a millionaire.",
+        "Right, I'm clearly a supermodel.",
+        "Oh yeah, I'm obviously the boss of Google.",
+        "Yeah right, I own a castle.",
+        "Suuure I speak nine languages.",
+        "Riiight, I have a mansion in Malibu.",
+        "Oh wonderful, I love being a taxi driver for my kids.",
+        "How lovely, I just love getting up at five.",
+        "I'm practically married to my laptop.",
+        "I'm basically a doctor by now.",
+    ],
+)
+def test_mockery_says_nothing(mocking: str) -> None:
+    assert is_jest(mocking)
+
+
+@pytest.mark.parametrize(
+    "earnest",
+    [
+        "Sure, I live in Oslo.",
+        "Right, I work at a bakery.",
+        "Oh yeah, I have two kids.",
+        "Of course I'm a Liverpool fan.",
+        "I totally love jazz.",
+        "Great, I love swimming.",
+        "I'm basically a freelancer.",
+        "The right road, I live there.",
+    ],
+)
+def test_agreement_is_no_mockery(earnest: str) -> None:
+    assert not is_jest(earnest)
 
 
 @pytest.mark.parametrize(

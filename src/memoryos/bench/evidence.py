@@ -18,14 +18,15 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter
 
 from memoryos.importers.source import Text, read_json
+from memoryos.regex import regex
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 ADVERSARIAL = 5  # asked of the wrong person: the conversation has no answer
 
 _FIX = "Pass a LoCoMo file: samples with sample_id, conversation and a qa list of {question, category, evidence}"
-_BETWEEN = re.compile(r"[\s,;]+")
+_BETWEEN = regex(r"[\s,;]+")
 _AROUND = "()[]{}\"'."
-_ID = re.compile(r"D:?0*(\d+):0*(\d+)", re.IGNORECASE)
+_ID = regex(r"D:?0*(\d+):0*(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ any are left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +30,13 @@ from memoryos.language.words import keywords, stems, words
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.maintenance.repairer import RepairReport
+from memoryos.regex import regex
 from memoryos.scope import Scope
 
 Events = Mapping[str, Sequence[frozenset[str]]]  # by session: the stems of each event's words
 
 _FIX = "Pass a LoCoMo file: samples with sample_id and event_summary"
-_EVENTS_OF = re.compile(r"events_(session_\d+)")
+_EVENTS_OF = regex(r"events_(session_\d+)")
 _WORDS = 64  # of an event or a page that are compared: all but those of very long ones
 
 

@@ -15,15 +15,16 @@ from memoryos.language.sentences import split_sentences
 from memoryos.models.chat import Answer, Message, Usage
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.consolidation.english_rewrite import third_person
+from memoryos.regex import regex
 
 WRONG_EVERY = 10  # one fact in so many names somebody who was never mentioned
 INVENTED = "Zebulon Quist"
 
-_PAGE = re.compile(r"^\[(\d+)\]")
-_LINE = re.compile(r"^(?P<speaker>[^:\n]{1,60}): (?P<text>.+)")
-_TOPIC = re.compile(r"^topic (\w)$", re.MULTILINE)
-_OWN = re.compile(r"\b(?:I|I'm|I've|my|we)\b|[我们]")
-_NAME = re.compile(r"\bmy name is ([A-Z]\w+)|\bI'm ([A-Z]\w+)\b|我叫([\u4e00-\u9fff]{2,3})")
+_PAGE = regex(r"^\[(\d+)\]")
+_LINE = regex(r"^(?P<speaker>[^:\n]{1,60}): (?P<text>.+)")
+_TOPIC = regex(r"^topic (\w)$", re.MULTILINE)
+_OWN = regex(r"\b(?:I|I'm|I've|my|we)\b|[我们]")
+_NAME = regex(r"\bmy name is ([A-Z]\w+)|\bI'm ([A-Z]\w+)\b|我叫([\u4e00-\u9fff]{2,3})")
 _SHORTEST, _LONGEST = 15, 200  # characters of a sentence that it takes for a fact
 
 

@@ -10,16 +10,16 @@ The half `held_out` was written before any pattern. Nothing but totals by kind w
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
 from memoryos.bench.labels import Language, Split
 from memoryos.privacy.sensitive import SensitiveKind, SensitiveSpan
+from memoryos.regex import regex
 
 _PACKAGE = "memoryos.bench.labelled"
-_LABEL = re.compile(r"⟦(-?)([a-z0-9_ ]+)\|([^⟧]*)⟧")
+_LABEL = regex(r"⟦(-?)([a-z0-9_ ]+)\|([^⟧]*)⟧")
 _CUT = "¦"
 
 

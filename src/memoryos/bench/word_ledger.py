@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-_WORD = re.compile(r"zq(\d+)x(\d+)x(\d+)x(\d+)z", re.IGNORECASE)
+from memoryos.regex import regex
+
+_WORD = regex(r"zq(\d+)x(\d+)x(\d+)x(\d+)z", re.IGNORECASE)
 
 
 class PageWord(NamedTuple):

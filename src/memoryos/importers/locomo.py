@@ -19,11 +19,12 @@ from memoryos.importers.dialogue import DEFAULT_AGENT, Conversation, Session, di
 from memoryos.importers.source import Listed, Text, read_json, to_utc
 from memoryos.kinds import Role
 from memoryos.language.calendar import MONTHS
+from memoryos.regex import regex
 
 _DATE_SUFFIX = "_date_time"
-_SESSION = re.compile(r"session_\d+")
-_SESSION_DATE = re.compile(r"session_\d+" + _DATE_SUFFIX)
-_DATE = re.compile(r"(0?[1-9]|1[0-2]):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
+_SESSION = regex(r"session_\d+")
+_SESSION_DATE = regex(r"session_\d+" + _DATE_SUFFIX)
+_DATE = regex(r"(0?[1-9]|1[0-2]):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
 
 # Not strptime's %B: it reads the month in the language of the process.
 _MONTHS = tuple(month.lower() for month in MONTHS)

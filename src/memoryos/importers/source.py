@@ -13,6 +13,7 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, FailFast, TypeAdapter, ValidationError
 
 from memoryos.errors import InvalidInput
+from memoryos.regex import regex
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ MOST_BYTES = 256_000_000  # of one file, which is read whole
 MOST_VALUES = 1_000_000  # in one file; each takes some 200 bytes of memory, however short it is
 MOST_FAULTS = 1_000  # of which the first is named: each takes memory, too
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # possessive, and open at the end: never tried twice
+_STRING = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # possessive, and open at the end: never tried twice
 _SPLIT = "Split it into several files, and import one after the other"
 _BROKEN = "The file is truncated or is not JSON: export it again or restore it from a backup"
 

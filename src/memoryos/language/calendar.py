@@ -10,6 +10,7 @@ import re
 from datetime import date
 
 from memoryos.language.plain_letters import plain_text
+from memoryos.regex import regex
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -39,7 +40,7 @@ _HAN_DIGITS = {
 
 # The verb is written small or opens a sentence ("May I?"). Beside a number, after some prepositions or with a capital
 # inside a sentence it is the month; or somebody's name, which is worth finding, too.
-_MAY = re.compile(
+_MAY = regex(
     r"""(?i:\bmay(?=,?\ (?:the\ )?\d)                                           # May 2023, may 8th
           | \b\d{1,2}(?:st|nd|rd|th)?\ (?:of\ )?may\b(?=,?\ \d{4}|\s*[?.!,;]|\s*$)   # 8 may, 8th of may
           | \b(?:in|last|since|until|during)\ may\b)
@@ -47,14 +48,14 @@ _MAY = re.compile(
     """,
     re.VERBOSE,
 )
-_DAY = re.compile(
+_DAY = regex(
     rf"\b(?P<day>{DAY_NUMBER}) (?:of )?(?P<month>{MONTH})\b"
     rf"|\b(?P<named>{MONTH})\.? (?:the )?(?P<number>{DAY_NUMBER}|\d{{4}})\b(?!:)",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
-_FIGURE_SIGNS = re.compile(r"\d[-/]\d|\d\.\d{1,2}\.\d{4}")
-_FIGURES = re.compile(
+_DIGIT = regex(r"\d")
+_FIGURE_SIGNS = regex(r"\d[-/]\d|\d\.\d{1,2}\.\d{4}")
+_FIGURES = regex(
     r"(?<!\d)(?P<iso_year>\d{4})[-/](?P<iso_month>\d{1,2})[-/](?P<iso_day>\d{1,2})(?!\d)"
     r"|(?<![\d.])(?P<dot_day>\d{1,2})\.(?P<dot_month>\d{1,2})\.(?P<dot_year>\d{4})(?![\d.]\d)"
     rf"|(?P<year>{HAN_YEAR})年(?:(?P<month>{HAN_NUMBER})月份?(?:(?P<day>{HAN_NUMBER})[日号]?)?)?"

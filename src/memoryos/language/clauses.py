@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from memoryos.language.words import index_words
+from memoryos.regex import regex
 
 _MORE = "另外|此外|还有|還有|以及|顺便|順便|并且|並且|而且|同时|同時"
 _WH = "what|who|whom|whose|where|when|which|how|why"
-_ASKS_TWICE = re.compile(rf"[?？].*[?？]|{_MORE}|\b(?:{_WH})\b.*\band (?:{_WH})\b", re.DOTALL | re.IGNORECASE)
-_BETWEEN = re.compile(
+_ASKS_TWICE = regex(rf"[?？].*[?？]|{_MORE}|\b(?:{_WH})\b.*\band (?:{_WH})\b", re.DOTALL | re.IGNORECASE)
+_BETWEEN = regex(
     rf"""[?？。;；]\s*
        | [,，]\s*(?:and\s+also|and|but|also|plus)\s+(?=(?:{_WH}|did|do|does|is|are|was|were|have|has|had|can|could)\b)
        | \s+and\s+(?=(?:{_WH})\b)

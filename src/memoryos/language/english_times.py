@@ -25,6 +25,7 @@ from memoryos.language.period import (
     year_of,
 )
 from memoryos.language.rule import absolute, fixed, relative
+from memoryos.regex import regex
 
 _NUMBERS = {
     word: number
@@ -47,7 +48,7 @@ _ISO = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}"
 _DOTTED = rf"(?<![\d.])\d{{1,2}}\.\d{{1,2}}\.{_YEAR}"  # the day comes first wherever dots are used
 _DATE = rf"\b(?:{_DAY}|{_MONTH}|{_ISO}|{_DOTTED}|{_YEAR})\b(?![-/]\d|[.,]\d)"
 _LAST_DAY = 31
-_ENGLISH_DATE = re.compile(rf"(?:{MONTH})\b|\d+", re.IGNORECASE)
+_ENGLISH_DATE = regex(rf"(?:{MONTH})\b|\d+", re.IGNORECASE)
 
 
 def english_date(text: str) -> Period:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Final
 
 from memoryos.language.stopwords import ENGLISH
+from memoryos.regex import regex
 
 _GERMAN = """
     aber alle allem allen aller alles als also am an ander andere anderen auch auf aus bei beim bin bis bist da
@@ -125,14 +125,14 @@ _TELLING: Final = {code: FOREIGN[code] - _ALSO_ENGLISH for code in _LATIN}
 _ENGLISH_ONLY: Final = {code: ENGLISH - FOREIGN[code] for code in _LATIN}
 _ANY_LATIN: Final = frozenset[str]().union(*(FOREIGN[code] for code in _LATIN))
 _ANY_TELLING: Final = frozenset[str]().union(*_TELLING.values())
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = regex(r"[^\W\d_]+")
 _ASCII_LETTERS = bytes(ord(chr(one).lower()) if one < 128 and chr(one).isalpha() else ord(" ") for one in range(256))
 _ENOUGH: Final = 2  # a telling word, or two that English has, too
 _SCRIPTS: Final = (
-    ("ja", re.compile("[\u3041-\u3096\u30a1-\u30fa]")),
-    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
-    ("ru", re.compile("[\u0400-\u052f]")),
-    ("ar", re.compile("[\u0600-\u06ff]")),
+    ("ja", regex("[\u3041-\u3096\u30a1-\u30fa]")),
+    ("zh", regex("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
+    ("ru", regex("[\u0400-\u052f]")),
+    ("ar", regex("[\u0600-\u06ff]")),
 )
 
 

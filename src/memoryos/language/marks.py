@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 
+from memoryos.regex import regex
+
 _QUESTION_MARKS = "?？؟"
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _CLOSING = " \t\n\"'”’）)*_"  # may stand behind a question mark
 
 _ENGLISH_TIMES = """
@@ -19,17 +21,17 @@ _ENGLISH_TIMES = """
 _CHINESE_TIMES = """
     昨天 今天 明天 前天 后天 上周 下周 本周 周末 星期 上个月 下个月 去年 今年 明年 最近 小时前 天前 月前 年前
 """
-_DIGIT = re.compile(r"\d")
-_YEAR = re.compile(r"\b\d{4}\b")
+_DIGIT = regex(r"\d")
+_YEAR = regex(r"\b\d{4}\b")
 _TIME_WORDS = frozenset(_ENGLISH_TIMES.split())
-_CHINESE_TIME = re.compile("|".join(_CHINESE_TIMES.split()) + r"|\d{4}年|\d+月")
+_CHINESE_TIME = regex("|".join(_CHINESE_TIMES.split()) + r"|\d{4}年|\d+月")
 
 
 _TOLD = (
     "said|say|told|tell|suggest(?:ed)?|recommend(?:ed)?|advised?|mention(?:ed)?|proposed?|explain(?:ed)?|list(?:ed)?"
     "|gave|give|provided?|described?|wrote|write|shared?|answer(?:ed)?|repl(?:y|ied)|came up with|come up with"
 )
-_ASSISTANTS_WORDS = re.compile(
+_ASSISTANTS_WORDS = regex(
     rf"""\b(?:did|have|had)\ you\ (?:ever\ |also\ |already\ |originally\ |previously\ )?(?:{_TOLD})\b
        | \byou\ (?:also\ |just\ |had\ |have\ |previously\ |already\ |once\ |earlier\ |originally\ |'ve\ )*
            (?:said|told|suggested|recommended|advised|mentioned|proposed|explained|listed|gave|provided|described|wrote
@@ -43,7 +45,7 @@ _ASSISTANTS_WORDS = re.compile(
 )
 
 
-_JUDGEMENT = re.compile(
+_JUDGEMENT = regex(
     r"""\b(?:should|shall|would|might|could|likely|probably|possibly|potential(?:ly)?|considered|advice|advise|ideas?
            |recommend\w*|suggest(?:ion|ions)?|summar\w+
            |personalit(?:y|ies)|attributes|qualities|traits|(?:kind|sort|type)\ of\ (?:a\ )?person)\b

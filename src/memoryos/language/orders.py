@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 
 from memoryos.language.marked import Marked, marks
+from memoryos.regex import regex
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # put between letters to hide a word
+_INVISIBLE = regex("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # put between letters to hide a word
 _EMPHASIS = str.maketrans("", "", "*_`~")
 
 # What an imperative may stand behind: nothing, a mark, or "please", "you must" and the like.
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"""(?:(?:^|[.,;:!?\-–—>()\[\]"'“”«»/|\n])\s*"""
     r"""(?:(?:and|then|now|also|so|but|ok|okay|first|instead|please|just|y|por favor|et|puis|und|bitte)\s+){0,3}"""
     r"""|\b(?:please|kindly|you (?:must|should|shall|have to|need to|will|can)(?: now)?|and then|and|then"""
@@ -142,10 +143,10 @@ _MARKS = marks(
     système anweisung regeln vorgaben befehle beruf profil erinnerung gedächtnis ahora_eres _nom_
     """
 )
-_COMMAND = Marked(re.compile("|".join((*_COMMANDS, *_FOREIGN_COMMANDS)), re.IGNORECASE), _MARKS)
-_SIGN = Marked(re.compile("|".join((*_SIGNS, *_FOREIGN_SIGNS)), re.IGNORECASE), _MARKS)
+_COMMAND = Marked(regex("|".join((*_COMMANDS, *_FOREIGN_COMMANDS)), re.IGNORECASE), _MARKS)
+_SIGN = Marked(regex("|".join((*_SIGNS, *_FOREIGN_SIGNS)), re.IGNORECASE), _MARKS)
 _CHINESE_ORDER = Marked(
-    re.compile("|".join(_CHINESE), re.IGNORECASE),
+    regex("|".join(_CHINESE), re.IGNORECASE),
     marks(
         """
         指令 指示 规则 提示 命令 设定 限制 约束 要求 名 昵称 称呼 职业 身份 地址 住址 所在地 性别 年龄 生日 资料 档案

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from string import ascii_letters
 
 from memoryos.language.sentences import sentence_bounds
+from memoryos.regex import regex
 
 TARGET = 128  # tokens of a passage, about
 LONGEST = 200  # tokens of a passage, at most; a text that is no longer is one passage
@@ -25,7 +26,7 @@ SMALL = 32  # tokens; what is smaller is joined to a neighbour even beyond the t
 Bounds = tuple[int, int]  # where a piece of a text begins, and where it ends
 
 _WIDE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"""[A-Za-z]{{1,9}} | [0-9]{{1,2}}
        | [{_WIDE}]                              # scripts without spaces, and Hangul
        | [^\W\d_A-Za-z{_WIDE}]{{1,6}}           # other letters
@@ -33,14 +34,14 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _PLAIN = f"{ascii_letters} \t\n\r".encode()
-_FENCE = re.compile(
+_FENCE = regex(
     r"^[ \t]*(```+|~~~+)[^\n`]*$(?:.*?^[ \t]*\1[`~]*[ \t]*$|.*\Z)",  # one that nothing closes goes on to the end
     re.MULTILINE | re.DOTALL,
 )
-_BLANK = re.compile(r"\n\s*\n|\r\s*\r")
-_VOID = re.compile(r"(?<!\s)\s{1000,}")
-_BREAK = re.compile(r"[\r\n]+")
-_LEADS_IN = re.compile(
+_BLANK = regex(r"\n\s*\n|\r\s*\r")
+_VOID = regex(r"(?<!\s)\s{1000,}")
+_BREAK = regex(r"[\r\n]+")
+_LEADS_IN = regex(
     r"""\s*(?: \#{1,6}\s.*                # a heading
             | (\*\*|__).*\1              # a line in bold
             | .*[:：][\s*_]*              # "as follows:"

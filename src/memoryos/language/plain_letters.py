@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from memoryos.regex import regex
+
 _LETTERS = {"ſ": "s", "ı": "i", "İ": "I", "\u212a": "K"}
 _MARKS = {"．": ".", "／": "/", "－": "-"}  # full-width, as between the figures of ２０２４／０５／０３
 _OTHERS = _LETTERS | _MARKS
-_FOREIGN = re.compile(rf"[^\D0-9]|[{''.join(_OTHERS)}]")
+_FOREIGN = regex(rf"[^\D0-9]|[{''.join(_OTHERS)}]")
 
 
 def plain_text(text: str) -> str:

@@ -16,17 +16,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from memoryos.language.looks import begins, may_begin, reads, signs
+from memoryos.regex import regex
 
 FENCES = ("memory", "dialogue")  #: the tags between which stored text stands
 INDENT = "    "  #: of the lines of a quotation behind its first; it costs no token
 NAME_CHARS = 80  # of a speaker's name
 
-_PLAIN = re.compile(r"[ -;=-Z\\-~]*")  # ASCII without < and [
-_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_LINE = re.compile(r"\n(?=[^\n])")
-_BREAKS = re.compile("\n{3,}")
+_PLAIN = regex(r"[ -;=-Z\\-~]*")  # ASCII without < and [
+_BREAK = regex("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE = regex(r"\n(?=[^\n])")
+_BREAKS = regex("\n{3,}")
 # What cannot be seen: controls, marks of direction, tags, and joiners that no script and no emoji needs.
-_UNSEEN = re.compile(
+_UNSEEN = regex(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -34,33 +35,33 @@ _ANGLES = "<" + signs("angle")  # they read as one opening angle bracket
 _OPENING = _ANGLES + signs("relation")  # or as several, or nearly
 _SQUARES = "[" + signs("square")
 _SLASHES = frozenset("/" + signs("slash"))
-_BRACKET = re.compile(f"[{re.escape(_OPENING + _SQUARES)}]")
+_BRACKET = regex(f"[{re.escape(_OPENING + _SQUARES)}]")
 _CLOSED = ">]］】⁆⎤⎥⎦❳⟧⟭⦌⦎⦐⦘⹖⹘〕〗〙〛︘︺︼﹈﹞〉⟩〉❭❱⦒⧽﹀" + signs("close")
 _CLOSING = frozenset(_CLOSED)
 _PIPES = "|" + signs("pipe")
 _PIPE_SIGNS = frozenset(_PIPES)
 # What chat templates of models begin or end a message, a tool call or a thought with, behind the bracket.
-_PIPED = re.compile(rf"[{_PIPES}]\w|/?\w{{1,32}}[{_PIPES}][{re.escape(_CLOSED)}]")  # <|turn> and <turn|>
-_NAMESPACE = re.compile(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
+_PIPED = regex(rf"[{_PIPES}]\w|/?\w{{1,32}}[{_PIPES}][{re.escape(_CLOSED)}]")  # <|turn> and <turn|>
+_NAMESPACE = regex(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
 _MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
 _CALLS = "tool_call tool_calls tool_response tool_responses functioncall function_call function_calls invoke".split()
 _OPEN = [*_MESSAGES, *_CALLS, "function_results", "function=", "extra_id_"]  # more may stand before the bracket closes
 _ALONE = "s think tools".split()
 # Those in plain letters, which the slower look at each character would find, too: a text may be full of them.
-_SPELLED = re.compile(
+_SPELLED = regex(
     rf"/?(?ai:{'|'.join(FENCES)}|function=|extra_id_|(?:{'|'.join(_ALONE)})>)"
     rf"|/?(?ai:{'|'.join(map(re.escape, _OPEN))})(?!\w)"
 )
 _SQUARED = "inst system_prompt available_tools tool_results tool_calls tool_content".split()
 _CAPITALS = "system user assistant think".split()  # in small letters they stand in logs and in code
-_IN_CAPITALS = re.compile(rf"[^a-z{re.escape(_CLOSED)}]{{1,64}}[{re.escape(_CLOSED)}]")
+_IN_CAPITALS = regex(rf"[^a-z{re.escape(_CLOSED)}]{{1,64}}[{re.escape(_CLOSED)}]")
 _BETWEEN_PIPES = "system user assistant tool endofturn".split()  # [|system|]
 _ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "hash", "pipe", "blank")
-_NAME_SIGNS = re.compile(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
+_NAME_SIGNS = regex(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
 _ENDS_LABEL = ">]】" + _OPENING + _SQUARES + signs("close", "pipe") + "|"
-_LABEL_SIGNS = re.compile(f"[{re.escape(_ENDS_LABEL)}]|[:{signs('colon')}](?=\\s|$)")  # a colon names a speaker
+_LABEL_SIGNS = regex(f"[{re.escape(_ENDS_LABEL)}]|[:{signs('colon')}](?=\\s|$)")  # a colon names a speaker
 _NAME_LEAD = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
-_BLOCK = re.compile(r"[#＃>＞`~|=]|[-*+•]\s")
+_BLOCK = regex(r"[#＃>＞`~|=]|[-*+•]\s")
 
 
 def quotation(text: str) -> str:

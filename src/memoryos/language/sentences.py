@@ -8,17 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memoryos.regex import regex
+
 # The look-behind keeps a long run of dots linear; Chinese marks end a sentence without a space after them.
-_BOUNDARY = re.compile(
+_BOUNDARY = regex(
     r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s|$)   # English: only before white space, so 3.5 and a.b stay whole
       | [。！？]++[”’」』）)"]*+
       | [!?]++(?=[\u3400-\u9fff])
       | [\r\n]++""",
     re.VERBOSE,
 )
-_MARK = re.compile(r"[.!?…。！？\r\n]")  # what every boundary begins with; far faster to look for
-_WORD_BACKWARDS = re.compile(r"[^\s(\[\"'“‘]*")
-_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
+_MARK = regex(r"[.!?…。！？\r\n]")  # what every boundary begins with; far faster to look for
+_WORD_BACKWARDS = regex(r"[^\s(\[\"'“‘]*")
+_INITIALS = regex(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _WORD_WINDOW = 20  # characters looked at before a dot; longer than any abbreviation
 
 # Something always follows these, so their dot never ends a sentence.

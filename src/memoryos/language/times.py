@@ -17,26 +17,27 @@ from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
 from memoryos.language.plain_letters import plain_text
 from memoryos.language.rule import Rule
+from memoryos.regex import regex
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
 _HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year")
-_YEAR_HINT = re.compile(r"(?:1[5-9]|20|21)\d\d")
+_YEAR_HINT = regex(r"(?:1[5-9]|20|21)\d\d")
 _MONTH_HINT = Marked(
-    re.compile(r"(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"), marks("last_ this_ next_")
+    regex(r"(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"), marks("last_ this_ next_")
 )
 
 _NEAR = 16  # characters around an expression that can open it to one side
-_FROM = re.compile(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
-_BETWEEN_HAN = re.compile(r"(?:之间|期间)")
-_TO = re.compile(r"\s*(?:and|to|until|till|through|-|–|—|和|与|到|至)\s*(?:the )?", re.IGNORECASE)
-_SINCE = re.compile(r"(?:\bsince\s+(?:the )?|自从?)$", re.IGNORECASE)
-_SINCE_HAN = re.compile(r"(?:以来|至今|起|开始)")
-_BEFORE = re.compile(r"\bbefore\s+(?:the )?$", re.IGNORECASE)
-_BEFORE_HAN = re.compile(r"(?:之前|以前|前(?![后天面]))")
-_AFTER = re.compile(r"\bafter\s+(?:the )?$", re.IGNORECASE)
-_AFTER_HAN = re.compile(r"(?:之后|以后|后(?![天面来]))")
-_UNTIL = re.compile(r"\b(?:until|till)\s+(?:the )?$", re.IGNORECASE)
-_UNTIL_HAN = re.compile(r"为止")
+_FROM = regex(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
+_BETWEEN_HAN = regex(r"(?:之间|期间)")
+_TO = regex(r"\s*(?:and|to|until|till|through|-|–|—|和|与|到|至)\s*(?:the )?", re.IGNORECASE)
+_SINCE = regex(r"(?:\bsince\s+(?:the )?|自从?)$", re.IGNORECASE)
+_SINCE_HAN = regex(r"(?:以来|至今|起|开始)")
+_BEFORE = regex(r"\bbefore\s+(?:the )?$", re.IGNORECASE)
+_BEFORE_HAN = regex(r"(?:之前|以前|前(?![后天面]))")
+_AFTER = regex(r"\bafter\s+(?:the )?$", re.IGNORECASE)
+_AFTER_HAN = regex(r"(?:之后|以后|后(?![天面来]))")
+_UNTIL = regex(r"\b(?:until|till)\s+(?:the )?$", re.IGNORECASE)
+_UNTIL_HAN = regex(r"为止")
 
 
 @dataclass(frozen=True, slots=True)

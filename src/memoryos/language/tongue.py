@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
 from memoryos.language.foreign import language_of, latin_language
 from memoryos.language.stopwords import ENGLISH
 from memoryos.language.words import HAN, words
+from memoryos.regex import regex
 
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
-_LETTER = re.compile(r"[^\W\d_]")
-_OTHER = re.compile(r"[^\W\d_\u0000-\u024f]")  # a letter that is not Latin
+_KANA = regex(r"[\u3040-\u30ff]")
+_LATIN_WORD = regex(r"[A-Za-z\u00c0-\u024f]+")
+_LETTER = regex(r"[^\W\d_]")
+_OTHER = regex(r"[^\W\d_\u0000-\u024f]")  # a letter that is not Latin
 _SHARE = 0.1  # of the words in English text, code and lists included, are function words; elsewhere some 4 %
 
 _SIMPLIFIED = frozenset("们这个么说时过会对来后还给书学开关问间现样经进发见话车东长点电气买卖爱岁")

@@ -18,17 +18,18 @@ from memoryos.language.foreign import function_words
 from memoryos.language.segmenter import cut
 from memoryos.language.snowball import snowball
 from memoryos.language.stopwords import FUNCTION_WORDS
+from memoryos.regex import regex
 
 KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, Lao, Burmese, Khmer
 _SIGNS = "\u0300-\u036f\u0900-\u0dff"  # accents by themselves, and the vowels of India's scripts: no letters
-_RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])[\w{_SIGNS}])+)")
-_UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # vowels and length, which Arabic is mostly written without
+_RUN = regex(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])[\w{_SIGNS}])+)")
+_UNSAID = regex("[\u064b-\u065f\u0670\u0640]")  # vowels and length, which Arabic is mostly written without
 
-HAN = re.compile(rf"[{_HAN}]")  #: a Chinese character
-KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
+HAN = regex(rf"[{_HAN}]")  #: a Chinese character
+KANA = regex("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
 _ASCII_WORDS = bytes(ord(chr(one).lower()) if re.match(r"\w", chr(one), re.ASCII) else ord(" ") for one in range(256))
 
 _LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last letters of scripts that have a stemmer

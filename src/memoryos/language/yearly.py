@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
 from memoryos.language.plain_letters import plain_text
+from memoryos.regex import regex
 
 _LAST_DAY = 31
 _THIRDS = {"early": (1, 10), "middle": (11, 20), "late": (21, _LAST_DAY)}
@@ -21,7 +22,7 @@ _HEAD = (
     r"|in|of|on|during|since|until|till|by|before|after|from|to|between|through|throughout|and|around|about|last|this)"
 )
 _NO_YEAR = r"(?!\.?,? ?\d{4})"
-_ENGLISH = re.compile(
+_ENGLISH = regex(
     rf"\b{_HEAD}[ -](?:the )?(?:(?P<ahead>{DAY_NUMBER}) (?:of )?)?(?P<named>{MONTH})\b{_NO_YEAR}"
     rf"(?:\.? (?:the )?(?P<behind>{DAY_NUMBER})\b)?"
     rf"|\b(?P<front>{DAY_NUMBER}) (?:of )?(?P<dated>{MONTH})\b{_NO_YEAR}"
@@ -38,12 +39,10 @@ _HAN_THIRDS = {
     "底": "late",
     "末": "late",
 }
-_CHINESE = re.compile(
+_CHINESE = regex(
     rf"(?<![年\d])(?P<month>{HAN_NUMBER})月(?![饼球亮])份?(?:(?P<day>{HAN_NUMBER})[日号]|(?P<third>{'|'.join(_HAN_THIRDS)}))?"
 )
-_TO = re.compile(
-    r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE
-)
+_TO = regex(r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

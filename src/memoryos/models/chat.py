@@ -17,6 +17,7 @@ from memoryos.errors import ModelError, ModelNotConfigured
 from memoryos.models.endpoint import DONE, OPENAI_URL, Endpoint, checked_key
 from memoryos.models.shapes import described, storable
 from memoryos.plain import Plain
+from memoryos.regex import regex
 from memoryos.signing import ContentMark
 
 ANSWER_TOKENS = 2_048  # the longest answer, where a budget needs a bound and none is set
@@ -25,7 +26,7 @@ MOST_CHOICES = 128  # in an answer, of which the first is read
 
 _PATH = "/chat/completions"
 _OPEN, _CLOSE = "<think>", "</think>"
-_REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_REASONING = regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
 class Message(TypedDict):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
@@ -21,6 +20,7 @@ from pydantic import SecretStr
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelUnavailable
 from memoryos.models import loop
 from memoryos.models.flow import Flow
+from memoryos.regex import regex
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -31,7 +31,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 DONE = "[DONE]"  # comes last in a stream that its server ended
 _FIRST_PAUSE = 0.5  # seconds before the second try; it doubles with each
 _LONGEST_PAUSE = 8.0
-_SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
+_SECONDS = regex(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _BUSY = (408, 409, 425, 429)  # HTTP: later it may work
 _SERVER_ERRORS = 500
 SECRET_CHARS = 8  # a shorter key is a placeholder for a local server, such as "none"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 import zlib
 from collections import Counter
@@ -12,7 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_WORD = re.compile(r"\w+")
+from memoryos.regex import regex
+
+_WORD = regex(r"\w+")
 _GRAM_SIZES = (2, 3)  # 2 is a typical Chinese word, 3 tells English stems apart
 
 

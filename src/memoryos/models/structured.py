@@ -16,14 +16,15 @@ from pydantic import BaseModel, ValidationError
 from memoryos.errors import BadAnswer
 from memoryos.models.chat import Answer, Message
 from memoryos.models.shapes import all_storable, described
+from memoryos.regex import regex
 
 ANSWER_CHARS = 60_000  # a longer answer is none: what is asked for fits in a few thousand
 _BEGINNINGS = 100  # braces that are tried; each may cost a walk to the end
 _LAST_TOKEN = 6  # characters: an error in it is one of its missing end
 _QUOTED_CHARS = 2_000  # of a wrong answer, when it is sent back
 
-_BEGINS = re.compile(r"[{\[]")
-_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)  # one way to match: no text makes it slow
+_BEGINS = regex(r"[{\[]")
+_FENCED = regex(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)  # one way to match: no text makes it slow
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

@@ -6,7 +6,6 @@ at rates measured with the tokenizers o200k_base and cl100k_base.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,12 +13,13 @@ from functools import lru_cache
 from math import ceil
 
 from memoryos.models.word_pieces import UNKNOWN, Piece, word_pieces
+from memoryos.regex import regex
 
 # What stands between blanks, and each Chinese character, is cut into pieces for itself: counts add up.
-_CHUNK = re.compile(r"[\u4e00-\u9fff]|[^ \t\r\n\u4e00-\u9fff]+")
+_CHUNK = regex(r"[\u4e00-\u9fff]|[^ \t\r\n\u4e00-\u9fff]+")
 _REMEMBERED = 32_768  # chunks, mostly words; some 5 MB
 _LONG = 32  # characters: a longer chunk hardly comes again
-_ALIKE = re.compile("[!-~]+|[^!-~]+")  # ASCII, or none of it
+_ALIKE = regex("[!-~]+|[^!-~]+")  # ASCII, or none of it
 
 # The first character of each range, and how many hundredths of a token each of its characters counts.
 _RATES = (

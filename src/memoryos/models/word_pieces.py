@@ -14,13 +14,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from memoryos.regex import regex
+
 UNKNOWN: Final = 100  # the id of a word without pieces
 _FOLDER = Path(__file__).parent / "minilm"
 _LONGEST_WORD = 100  # characters; a longer one is unknown
 _INSIDE = "##"  # before a piece that does not start its word
-_SPECIAL = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")  # as they stand; such a word is a piece of its own
-_WORD = re.compile("[^ ]+")
-_CHINESE = re.compile(
+_SPECIAL = regex(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")  # as they stand; such a word is a piece of its own
+_WORD = regex("[^ ]+")
+_CHINESE = regex(
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
     "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )

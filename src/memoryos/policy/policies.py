@@ -6,7 +6,6 @@ Cedar (https://www.cedarpolicy.com) decides: what no policy permits is denied, a
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.policy.policy_schema import SCHEMA
 from memoryos.policy.policy_text import PolicyText, statements_of
+from memoryos.regex import regex
 
 if TYPE_CHECKING:
     import cedarpy
 
-_NUMBER = re.compile(r"policy(\d+)")  # as Cedar names the policies of a text, in order
-_NAMES_ITS_POLICY = re.compile(r"^for policy `policy\d+`, ")
+_NUMBER = regex(r"policy(\d+)")  # as Cedar names the policies of a text, in order
+_NAMES_ITS_POLICY = regex(r"^for policy `policy\d+`, ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

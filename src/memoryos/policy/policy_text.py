@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memoryos.regex import regex
+
 # What may contain a semicolon that ends nothing, and the semicolon.
-_TOKEN = re.compile(r'//[^\n]*|"(?:\\.|[^"\\])*"|;', re.DOTALL)
-_SPACE = re.compile(r"(?:\s+|//[^\n]*)*")
-_NAME = re.compile(r'@id\(\s*"((?:\\.|[^"\\])*)"\s*\)')
+_TOKEN = regex(r'//[^\n]*|"(?:\\.|[^"\\])*"|;', re.DOTALL)
+_SPACE = regex(r"(?:\s+|//[^\n]*)*")
+_NAME = regex(r'@id\(\s*"((?:\\.|[^"\\])*)"\s*\)')
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
+from memoryos.regex import regex
+
 # IIN ranges with the lengths that their issuers use.
-_CARDS = re.compile(
+_CARDS = regex(
     r"4\d{15}|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01])\d{13}|3[47]\d{13}|3(?:52[89]|5[3-8]\d)\d{12}"
     r"|62\d{14,17}|(?:6011|64[4-9]\d|65\d{2})\d{12}"
 )

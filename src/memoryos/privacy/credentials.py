@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from memoryos.regex import regex
+
 # Each issuer's own beginning, and at least as many characters as it uses.
-_FORMATS = re.compile(
+_FORMATS = regex(
     r"(?<![\w-])(?:"
     r"(?:AKIA|ASIA)[A-Z0-9]{16}"  # AWS
     r"|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{50,255}|glpat-[\w-]{20,64}"
@@ -28,11 +30,11 @@ _FORMATS = re.compile(
     r")(?![\w-])",
     re.ASCII,
 )
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = regex(
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){0,20000}(?:-----END [A-Z ]{0,40}-----)?"
 )
-_IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@]{0,256}:([^\s@/]{3,256})@", re.IGNORECASE | re.ASCII)
-_BEARER = re.compile(r"\b(?:Bearer|Basic)\s+([A-Za-z0-9._~+/-]{16,4096}=*)", re.ASCII)
+_IN_URL = regex(r"\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@]{0,256}:([^\s@/]{3,256})@", re.IGNORECASE | re.ASCII)
+_BEARER = regex(r"\b(?:Bearer|Basic)\s+([A-Za-z0-9._~+/-]{16,4096}=*)", re.ASCII)
 _NAMES = (
     r"(?<![A-Za-z])(?:(?P<personal>pass(?:word|wort|wd|phrase|code)?|kennwort|pwd|pin)"
     r"|(?:client|app|consumer)[ _-]?secret"
@@ -51,25 +53,25 @@ _WORDS = (
 )  # one of them is in each of these names
 _CHINESE_NAMES = r"(?P<own>密码|口令|验证码)|密钥|秘钥|令牌|访问码"
 _VALUE = r"(?:\"([^\"\n]{4,256})\"|'([^'\n]{4,256})'|([!-~]{4,256}))"
-_NAMED = re.compile(
+_NAMED = regex(
     _NAMES
     + r"[\"']?(?:\s{0,4}(?::=|=>|[:=])\s{0,4}"
     + r"|\s{1,3}(?:is|was|ist|lautet)(?:\s{1,3}now)?(?:\s{1,3}|\s{0,3}[:=]\s{0,3}))"
     + _VALUE,
     re.IGNORECASE,
 )
-_CHINESE_NAMED = re.compile(
+_CHINESE_NAMED = regex(
     rf"(?:{_CHINESE_NAMES})[\"']?\s{{0,4}}(?:是|为|(?:改成|改为|设成|设为)了?)?\s{{0,4}}[:=]?\s{{0,4}}{_VALUE}"
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"(.)\1*|.*(?:your|example|changeme|placeholder|redacted|xxxx|\*\*\*|\.\.\.).*|[<${%\[(*\\].*"
     r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[(\[].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:[;)\],\\].*)?"  # an expression
     r"|pass(?:word|wd)?|none|null|true|false|undefined",
     re.IGNORECASE,
 )
 
-_BLANK = re.compile(r"\D*|.*(?:your|xxxx).*", re.IGNORECASE)  # the form of a token with nothing in it
-_SWITCH = re.compile("[a-z][A-Z]")  # more of them than words have
+_BLANK = regex(r"\D*|.*(?:your|xxxx).*", re.IGNORECASE)  # the form of a token with nothing in it
+_SWITCH = regex("[a-z][A-Z]")  # more of them than words have
 
 
 def secret_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ from memoryos.privacy.credentials import secret_spans
 from memoryos.privacy.phones import phone_spans
 from memoryos.privacy.plain_text import as_plain
 from memoryos.privacy.sensitive import PSEUDONYM, SensitiveKind, SensitiveSpan
+from memoryos.regex import regex
 
 _Spans = Callable[[str], Iterable[tuple[int, int]]]
 
@@ -26,38 +27,36 @@ _NO_ID = r"(?![\w-]|[.:/]\d)"
 
 _FILES = "png|jpe?g|gif|webp|svg|ico|bmp|css|js|ts|json|txt|html?|php|pdf|tar|gz|ya?ml"
 _ALSO_COUNTRIES = "md|zip"  # files, and the ends of domains, too: not behind README@2x or notes@v1.2
-_EMAIL = re.compile(
+_EMAIL = regex(
     r"(?<![A-Za-z0-9._%+@-])[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?"
     rf"@(?!(?:v?\d[\w-]*\.)+(?:{_ALSO_COUNTRIES})(?![A-Za-z0-9]))"
     r"(?!(?:latest|next|main|master|head|stable|dev|beta)\.(?:" + _ALSO_COUNTRIES + r")(?![A-Za-z0-9]))"
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}(?!(?:" + _FILES + r")(?![A-Za-z0-9]))[A-Za-z]{2,24}"
     r"(?![A-Za-z0-9-]|:[A-Za-z~][\w-]*/|\.[A-Za-z0-9])"  # git@host:owner/name is the address of a repository
 )
-_IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\w-])", re.ASCII)
-_CARD = re.compile(_2 + r"\d{3}(?:[ -]?\d){11,15}" + _NO_ID, re.ASCII)
-_GAP = re.compile("[ -]")
-_CN_ID = re.compile(_1 + r"\d{5} ?\d{8} ?\d{3}[\dXx]" + _NO_ID, re.ASCII)
-_DE_TAX_ID = re.compile(_1 + r"\d(?:\d{9}| \d{3} \d{3} \d{3})" + _NO_ID, re.ASCII)
-_US_SSN = re.compile(_D + r"\d{2}([- ])\d{2}\1\d{4}" + _NO_ID, re.ASCII)
-_BARE_SSN = re.compile(
-    r"(?i:ssn|social security[a-z ]{0,12}|社保号|社会安全号码?)\W{0,4}(?:is |是|为)?\s?(\d{9})(?!\d)"
-)
-_IPV4 = re.compile(r"\d(?<![\w.-]\d)\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
-_IPV6 = re.compile(r"(?<![\w.])(?<![0-9A-Fa-f]:)(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
-_MAC = re.compile(
+_IBAN = regex(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\w-])", re.ASCII)
+_CARD = regex(_2 + r"\d{3}(?:[ -]?\d){11,15}" + _NO_ID, re.ASCII)
+_GAP = regex("[ -]")
+_CN_ID = regex(_1 + r"\d{5} ?\d{8} ?\d{3}[\dXx]" + _NO_ID, re.ASCII)
+_DE_TAX_ID = regex(_1 + r"\d(?:\d{9}| \d{3} \d{3} \d{3})" + _NO_ID, re.ASCII)
+_US_SSN = regex(_D + r"\d{2}([- ])\d{2}\1\d{4}" + _NO_ID, re.ASCII)
+_BARE_SSN = regex(r"(?i:ssn|social security[a-z ]{0,12}|社保号|社会安全号码?)\W{0,4}(?:is |是|为)?\s?(\d{9})(?!\d)")
+_IPV4 = regex(r"\d(?<![\w.-]\d)\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
+_IPV6 = regex(r"(?<![\w.])(?<![0-9A-Fa-f]:)(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
+_MAC = regex(
     r"(?<![\w-])(?<![0-9A-Fa-f]:)[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:-])", re.ASCII
 )
 
-_VERSION = re.compile(
+_VERSION = regex(
     r"(?:\b(?:version|ver\.?|release|build|firmware|driver|bios|kernel|patch|chapter|section|sect\.|clause|oid)|[§v]"
     r"|版本号?|固件|驱动|内核|补丁|章节|第)\s*(?:is|to|from|now|number|no\.?|[:=]|是|到|为)?\s*$",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(
+_ADDRESS = regex(
     r"\b(?:ips?|address|hosts?|server|ping|ssh|proxy|dns|gateway|login)\b|地址|服务器|网关|登录", re.IGNORECASE
 )
 _CUE_CHARS = 24
-_KNOWN = re.compile(rf"{PSEUDONYM.pattern}|\[(?:{'|'.join(SensitiveKind)})\]")  # what a policy wrote
+_KNOWN = regex(rf"{PSEUDONYM.pattern}|\[(?:{'|'.join(SensitiveKind)})\]")  # what a policy wrote
 
 
 def detect(text: str) -> tuple[SensitiveSpan, ...]:
@@ -164,17 +163,17 @@ def _ipv4_spans(text: str) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-_MARKED = re.compile(r"[\d@:]")  # all but a secret has one of these; most texts that are searched are single words
-_DIGITS = re.compile(r"(?:\d[^\dA-Za-z]{0,3}){7}")
+_MARKED = regex(r"[\d@:]")  # all but a secret has one of these; most texts that are searched are single words
+_DIGITS = regex(r"(?:\d[^\dA-Za-z]{0,3}){7}")
 
 # Kind, what a text must have to be searched for it at all, and where it is.
 _DETECTORS: tuple[tuple[SensitiveKind, re.Pattern[str] | None, _Spans], ...] = (
     (SensitiveKind.SECRET, None, secret_spans),
-    (SensitiveKind.EMAIL, re.compile("@"), _matching(_EMAIL)),
-    (SensitiveKind.IBAN, re.compile(r"[A-Z]\d\d"), _iban_spans),
-    (SensitiveKind.MAC, re.compile("(?:[:-][0-9A-Fa-f]{2}){5}"), _matching(_MAC, checks.is_mac)),
-    (SensitiveKind.IP, re.compile(":[0-9A-Fa-f]{0,4}:"), _matching(_IPV6, checks.is_ipv6)),
-    (SensitiveKind.IP, re.compile(r"\d\.\d{1,3}\.\d"), _ipv4_spans),
+    (SensitiveKind.EMAIL, regex("@"), _matching(_EMAIL)),
+    (SensitiveKind.IBAN, regex(r"[A-Z]\d\d"), _iban_spans),
+    (SensitiveKind.MAC, regex("(?:[:-][0-9A-Fa-f]{2}){5}"), _matching(_MAC, checks.is_mac)),
+    (SensitiveKind.IP, regex(":[0-9A-Fa-f]{0,4}:"), _matching(_IPV6, checks.is_ipv6)),
+    (SensitiveKind.IP, regex(r"\d\.\d{1,3}\.\d"), _ipv4_spans),
     (SensitiveKind.CARD, _DIGITS, _card_spans),
     (SensitiveKind.CN_ID, _DIGITS, _matching(_CN_ID, checks.is_cn_id)),
     (SensitiveKind.US_SSN, _DIGITS, _ssn_spans),

@@ -9,25 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memoryos.regex import regex
+
 _EDGE, _END = r"(?<![\w.+-]{0})(?<!\d[ /]{0})", r"(?![\w-]|[./]\d)"
-_ABROAD = re.compile(r"(?<![\w+])(?:\+|00)[1-9][\d ()./-]{6,20}\d" + _END, re.ASCII)
-_US = re.compile(
+_ABROAD = regex(r"(?<![\w+])(?:\+|00)[1-9][\d ()./-]{6,20}\d" + _END, re.ASCII)
+_US = regex(
     r"(?<![\w.+(-])(?:\+?1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}" + _END,
     re.ASCII,
 )
-_CN_MOBILE = re.compile("1" + _EDGE.format("1") + r"[3-9]\d([ -]?)\d{4}\1\d{4}" + _END, re.ASCII)
-_CN_BARE = re.compile(r"1(?<![\w.+-]1)[3-9]\d{9}(?![\w-]|\.\d)", re.ASCII)  # may stand beside other numbers
-_CN_LAND = re.compile(
+_CN_MOBILE = regex("1" + _EDGE.format("1") + r"[3-9]\d([ -]?)\d{4}\1\d{4}" + _END, re.ASCII)
+_CN_BARE = regex(r"1(?<![\w.+-]1)[3-9]\d{9}(?![\w-]|\.\d)", re.ASCII)  # may stand beside other numbers
+_CN_LAND = regex(
     r"[(0]" + _EDGE.format("[(0]") + r"(?:(?<=\()0\d{2,3}\) ?|(?<=0)\d{2,3}[- ])\d{7,8}(?:-\d{1,5})?" + _END, re.ASCII
 )
-_ANY = re.compile(r"[(\d]" + _EDGE.format(r"[(\d]") + r"(?:(?<=\()\d)?[\d ()/.-]{5,17}\d" + _END, re.ASCII)
-_CUE = re.compile(
+_ANY = regex(r"[(\d]" + _EDGE.format(r"[(\d]") + r"(?:(?<=\()\d)?[\d ()/.-]{5,17}\d" + _END, re.ASCII)
+_CUE = regex(
     r"(?:\b(?:phone|tel|telephone|telefon|mobile|cell|handy|call|fax|text (?:me|us|him|her|them)|whatsapp|reach me"
     r"|dial|sms)\b|电话|手机|座机|致电|拨打|传真|联系方式)"
     r"(?![^\d\n]*(?:order|invoice|ticket|case|account|serial|ref|单|票|编号|账号))[^\d\n]{0,24}$",
     re.IGNORECASE,
 )
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
+_DATE = regex(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _CUE_CHARS = 40
 _REGIONS = ("US", "CN", "DE", "GB", "FR", "IN", "JP", "AU", "AT", "CH", "ES", "IT")
 

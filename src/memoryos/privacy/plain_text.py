@@ -6,14 +6,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from memoryos.regex import regex
+
 # Format characters (zero-width ones, marks of direction, tags), soft hyphens, fillers and variation selectors.
-_INVISIBLE = re.compile(
+_INVISIBLE = regex(
     "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _WIDE = range(0xFF01, 0xFF5F)
 _SIGNS = dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2212, 0xFE63), "-") | {0xFE6B: "@", 0xFE52: ".", 0x2024: "."}
-_DASH = re.compile(r"(?<=\d)[\u2013\u2014](?=\d)", re.ASCII)  # between words it ends a sentence
+_DASH = regex(r"(?<=\d)[\u2013\u2014](?=\d)", re.ASCII)  # between words it ends a sentence
 
 
 class _Forms(dict[int, int | str]):

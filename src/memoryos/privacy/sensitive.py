@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from memoryos.plain import Plain
+from memoryos.regex import regex
 
 
 class SensitiveKind(StrEnum):
@@ -37,7 +37,7 @@ class PrivacyAction(StrEnum):
 
 # A pseudonym: 16 bytes of authentication and the encrypted text, as base32. Nothing shorter is one, so that no number
 # can hide in brackets.
-PSEUDONYM = re.compile(rf"⟨({'|'.join(SensitiveKind)}):([a-z2-7]{{28,}})⟩")
+PSEUDONYM = regex(rf"⟨({'|'.join(SensitiveKind)}):([a-z2-7]{{28,}})⟩")
 
 
 @dataclass(frozen=True, slots=True)

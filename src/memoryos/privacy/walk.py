@@ -7,12 +7,13 @@ added later is therefore rewritten, too.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import count
 from typing import Any
+
+from memoryos.regex import regex
 
 Rewrite = Callable[[str, str], Any]  # the place and the text
 
@@ -37,7 +38,7 @@ _KEPT = {
 }
 _SEVERAL = (tuple, list, Mapping)
 _LONG = 10**6  # a smaller number is no number of a person
-_BYTES = re.compile(r"data:|blob:[0-9a-f]{64}/[0-9]{1,15}\Z")  # the URI of an attachment if it stands for bytes
+_BYTES = regex(r"data:|blob:[0-9a-f]{64}/[0-9]{1,15}\Z")  # the URI of an attachment if it stands for bytes
 
 
 @dataclass(frozen=True, slots=True)

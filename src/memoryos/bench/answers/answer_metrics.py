@@ -14,7 +14,6 @@ Chinese and Japanese characters count as words of their own, as in CMRC 2018: F1
 
 from __future__ import annotations
 
-import re
 import string
 from collections import Counter
 from collections.abc import Callable
@@ -24,16 +23,17 @@ from typing import Any
 
 from memoryos.bench.answers.question import Gold, ScoringRule
 from memoryos.errors import MissingExtra
+from memoryos.regex import regex
 
 TEXT_METRICS = ("f1", "bleu1", "f1_set", "bleu4", "rouge_l", "meteor")
 
 ABSTENTIONS = ("no information available", "not mentioned")  # LoCoMo's rule for category 5
 
-_CHARACTER = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+_CHARACTER = regex(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？、；：（）《》「」『』")
-_ARTICLES = re.compile(r"\b(a|an|the|and)\b")
-_WORD = re.compile(r"\b\w+\b")
-_LETTERS = re.compile(r"[^\W_]+")
+_ARTICLES = regex(r"\b(a|an|the|and)\b")
+_WORD = regex(r"\b\w+\b")
+_LETTERS = regex(r"[^\W_]+")
 _ROUGE_SHORT = 3  # letters: rouge-score does not stem such a word
 
 

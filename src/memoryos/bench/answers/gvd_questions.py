@@ -11,7 +11,6 @@ A line of the questions file is one of two:
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -25,9 +24,10 @@ from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.gvd import read_gvd
 from memoryos.importers.source import Text, read_bytes
+from memoryos.regex import regex
 
 _FIX = 'Write {"USER": ["question", ...]}, or {"user": ..., "question": ..., "lang": ...}, one a line'
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_CHINESE = regex(r"[\u4e00-\u9fff]")
 
 
 class _Probe(BaseModel):

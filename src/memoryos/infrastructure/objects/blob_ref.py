@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Self
 
-_URI = re.compile("blob:([0-9a-f]{64})/([0-9]{1,15})")
+from memoryos.regex import regex
+
+_URI = regex("blob:([0-9a-f]{64})/([0-9]{1,15})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -14,6 +13,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from uuid_utils.compat import uuid7
 
 from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
+from memoryos.regex import regex
 
 BUCKETS = ("s3", "gs", "az")
 _FIX = "Write file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
@@ -22,8 +22,8 @@ _AZURE_FIX = "Write az://account/container/prefix"
 _CLIENT: Any = {"connect_timeout": "5s", "timeout": "30s", "allow_http": True}
 _RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
 _OPTIONS: Any = {"client_options": _CLIENT, "retry_config": _RETRIES}
-_ACCOUNT = re.compile("[a-z0-9]{3,24}")
-_CONTAINER = re.compile("[a-z0-9$][a-z0-9-]{2,62}")
+_ACCOUNT = regex("[a-z0-9]{3,24}")
+_CONTAINER = regex("[a-z0-9$][a-z0-9-]{2,62}")
 # The codes of S3, Google and Azure for a missing object; a missing bucket or account has other codes.
 _ABSENT = ("<Code>NoSuchKey</Code>", "<Code>BlobNotFound</Code>")
 

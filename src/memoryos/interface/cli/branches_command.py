@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memoryos.cube import MemCube
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
+
+if TYPE_CHECKING:
+    from memoryos.cube import MemCube
 
 Name = Annotated[str, typer.Argument(help="Name of the branch.")]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -15,31 +16,31 @@ from memoryos.interface.cli.options import (
     Meta,
     Mounts,
     NoTags,
+    Question,
+    SearchedAsOf,
     Session,
     Since,
     Tags,
     Tenant,
+    Tokens,
     Until,
     User,
     filters_of,
-    open_memory,
+    open_store,
 )
-from memoryos.operation.recall.context import Context
-from memoryos.operation.recall.line import Line
+
+if TYPE_CHECKING:
+    from memoryos.operation.recall.context import Context
+    from memoryos.operation.recall.line import Line
 
 
 def context(
-    query: Annotated[str, typer.Argument(help="The question.")],
-    tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False),
-    ] = None,
+    query: Question,
+    tokens: Tokens = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Id of a memory to leave out; may be repeated.")] = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[
-        str | None, typer.Option(help="Search the memory as it was at this time, or at a snapshot (default: now).")
-    ] = None,
+    as_of: SearchedAsOf = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,
@@ -53,8 +54,8 @@ def context(
     json: Json = False,
 ) -> None:
     """Print what bears on a question, as text for a prompt."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.context(
+    with open_store(db, must_exist=True) as store:
+        found = store.memory(user, agent=agent, tenant=tenant).context(
             query,
             tokens=tokens,
             exclude=exclude or (),
@@ -66,12 +67,14 @@ def context(
             session=session,
             mounts=mount,
         )
+        nobody = None if found.ids else hint(store, user, agent, tenant)
     if json:
-        render.print_json(_as_json(found))
+        render.print_json({**_as_json(found), "hint": nobody})
     elif found.text:
         render.say(found.text)
     else:
-        render.console().print("Nothing was found, or no line fits; `memoryos stats` lists the users.")
+        told = nobody or "Nothing was found, or no line fits; `memoryos stats` lists the users."
+        render.console().print(told, markup=False)
 
 
 def _as_json(found: Context) -> dict[str, Any]:

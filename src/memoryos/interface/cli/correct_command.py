@@ -10,7 +10,7 @@ import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, Yes, open_memory
 from memoryos.kinds import Role, UpdateMode
 
 CHARS = 200  # of a memory in the question
@@ -46,7 +46,7 @@ def update(
 
 def delete(
     ids: Ids,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

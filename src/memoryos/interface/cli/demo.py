@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import AwareDatetime, TypeAdapter
 from rich.progress import Progress, TaskID
@@ -19,9 +19,11 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
 from memoryos.kinds import Role
-from memoryos.memory import Memory
 from memoryos.operation.recall.hit import Hit
-from memoryos.operation.recall.overview import SegmentView, Stats
+
+if TYPE_CHECKING:
+    from memoryos.memory import Memory
+    from memoryos.operation.recall.overview import SegmentView, Stats
 
 SHOWN = 3  # pages shown for each question
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.operation.recall.digest import Digest, DigestLine
+from memoryos.interface.cli.hint import hint
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, Tokens, User, open_store
+
+if TYPE_CHECKING:
+    from memoryos.operation.recall.digest import Digest, DigestLine
 
 
 def digest(
@@ -16,10 +19,7 @@ def digest(
         str | None, typer.Option(help="Start of the period, e.g. 2026-05-01T00:00Z (default: the first turn).")
     ] = None,
     until: Annotated[str | None, typer.Option(help="End of the period (default: now).")] = None,
-    tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False),
-    ] = None,
+    tokens: Tokens = None,
     query: Annotated[
         str | None, typer.Option(help="Give more detail to what bears on this question.", show_default=False)
     ] = None,
@@ -30,16 +30,17 @@ def digest(
     json: Json = False,
 ) -> None:
     """Summarise everything that was said in a period, as detailed as the budget allows."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        told = memory.digest(since, until, tokens=tokens, query=query)
+    with open_store(db, must_exist=True) as store:
+        told = store.memory(user, agent=agent, tenant=tenant).digest(since, until, tokens=tokens, query=query)
+        nobody = None if told.turns else hint(store, user, agent, tenant)
     if json:
-        render.print_json(_as_json(told))
+        render.print_json({**_as_json(told), "hint": nobody})
     elif told.text:
         render.say(told.text)
     elif told.turns:
         render.console().print(f"{told.turns} turns, but no line fits: raise --tokens.")
     else:
-        render.console().print("Nothing was said in this period.")
+        render.console().print(nobody or "Nothing was said in this period.", markup=False)
 
 
 def _as_json(told: Digest) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from memoryos.cube import MemCube
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+if TYPE_CHECKING:
+    from memoryos.cube import MemCube
 
 if TYPE_CHECKING:
     from memoryos.operation.recall.provenance import Provenance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -18,7 +18,9 @@ from memoryos.importers.locomo import read_locomo
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
-from memoryos.memory_os import MemoryOS
+
+if TYPE_CHECKING:
+    from memoryos.memory_os import MemoryOS
 
 Source = Annotated[Path, typer.Argument(help="The file to read.")]
 Zone = Annotated[str, typer.Option(help="Time zone of the dates in the source, e.g. Europe/Berlin.")]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from json import dumps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -14,11 +14,14 @@ from rich.table import Table
 
 from memoryos.config import LONGEST_WAIT
 from memoryos.errors import StillRunning
-from memoryos.infrastructure.vault.records import Job, JobState
+from memoryos.infrastructure.vault.records import JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.memory import Memory
-from memoryos.operation.recall.overview import Stats
+
+if TYPE_CHECKING:
+    from memoryos.infrastructure.vault.records import Job
+    from memoryos.memory import Memory
+    from memoryos.operation.recall.overview import Stats
 
 Timeout = Annotated[float, typer.Option(min=0, max=LONGEST_WAIT, help="Most seconds to wait.")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoryos.arguments import naming, store_place
 from memoryos.caller import Action, OpenGate
@@ -11,10 +12,12 @@ from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.place import Place, open_vault
-from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.interface.cli.options import existing_place
 from memoryos.opening import gate_of
 from memoryos.operation.calls.keyed_gate import KeyedGate, caller_with
+
+if TYPE_CHECKING:
+    from memoryos.infrastructure.vault.sql_vault import SqlVault
 
 
 def check_key(store: str | Path) -> None:

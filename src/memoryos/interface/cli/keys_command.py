@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import Action
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Tenant, open_store, seconds_of
+
+if TYPE_CHECKING:
+    from memoryos.api_key import ApiKey, NewApiKey
 
 Id = Annotated[str, typer.Argument(help="Id of the key, from `keys list`.")]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -11,9 +12,12 @@ from typer.core import TyperCommand, TyperGroup
 
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli.json_wanted import JSON, JsonFlag, is_json_wanted
+from memoryos.interface.cli.mention import mention
 
 # By the name of each command its module, beside this one, and the function or Typer in it.
 Places = Mapping[str, tuple[str, str]]
+
+_GROUPS = "app"  # the module of all groups, which is loaded
 
 
 class LazyCommand(TyperCommand):
@@ -47,16 +51,34 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: dict[str, Any] = dict.fromkeys(self.places)
+        self._is_listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, created at the first call, or None."""
+        """The command, created at the first call, or None. In a list, it has only a name and its help."""
+        if self._is_listing and cmd_name in self.places and self.places[cmd_name][0] != _GROUPS:
+            return mention(cmd_name, *self.places[cmd_name])
         if cmd_name in self.places and self.commands[cmd_name] is None:
             self.commands[cmd_name] = _command(cmd_name, *self.places[cmd_name])
         return super().get_command(ctx, cmd_name)
 
     def get_help(self, ctx: Any) -> str:
         """The help, for a person or for a program."""
-        return _help_json(self, ctx) if is_json_wanted() else super().get_help(ctx)
+        with self._listing():
+            return _help_json(self, ctx) if is_json_wanted() else super().get_help(ctx)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """What may stand here, for a shell."""
+        with self._listing():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _listing(self) -> Iterator[None]:
+        """Commands are only named meanwhile."""
+        self._is_listing = True
+        try:
+            yield
+        finally:
+            self._is_listing = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments of the group; without a command, ask for the help."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,6 +12,7 @@ from rich.table import Table
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.interface.cli import render
+from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -31,9 +32,11 @@ from memoryos.interface.cli.options import (
     open_store,
 )
 from memoryos.kinds import Role, Subject, Tier
-from memoryos.listing import Listing
-from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS
+
+if TYPE_CHECKING:
+    from memoryos.listing import Listing
+    from memoryos.memory import Memory
+    from memoryos.memory_os import MemoryOS
 
 CHARS = 200  # of a memory in the table
 
@@ -88,9 +91,11 @@ def list_(
             noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
             then = {} if as_of is None else {"as_of": as_of}
             found = noun.list(limit=limit, cursor=cursor, **then, **only)
-        others = () if found or what is Listed.USERS else _others(store, tenant)
+        is_nothing = not found and what is not Listed.USERS
+        others = _others(store, tenant) if is_nothing else ()
+        nobody = hint(store, user, agent, tenant) if is_nothing else None
     if json:
-        render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor})
+        render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor, "hint": nobody})
     else:
         _print(what, found, f"{user} with {agent}", others)
 
@@ -120,10 +125,12 @@ def count(
     only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
     with open_store(db, must_exist=True) as store:
         number = _counted(store, what, user, agent, tenant, only)
+        nobody = hint(store, user, agent, tenant) if not number and what is not Listed.USERS else None
     if json:
-        render.print_json({"what": what.value, "count": number})
+        render.print_json({"what": what.value, "count": number, "hint": nobody})
     else:
-        render.console().print(f"{number:,} {what.value}")
+        things = what.value.removesuffix("s") if number == 1 else what.value
+        render.console().print(f"{number:,} {things}{f'. {nobody}' if nobody else ''}", markup=False)
 
 
 def _counted(store: MemoryOS, what: Listed, user: str, agent: str, tenant: str, only: dict[str, Any]) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from memoryos.cube import MemCube
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, open_memory
+
+if TYPE_CHECKING:
+    from memoryos.cube import MemCube
 
 Id = Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.attach import attachments_of
+from memoryos.interface.cli.hint import hint, named
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -23,6 +23,8 @@ from memoryos.interface.cli.options import (
     Meta,
     Mounts,
     NoTags,
+    Question,
+    SearchedAsOf,
     Session,
     Since,
     Tags,
@@ -38,7 +40,6 @@ from memoryos.interface.cli.options import (
 )
 from memoryos.kinds import AccessMode, Tier
 from memoryos.operation.recall.hit import Recall, Strategy
-from memoryos.scope import Scope
 
 
 class Searched(Choice):
@@ -103,7 +104,7 @@ def _standard_input() -> str:
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="The question.")],
+    query: Question,
     limit: Annotated[int, typer.Option(min=1, help="How many pages to show.")] = 10,
     strategy: Annotated[Strategy, typer.Option(help="Search strategy.")] = Strategy.HYBRID,
     archive: Annotated[
@@ -112,9 +113,7 @@ def search(
     ] = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[
-        str | None, typer.Option(help="Search the memory as it was at this time, or at a snapshot (default: now).")
-    ] = None,
+    as_of: SearchedAsOf = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,
@@ -133,8 +132,8 @@ def search(
     json: Json = False,
 ) -> None:
     """Find the pages and facts that bear on a question."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.search(
+    with open_store(db, must_exist=True) as store:
+        found = store.memory(user, agent=agent, tenant=tenant).search(
             query,
             strategy=strategy,
             pages=limit,
@@ -152,14 +151,17 @@ def search(
             min_score=min_score,
             explain=explain,
         )
+        nobody = None if found.ranked or found.profile else hint(store, user, agent, tenant)
     if json:
-        render.print_json(_recall_json(found, limit))
+        render.print_json({**_recall_json(found, limit), "hint": nobody})
+    elif nobody:
+        render.console().print(nobody, markup=False)
     else:
         _print_recall(found, limit, persona=bool(kind))
 
 
 def ask(
-    query: Annotated[str, typer.Argument(help="The question.")],
+    query: Question,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -193,19 +195,21 @@ def show(
         recent = memory.pages.list(tier=Tier.STM)
         segments = memory.segments.list(archive=archive)
         profile = memory.profile.get()
-        others = others_in(store, tenant)
+        is_empty = not (recent or segments) and profile.user.is_empty and profile.agent.is_empty
+        nobody = hint(store, user, agent, tenant) if is_empty else None
     if json:
         render.print_json(
             {
                 "stm": [page.to_dict() for page in recent],
                 "segments": [view.to_dict() for view in segments],
                 "profile": profile.to_dict(),
+                "hint": nobody,
             }
         )
         return
     console = render.console()
-    if not (recent or segments) and profile.user.is_empty and profile.agent.is_empty:
-        console.print(f"There is no memory of {user} with {agent}. In this store: {_named(others)}.", markup=False)
+    if nobody:
+        console.print(nobody, markup=False)
         return
     console.print(render.pages_table("Short-term memory", recent))
     console.print(render.segments_table("Mid-term memory", segments))
@@ -223,9 +227,10 @@ def stats(
     with open_store(db, must_exist=True) as store:
         counts = asdict(found := store.memory(user, agent=agent, tenant=tenant).stats())
         scopes = others_in(store, tenant)
+        nobody = hint(store, user, agent, tenant)
     if json:
         users = [{"user": scope.user, "agent": scope.agent} for scope in scopes]
-        render.print_json({"user": user, "agent": agent, **counts, "scopes": users})
+        render.print_json({"user": user, "agent": agent, **counts, "scopes": users, "hint": nobody})
         return
     table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
     table.add_column("what")
@@ -237,11 +242,7 @@ def stats(
     console = render.console()
     console.print(table)
     console.print(render.tuning_table(found.tuning))
-    console.print(f"In this store: {_named(scopes)}.", markup=False)
-
-
-def _named(scopes: Iterable[Scope]) -> str:
-    return ", ".join(f"{one.user} with {one.agent or 'every agent'}" for one in scopes) or "nobody yet"
+    console.print(f"In this store: {named(scopes)}.", markup=False)
 
 
 def _recall_json(found: Recall, limit: int) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -21,7 +21,9 @@ from memoryos.interface.cli.options import (
     open_memory,
     open_store,
 )
-from memoryos.mount import Mount
+
+if TYPE_CHECKING:
+    from memoryos.mount import Mount
 
 
 def mounts(db: Db = None, json: Json = False) -> None:

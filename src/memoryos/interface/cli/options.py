@@ -1,23 +1,26 @@
-"""Options that several commands share, and how a command opens the memory."""
+"""Options that several commands share, and how a command opens the memory.
+
+The help of a command, and the completion of its options, do not load the library: it is imported to open a memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from json import loads
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memoryos.arguments import naming, store_place
-from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput, PermissionDenied
-from memoryos.infrastructure.vault.place import Place, check_is_there
 from memoryos.interface.cli.json_wanted import JsonFlag
-from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS
-from memoryos.memory_os import open as opening
 from memoryos.scope import Scope
+
+if TYPE_CHECKING:
+    from memoryos.config import Settings
+    from memoryos.infrastructure.vault.place import Place
+    from memoryos.memory import Memory
+    from memoryos.memory_os import MemoryOS
 
 Db = Annotated[
     str | None,
@@ -50,6 +53,18 @@ Meta = Annotated[
 Json = JsonFlag
 Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
 Until = Annotated[str | None, typer.Option(help="Only what was said until then; a day counts whole.")]
+Question = Annotated[str, typer.Argument(help="The question.")]
+SearchedAsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", help="Search the memory as it was at this time, or at a snapshot (default: now)."),
+]
+Tokens = Annotated[
+    int | None,
+    typer.Option(
+        "--tokens", min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Include the archive.")]
 
 
@@ -97,6 +112,10 @@ def open_memory(
     must_exist: bool = False,
 ) -> Memory:
     """Open one owner's memory; `must_exist` refuses to create a store, for commands that only read."""
+    from memoryos.arguments import naming
+    from memoryos.config import load_settings
+    from memoryos.memory_os import open as opening
+
     settings = load_settings()
     path = _path(db, settings, must_exist=must_exist)
     key = settings.key.get_secret_value() if settings.key else None
@@ -106,6 +125,10 @@ def open_memory(
 
 def open_store(db: str | Path | None, *, must_exist: bool = False) -> MemoryOS:
     """Open the store; `must_exist` refuses to create one."""
+    from memoryos.arguments import naming
+    from memoryos.config import load_settings
+    from memoryos.memory_os import MemoryOS
+
     settings = load_settings()
     key = settings.key.get_secret_value() if settings.key else None
     with naming("--db"):
@@ -129,6 +152,9 @@ def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str
 
 def existing_place(db: str | Path, fix: str) -> Place:
     """Check the place of a store. A file must hold something; a database is checked when it is opened."""
+    from memoryos.arguments import naming, store_place
+    from memoryos.infrastructure.vault.place import check_is_there
+
     with naming("--db"):
         place = store_place(db)
     check_is_there("--db", place, fix)

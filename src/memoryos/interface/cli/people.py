@@ -6,24 +6,25 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store, others_in
-from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS
-from memoryos.operation.correction.forget import Forgotten
-from memoryos.operation.portability.content_marks import MarkReport
+from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, Yes, open_store, others_in
+
+if TYPE_CHECKING:
+    from memoryos.memory import Memory
+    from memoryos.memory_os import MemoryOS
+    from memoryos.operation.correction.forget import Forgotten
+    from memoryos.operation.portability.content_marks import MarkReport
 
 Whose = Annotated[
     str | None,
     typer.Option("--agent", help="Only this agent's memory (default: all agents).", show_default=False),
 ]
 _NAMES = {"profile": "profile field"}  # of kinds, where a memory is called something else
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 def export(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -18,8 +17,9 @@ from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existi
 from memoryos.memory_os import open as open_memory
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_schema import SCHEMA
+from memoryos.regex import regex
 
-_ROLE = re.compile(r'Role::"((?:[^"\\]|\\.)*)"')
+_ROLE = regex(r'Role::"((?:[^"\\]|\\.)*)"')
 
 
 def check(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -15,7 +15,9 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 from memoryos.privacy.detector import detect
-from memoryos.privacy.sensitive import SensitiveSpan
+
+if TYPE_CHECKING:
+    from memoryos.privacy.sensitive import SensitiveSpan
 
 _STANDARD_INPUT = "-"
 

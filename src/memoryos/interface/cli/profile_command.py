@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, open_memory
+from memoryos.interface.cli.hint import hint
+from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, open_memory, open_store
 from memoryos.kinds import Subject
 
 
@@ -20,12 +21,14 @@ def get(
     json: Json = False,
 ) -> None:
     """Show the profile, the traits and the facts of the user and of the agent."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        profile = memory.profile.get(as_of=as_of)
+    with open_store(db, must_exist=True) as store:
+        profile = store.memory(user, agent=agent, tenant=tenant).profile.get(as_of=as_of)
+        is_empty = profile.user.is_empty and profile.agent.is_empty
+        nobody = hint(store, user, agent, tenant) if is_empty else None
     if json:
-        render.print_json(profile.to_dict())
-    elif profile.user.is_empty and profile.agent.is_empty:
-        render.console().print("Nothing is known yet; `memoryos stats` lists the users.")
+        render.print_json({**profile.to_dict(), "hint": nobody})
+    elif is_empty:
+        render.console().print(nobody or "Nothing is known yet.", markup=False)
     else:
         render.console().print(render.profile_table(profile))
 

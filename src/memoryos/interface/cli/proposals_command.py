@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -11,7 +11,9 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.operation.consolidation.propose import Proposal
+
+if TYPE_CHECKING:
+    from memoryos.operation.consolidation.propose import Proposal
 
 Id = Annotated[str, typer.Argument(help="Id of the proposal.")]
 

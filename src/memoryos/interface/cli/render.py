@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,12 +15,13 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from memoryos.cube import MemCube
-from memoryos.operation.hierarchy.tuning import Tuned
-from memoryos.operation.recall.context import dated
-from memoryos.operation.recall.hit import Hit, TurnHit
-from memoryos.operation.recall.overview import Profile, SegmentView
 from memoryos.text import visible, visible_json
+
+if TYPE_CHECKING:
+    from memoryos.cube import MemCube
+    from memoryos.operation.hierarchy.tuning import Tuned
+    from memoryos.operation.recall.hit import Hit, TurnHit
+    from memoryos.operation.recall.overview import Profile, SegmentView
 
 ID_CHARS = 36  # of an id, which a person copies whole
 SUMMARY_CHARS = 90  # of a segment's summary in a table
@@ -157,6 +158,8 @@ def pages_table(title: str, pages: Iterable[MemCube]) -> Table:
 
 def profile_table(profile: Profile) -> Table:
     """The personas of the user and of the agent."""
+    from memoryos.operation.recall.context import dated
+
     table = Table(title="Long-term personal memory", title_justify="left", expand=True)
     table.add_column("about", no_wrap=True)
     table.add_column("kind", no_wrap=True)
@@ -171,6 +174,8 @@ def profile_table(profile: Profile) -> Table:
 
 def persona_table(cubes: Iterable[MemCube]) -> Table:
     """Profile fields and traits, as a search returns them."""
+    from memoryos.operation.recall.context import dated
+
     table = Table(title="Profile and traits", title_justify="left", expand=True)
     for name in ("about", "kind"):
         table.add_column(name, no_wrap=True)

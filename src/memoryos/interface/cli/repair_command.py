@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.operation.maintenance.repairer import RepairReport
+
+if TYPE_CHECKING:
+    from memoryos.operation.maintenance.repairer import RepairReport
 
 Undo = Annotated[
     list[int] | None,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from memoryos.hold import LegalHold
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
-from memoryos.retention import RetentionRule
+
+if TYPE_CHECKING:
+    from memoryos.hold import LegalHold
+    from memoryos.retention import RetentionRule
 
 Name = Annotated[str, typer.Argument(help="Name of the rule.")]
 Kinds = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -10,7 +10,9 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Tenant, open_store, seconds_of
-from memoryos.role_grant import RoleGrant
+
+if TYPE_CHECKING:
+    from memoryos.role_grant import RoleGrant
 
 
 def grant(

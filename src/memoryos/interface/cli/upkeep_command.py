@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import rich.progress
 import typer
@@ -14,8 +14,10 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.key_check import check_key
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
 from memoryos.models.embedder import load_embedder
-from memoryos.progress import Progress
 from memoryos.scope import Scope
+
+if TYPE_CHECKING:
+    from memoryos.progress import Progress
 
 
 def rebuild(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from memoryos.clock import system_clock
-from memoryos.infrastructure.vault.records import Spending
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+if TYPE_CHECKING:
+    from memoryos.infrastructure.vault.records import Spending
 
 MOST_DAYS = 36_500
 _MICROS = 1_000_000

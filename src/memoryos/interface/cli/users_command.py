@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from memoryos.interface.cli import people, render
-from memoryos.interface.cli.options import Db, Json, Tenant, open_store
-from memoryos.nouns.users import UserInfo
+from memoryos.interface.cli.options import Db, Json, Tenant, Yes, open_store
+
+if TYPE_CHECKING:
+    from memoryos.nouns.users import UserInfo
 
 Name = Annotated[str, typer.Argument(help="The user.")]
 
@@ -57,7 +59,7 @@ def show(user: Name, tenant: Tenant = "default", db: Db = None, json: Json = Fal
 def forget(
     user: Name,
     tenant: Tenant = "default",
-    yes: people.Yes = False,
+    yes: Yes = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")] = None,
     db: Db = None,
     json: Json = False,

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Event
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
-from memoryos.memory_os import MemoryOS
+
+if TYPE_CHECKING:
+    from memoryos.memory_os import MemoryOS
 
 
 def worker(

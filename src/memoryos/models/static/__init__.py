@@ -9,7 +9,6 @@ has no vector, such as an emoji, is matched by itself.
 from __future__ import annotations
 
 import hashlib
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.models.word_pieces import WordPieces, word_pieces
+from memoryos.regex import regex
 
 _VECTORS = Path(__file__).parent / "vectors.npz"
 _STRANGERS = 4096  # rows for pieces without a vector; two of them share a row once in so many times
 _KEPT_WORDS = 32_768  # some 6 MB; looking a word up is many times faster than cutting it
 _LONGEST_KEPT = 40  # characters; longer words are hardly met twice
-_ASCII_PARTS = re.compile("[a-z0-9]+|[^a-z0-9]")  # the tokenizer, too, takes each sign by itself
+_ASCII_PARTS = regex("[a-z0-9]+|[^a-z0-9]")  # the tokenizer, too, takes each sign by itself
 _ROWS_AT_ONCE = 4096  # 4 MB; only a longer text is added up in parts
 
 

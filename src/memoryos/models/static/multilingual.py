@@ -6,7 +6,6 @@ emoji in a Chinese text, is read as in an English one.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence, Set
 from threading import Lock
@@ -19,14 +18,15 @@ from memoryos.language.foreign import function_words, language_of, latin_languag
 from memoryos.language.stopwords import CHINESE
 from memoryos.models.static import Static
 from memoryos.models.static.pieces import NO_PIECE, Pieces, load_pieces
+from memoryos.regex import regex
 
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0670\u0640"  # accents by themselves, and the vowels of Arabic
-_FOREIGN = re.compile(
+_FOREIGN = regex(
     "[\u0370-\u1fff\u2c00-\u2dff\u2e80-\u2fff\u3005-\u3007\u3031-\ud7af\uf900-\ufaff\ufb00-\ufdff\ufe70-\ufeff]"
 )
-_RUNS = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}\u0900-\u0dff\u0e00-\u0fff])*|[^\w\s]")
-_LATIN_RUN = re.compile("[a-z0-9\u00aa-\u024f]+")
-_UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # what Arabic is mostly written without
+_RUNS = regex(rf"[^\W_](?:[^\W_]|[{_MARKS}\u0900-\u0dff\u0e00-\u0fff])*|[^\w\s]")
+_LATIN_RUN = regex("[a-z0-9\u00aa-\u024f]+")
+_UNSAID = regex("[\u064b-\u065f\u0670\u0640]")  # what Arabic is mostly written without
 
 
 class Multilingual:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.language.snowball import SNOWBALL, snowball, snowballs
+from memoryos.regex import regex
 
 _FILE = Path(__file__).parent / "languages.npz"
 _START = "\u2581"  # before a piece that starts a word, as sentencepiece has it
@@ -28,9 +29,9 @@ _UNKNOWN = -25.0  # the score of a character that no piece has
 NO_PIECE: Final = -1
 
 _SHORTEST_STEM = 3
-_LATIN = re.compile("[a-z\u00df-\u024f]+")
+_LATIN = regex("[a-z\u00df-\u024f]+")
 _LETTERS: Final = defaultdict(
-    lambda: _LATIN, {"ar": re.compile("[\u0620-\u06ff]+"), "ru": re.compile("[\u0400-\u052f]+")}
+    lambda: _LATIN, {"ar": regex("[\u0620-\u06ff]+"), "ru": regex("[\u0400-\u052f]+")}
 )  # of the words of a language
 
 Cut = tuple[tuple[str, int], ...]

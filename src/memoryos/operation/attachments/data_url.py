@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from memoryos.errors import InvalidInput
+from memoryos.regex import regex
 
-_FORM = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
+_FORM = regex(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _FIX = "Write data:image/png;base64,... or pass the URL of the file"
 _ANY_TYPE = "application/octet-stream"
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 
+from memoryos.regex import regex
+
 _NO = (
     r"(?:(?:no,? wait|wait,? no|scratch that|make that|or rather|i mean|actually,? no|correction)[\s,:]+"
     r"|(?:no|nope|wait|oops|sorry),\s*)"
 )
 _LAUGHS = r"(?:(?:lol|haha\w*|oops|sorry|ugh|uh|um|hmm)[\s,.!]+)*"
 _NEW = r"(?P<new>(?!(?:I|not|my|no)\b)[\w'-]+(?:(?-i: [A-Z][\w'-]+))?)[.!]*"
-_INSIDE = re.compile(
+_INSIDE = regex(
     rf"(?<![\w'-])(?P<old>[\w'-]++) *(?:[,–—]|\.{{2,3}}| -+) *(?:{_LAUGHS}{_NO})+(?:it's |its )?{_NEW}$", re.IGNORECASE
 )
-_BEHIND = re.compile(
+_BEHIND = regex(
     rf"{_LAUGHS}(?:{_NO})+{_LAUGHS}(?:it's|its|it is|that's|make that) (?:actually |really )?{_NEW}", re.IGNORECASE
 )
 _NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve".split())

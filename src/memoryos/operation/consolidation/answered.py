@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 
-_ASKS = re.compile(
+from memoryos.regex import regex
+
+_ASKS = regex(
     r"(?:.*\b(?:do you know|guess|know|wanna know|want to know|did I tell you|you know|can you guess)\W+)?"
     r"(?P<what>where I(?: now| currently)? (?P<verb>live|work|teach|study)(?: now| these days)?|what my name is"
     r"|how old I am|where (?:I'm|I am) from)\W*\?\W*",
     re.IGNORECASE,
 )
-_PLACE = re.compile(
+_PLACE = regex(
     r"(?:(?i:in|at|near) (?:the )?)?(?!(?:Yes|No|Nope|Maybe|Probably|Sure|Well|Guess|You|Who|Why|Nowhere|Somewhere)\b)"
     r"[A-Z]\w{2,}(?:[ ,]+[A-Z]\w+){0,3}\W*"
 )
-_AGE = re.compile(r"\d{1,3}\W*")
-_NAME = re.compile(r"[A-Z]\w+(?: [A-Z]\w+)?\W*")
-_ZH_ASKS = re.compile(
+_AGE = regex(r"\d{1,3}\W*")
+_NAME = regex(r"[A-Z]\w+(?: [A-Z]\w+)?\W*")
+_ZH_ASKS = regex(
     r"(?:你)?(?:们)?(?:猜猜?|知道|晓得)(?P<who>我)(?:现在)?(?P<verb>住|在|来自|叫)(?:在)?(?:哪[里儿]?|什么(?:名字|地方)?)[吗呢]?[?？]"
 )
-_ZH_ANSWER = re.compile(r"(?:在|住在)?(?P<value>[\u4e00-\u9fff]{2,6})[。！!]?")
+_ZH_ANSWER = regex(r"(?:在|住在)?(?P<value>[\u4e00-\u9fff]{2,6})[。！!]?")
 
 
 def answered(question: str, following: str) -> str:

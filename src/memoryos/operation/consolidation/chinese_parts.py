@@ -7,22 +7,22 @@ statement is taken apart only when each of its clauses introduces the speaker or
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 from memoryos.kinds import SemanticType
 from memoryos.operation.consolidation.chinese import KIN, PROFESSION_END, shape_of, statement
 from memoryos.operation.consolidation.statement import PLAIN, Statement
+from memoryos.regex import regex
 
-_COMMA = re.compile(r"[，,；;]")
-_OWN_SUBJECT = re.compile(r"[^我]{0,6}我(?!们)")
-_INTRODUCTION = re.compile(
+_COMMA = regex(r"[，,；;]")
+_OWN_SUBJECT = regex(r"[^我]{0,6}我(?!们)")
+_INTRODUCTION = regex(
     r"(?:现在|目前|今年)?我(?:现在|目前|今年|也|已经|从小)*(?:(?:名?叫|的名字[是叫])\w{2,8}|\d{1,3}岁"
     r"|(?:来自|住在|定居|出生[于在]|毕业于|就职于|任职于)\w{2,12}"
     r"|在\w{2,12}(?:工作|上班|上学|读书|念书|生活|居住|长大)"
     rf"|是(?:一?[名个位])?\w{{0,8}}{PROFESSION_END})"
 )
-_OTHERS = re.compile(rf"{KIN}|[他她它你您咱]|们|(?<!我)的")
+_OTHERS = regex(rf"{KIN}|[他她它你您咱]|们|(?<!我)的")
 
 
 def statements(sentence: str) -> list[Statement]:

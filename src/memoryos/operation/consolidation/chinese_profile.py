@@ -13,85 +13,84 @@ from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
 from memoryos.operation.hierarchy.estimate import about
+from memoryos.regex import regex
 
 _PLACE_LIMIT = 12  # characters in a place name
 _HAN = r"[\u4e00-\u9fff]"
 _END = r"(?=\W|$)"
 
-_REJECT = re.compile(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
+_REJECT = regex(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
 # After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
-_INTRODUCES = re.compile(
+_INTRODUCES = regex(
     r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|(?:从小)?在\w{2,8}(?:生活|工作|上班|居住|长大|出生))"
 )
-_RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
+_RELATIVES = regex("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
 _LATIN_NAME = r"[A-Z][a-z]+(?: [A-Z][a-z]+)?"
 _NAMES = [
-    re.compile(rf"我(?:的?名字)?(?:叫做?|名叫|的名字[是叫])(?P<value>{_HAN}{{2,5}}(?:·{_HAN}{{1,6}})?|{_LATIN_NAME})"),
-    re.compile(rf"^(?:[你您]好|大家好|嗨|哈喽)[，,！! ]*我是(?P<value>{_HAN}{{2,4}}|{_LATIN_NAME}){_END}"),
-    re.compile(rf"叫我(?P<value>{_HAN}{{2,4}}?|{_LATIN_NAME})(?=就|吧|[，,。！! ]|$)"),
+    regex(rf"我(?:的?名字)?(?:叫做?|名叫|的名字[是叫])(?P<value>{_HAN}{{2,5}}(?:·{_HAN}{{1,6}})?|{_LATIN_NAME})"),
+    regex(rf"^(?:[你您]好|大家好|嗨|哈喽)[，,！! ]*我是(?P<value>{_HAN}{{2,4}}|{_LATIN_NAME}){_END}"),
+    regex(rf"叫我(?P<value>{_HAN}{{2,4}}?|{_LATIN_NAME})(?=就|吧|[，,。！! ]|$)"),
 ]
-_NICKNAME = re.compile(rf"[小老阿大]{_HAN}{{1,2}}|({_HAN})\1")
-_LONG_SURNAME = re.compile(
-    rf"(?:欧阳|司马|上官|诸葛|司徒|东方|皇甫|尉迟|公孙|慕容|令狐|夏侯|端木|南宫|长孙){_HAN}{{1,2}}"
-)
+_NICKNAME = regex(rf"[小老阿大]{_HAN}{{1,2}}|({_HAN})\1")
+_LONG_SURNAME = regex(rf"(?:欧阳|司马|上官|诸葛|司徒|东方|皇甫|尉迟|公孙|慕容|令狐|夏侯|端木|南宫|长孙){_HAN}{{1,2}}")
 _NO_NAME_TAGS = ("r", "v", "p", "u", "d", "c", "m")  # pronouns, verbs, prepositions, particles, adverbs ...
 
 _WOMAN = "女"
-_GENDER = re.compile(
+_GENDER = regex(
     rf"(?:我就?是|作为)(?:一[个名位]|个)?(?:\d+岁的?|{_HAN}{{2}}的)?"
     r"(?P<value>女生|女孩子?|女的|女人|女性|女士|男生|男孩子?|男的|男人|男性)(?=[，,。！! ]|$|我)"
 )
 _SELF = r"(?:我|本人|(?<=[，,]))"
-_AGE = re.compile(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>{HAN_NUMBER})岁|今年(?P<years>\d{{2}}){_END})")
-_BORN = re.compile(
+_AGE = regex(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>{HAN_NUMBER})岁|今年(?P<years>\d{{2}}){_END})")
+_BORN = regex(
     rf"{_SELF}(?:是|出生于|生于|出生在)?在?(?P<year>(?:19|20)\d{{2}})年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?(?:出生|生)?"
 )
-_BIRTHDAY = re.compile(r"我的?生日[是在](?:\d{4}年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]?")
+_BIRTHDAY = regex(r"我的?生日[是在](?:\d{4}年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]?")
 # Behind 一名 the ending of the word is enough, but for members and parents.
 _MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6}}[师员家手工长]"
-_OCCUPATION = re.compile(
+_OCCUPATION = regex(
     rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{CHINESE_OCCUPATION}|{_MADE_JOB})){_END}"
 )
-_NOT_NOW = re.compile("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
-_WORKS_AS = re.compile(
+_NOT_NOW = regex("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
+_WORKS_AS = regex(
     rf"(?:{_SELF}(?:现在|目前|毕业后)?|现在|目前)在{_HAN}{{1,10}}?(?:做|当|担任)(?:一?[名个位])?"
     rf"(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,4}}?{CHINESE_OCCUPATION}){_END}"
 )
 # 我找到了一份新工作，当老师; 我换工作了，现在当医生; 我转行做设计师了
-_TURNED = re.compile(
+_TURNED = regex(
     rf"(?:{_SELF}(?:现在|目前|最近|刚刚?|已经|终于|今年|去年|上个?月)*|工作了?[，,](?:现在|目前)?)"
     rf"(?:改行|转行|开始|[当做]上|当|做|成为|现在当)[当做]?了?(?:一?[名个位])?"
     rf"(?P<value>(?:(?![做当在的年])[\u4e00-\u9fff]){{0,4}}?{CHINESE_OCCUPATION})(?=了?(?:\W|$))"
 )
-_NO_MORE = re.compile(
+_NO_MORE = regex(
     rf"{_SELF}(?:已经|早就|现在)?不再?(?:[当做]|是一?[名个位]?)(?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION})了"
 )
-_NONE_LEFT = re.compile(
+_NONE_LEFT = regex(
     r"我(?:刚刚?|已经|上个?月|上周|去年|昨天|前天)*(?:从\w{2,12}?)?(?:辞职|离职|失业|退休|被裁员?|被解雇|被开除|下岗)了"
 )
-_LOCATION = re.compile(
+_LOCATION = regex(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
     rf"(?:(?:住在|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
 )
-_GONE = re.compile(
+_GONE = regex(
     rf"{_SELF}(?:已经|早就|现在|刚刚?)?(?:不再?住在?(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)了"
     rf"|搬(?:离|出)了?(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)了?{_END})"
 )
-_PLACED = re.compile(rf"(?<![\u4e00-\u9fff])坐标(?P<place>{_HAN}{{2,6}}?){_END}")
+_PLACED = regex(rf"(?<![\u4e00-\u9fff])坐标(?P<place>{_HAN}{{2,6}}?){_END}")
 _WHEN = (
     r"(?:[上这本]个?(?:月|周末?|星期|礼拜)[一二三四五六日天初中底]?|[去今前]年|[昨前今]天|前不久|不久前|\d{4}年|年[初底]|[春夏秋冬]天"
     r"|(?:\d{1,2}|十?[一二三四五六七八九十])月份?[初中底]?|\d{1,2}[日号]|[\d一二两三四五六七八九十几]+个?(?:天|周|星期|月|年)前"
     r"|刚刚?|最近|现在|目前|已经|终于|正式|也)"
 )
-_MOVED = re.compile(
+_MOVED = regex(
     rf"{_SELF}(?:{_WHEN}|[和跟]{_HAN}{{1,4}}?){{0,3}}(?:从{_HAN}{{2,8}}?)?(?:搬家?|移居|移民)[到去来回]了?(?:老家|家乡)?"
     rf"(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?(?<!办公室)(?<![厨房]房)(?<![公分]司)(?<!部门))(?=生活|定居|居住|然后|之后|以后|了?{_END})"
 )
 # Around a move: it was long ago, or another one followed.
-_OF_THE_PAST = re.compile("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
-_ENDED = re.compile(r"搬|又|后来|然后(?=.{0,4}[搬去回到离])|[回离]|[住待呆]了")
+_OF_THE_PAST = regex("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
+_ENDED = regex(r"搬|又|后来|然后(?=.{0,4}[搬去回到离])|[回离]|[住待呆]了")
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:

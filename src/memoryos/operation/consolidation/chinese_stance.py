@@ -11,58 +11,59 @@ from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.chinese import KIN
 from memoryos.operation.consolidation.own_words import QuotedPiece
+from memoryos.regex import regex
 
-_CUT = re.compile(r"[，,；;：:。！!？?\n]+\s*|(?<=[^，,；;：:])(?=但是|可是|然而|所以|因为)")
+_CUT = regex(r"[，,；;：:。！!？?\n]+\s*|(?<=[^，,；;：:])(?=但是|可是|然而|所以|因为)")
 _EMPTY = frozenset("的了是我你您他她它们用户助手一个只也都就还又很得地着过呢吗啊吧呀在有这那其与和跟")
 
-_IDIOMS = re.compile(  # they have a 不 or 没 and deny nothing
+_IDIOMS = regex(  # they have a 不 or 没 and deny nothing
     r"不(?:仅|但|只|光|单|止|过(?![敏分时瘾期关问去来度])|久|断|错|管|论|得不|得了|好意思|同|少|知不觉|由得?|禁|可或缺|可缺少|时|料|愧|妨|然|后悔|停|用说"
     r"|瞒|怕|介意|远|满|锈|动产|等|一定)|差不多|没(?:错|关系|问题|想到|事|忘)|别(?:的|人|墅|忘)|[特区告离分个级性]别|非(?:常|洲|凡|遗)"
     r"|未(?:来|婚[妻夫])|无(?:论|所谓|锡|比|数|线|人机|障碍)|[对了]不起|来不及|忍不住|[免少]不了|要不|离不开|忘不了|从不(?:错过|缺席|缺)"
     r"|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
 )
-_NOT = re.compile(r"[不没未无莫勿别]|并非|非")
-_UNDONE = re.compile(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认")
-_UNTRUE = re.compile(
+_NOT = regex(r"[不没未无莫勿别]|并非|非")
+_UNDONE = regex(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认")
+_UNTRUE = regex(
     r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
     r"|(?:其实|实际上)(?:并|根本|都)?不是\W*$|没有?这(?:么?回|件)?事"
 )
-_DISLIKES = re.compile(r"讨厌|厌恶|反感|[痛憎]恨|受不了")
-_LIKES = re.compile(r"喜欢|热爱|喜爱|爱(?!人|好)")
-_LESS = re.compile(
+_DISLIKES = regex(r"讨厌|厌恶|反感|[痛憎]恨|受不了")
+_LIKES = regex(r"喜欢|热爱|喜爱|爱(?!人|好)")
+_LESS = regex(
     r"讨厌|厌恶|反感|恨|受不了|害?怕|拒绝|戒|避免|过敏|素|只|仅|独生|单身|失|丢|卖|辞|离|放弃|忌|停|难|差|几乎|险些|前|曾|如果|要是"
 )
 
-_WANTING = re.compile(r"缺(?!席|勤|货)|(?<!不)需要?(?!求)|想要|在找|寻找|急着找|等着")
-_HAS = re.compile(r"^\W*(?:用户)?(?:有|拥有|买了)")
-_RHETORICAL = re.compile(
+_WANTING = regex(r"缺(?!席|勤|货)|(?<!不)需要?(?!求)|想要|在找|寻找|急着找|等着")
+_HAS = regex(r"^\W*(?:用户)?(?:有|拥有|买了)")
+_RHETORICAL = regex(
     r"(?<![在去从到往住])哪[里儿]?(?=会|能|有|敢|算|是|喜欢|爱|懂|想|舍得|讨厌|住|吃|抽|喝|需要|买)|怎么(?:可能|会(?!这)|敢)"
     r"|谁(?:说|告诉你)(?!得)|难道|什么时候(?=说过|喜欢|会|有过|爱)|干[嘛吗么]要?|凭什么|何[尝曾]|岂"
 )
-_WISHED = re.compile(r"该多好|多好啊|就好了")
+_WISHED = regex(r"该多好|多好啊|就好了")
 
-_POLITE = re.compile(
+_POLITE = regex(
     r"(?:如果|要是|假如|若)(?:你|您|方便|可以|没记错|我没记错|需要|有)[^，,。]*|(?:应该|想|得)(?:先)?(?:说|提|告诉|补充|说明)一?下?"
 )
-_PLANS = re.compile(r"打算|计划|准备|将要|即将")
-_SUPPOSES = re.compile(
+_PLANS = regex(r"打算|计划|准备|将要|即将")
+_SUPPOSES = regex(
     r"如果|要是|假如|假设|倘若|若是|万一|除非|也许|可能|或许|大概|说不定|(?<![理思感梦幻联回猜])想(?![到起必法念过])|梦想|希望|但愿|盼"
     r"|梦[见到]|考虑|想象|比如说|比方说|仿佛|好像|似乎|装作|假装|不确定|不知道|恨不得|宁愿|是否|怀疑|应该|就好了"
     r"|难说|说不准|恐怕|八成|多半|估计|没准|据传|传言|谣[传言]|流言|传闻|号称|若(?=[我你他她能有])|倘使|即使|即便|哪怕|就算|纵然|只要"
     r"|渴望|巴不得|憧憬|向往|期待|期盼|恨不能|要能"
 )
-_HEDGED = re.compile(
+_HEDGED = regex(
     r"想|希望|盼|可能|也许|或许|大概|打算|计划|考虑|准备|愿|梦|如果|要是|时候?|是否|会不会|要不要|能不能|询?问|感兴趣|有意|假设|目标|似乎|好像"
     r"|应该|怀疑|担心|宁|恐怕|估计|传|渴望|巴不得|憧憬|向往|期待"
 )
-_PLANNED = re.compile(r"会|要|将")
-_IF_CLAUSE = re.compile(r"^\W*(?:那么?)?(?:如果|要是|假如|假设|倘若|倘使|若(?!干)|万一|除非|比如说|比方说|要能)")
-_AND_YET = re.compile(r"但|可是|不过|然而")
+_PLANNED = regex(r"会|要|将")
+_IF_CLAUSE = regex(r"^\W*(?:那么?)?(?:如果|要是|假如|假设|倘若|倘使|若(?!干)|万一|除非|比如说|比方说|要能)")
+_AND_YET = regex(r"但|可是|不过|然而")
 
-_WHETHER = re.compile(r"(?:吗|么(?<!什么)(?<!怎么)(?<!那么)(?<!这么))\W*$|是不是|有没有|是否|(.)[不没]\1")
-_ASKS = re.compile(r"[?？]\s*[”’」』）)\"]*\s*$")
-_WH = re.compile(r"什么|哪|怎|谁|多少|几|为何|啥|如何|多[大久长高远]")
-_TAKEN_AS_KNOWN = re.compile(r"(?:你|您)(?:们|还)?(?:知道|记得|记不记得|知不知道)\W*(?=我)")
+_WHETHER = regex(r"(?:吗|么(?<!什么)(?<!怎么)(?<!那么)(?<!这么))\W*$|是不是|有没有|是否|(.)[不没]\1")
+_ASKS = regex(r"[?？]\s*[”’」』）)\"]*\s*$")
+_WH = regex(r"什么|哪|怎|谁|多少|几|为何|啥|如何|多[大久长高远]")
+_TAKEN_AS_KNOWN = regex(r"(?:你|您)(?:们|还)?(?:知道|记得|记不记得|知不知道)\W*(?=我)")
 
 _TELLS = r"(?:发\w{1,3}说|说|告诉我?|提到|写道?|问|讲|表示|回答|喊|念叨|唱|承认|透露|抱怨|嚷)"
 _HOLDS = r"(?:觉得|认为|以为|声称|猜|怀疑|相信|断言|坚持说)"
@@ -70,34 +71,34 @@ _WHO = (
     rf"(?:我们?的?)?{KIN}\w{{0,4}}?|[他她]们?|大家都?|人们|别人|有人|(?:老师|医生|同学)\w{{0,3}}?"
     r"|(?![我你您这那就还真总也都又再听虽但而且所以是不没很])\w{2,4}?"
 )
-_REPORT = re.compile(
+_REPORT = regex(
     rf"(?:^|[，,。！!？?；;\n])\s*(?P<who>{_WHO})(?:都|总|常常?|曾|昨天|今天)?(?:(?P<holds>{_HOLDS})|{_TELLS})了?[：:，,]?"
 )
 _WORK = r"(?:小说|电影|电视剧|歌词?|剧本|游戏|故事|诗|戏|漫画|动画片?|片子|书|剧)"
-_INVENTED = re.compile(rf"(?<!在){_WORK}(?:里|中)|(?:主角|主人公|旁白|反派)[^，,。]{{0,4}}?{_TELLS}")
-_OWN_PART = re.compile(r"我(?:\w{0,2})?(?:看|读|玩|学|写|听|认识|遇|哭|最?喜欢)|但|；")
-_ACCORDING = re.compile(r"(?:据|按照?|照)(?P<who>(?![你您])[^，,。我]{1,10})(?:所|的)?(?:说法?|看来)")
-_HANDED_ON = re.compile(rf"(?:{_TELLS}|{_HOLDS}|叫做?|名为)(?:道|过)?\s*[：:，,]?\s*$")
-_TOLD_BEHIND = re.compile(rf"^[，,\s]*(?!我(?!的?{KIN}))[^，,。]{{1,10}}?{_TELLS}")
-_SAID_MYSELF = re.compile(
+_INVENTED = regex(rf"(?<!在){_WORK}(?:里|中)|(?:主角|主人公|旁白|反派)[^，,。]{{0,4}}?{_TELLS}")
+_OWN_PART = regex(r"我(?:\w{0,2})?(?:看|读|玩|学|写|听|认识|遇|哭|最?喜欢)|但|；")
+_ACCORDING = regex(r"(?:据|按照?|照)(?P<who>(?![你您])[^，,。我]{1,10})(?:所|的)?(?:说法?|看来)")
+_HANDED_ON = regex(rf"(?:{_TELLS}|{_HOLDS}|叫做?|名为)(?:道|过)?\s*[：:，,]?\s*$")
+_TOLD_BEHIND = regex(rf"^[，,\s]*(?!我(?!的?{KIN}))[^，,。]{{1,10}}?{_TELLS}")
+_SAID_MYSELF = regex(
     rf"(?:^|[，,。；;\n])\s*我(?!的?{KIN})(?:[跟对和向给]\w{{1,6}}?)?(?:就|也|才|曾|常)?{_TELLS}(?:过|道)?\w{{0,2}}[：:，,]?\s*$"
 )
 
-_OPENING = re.compile(r"([^：:\n]{0,8}[：:]?).*", re.DOTALL)  # of words that nothing marks: what leads to them
+_OPENING = regex(r"([^：:\n]{0,8}[：:]?).*", re.DOTALL)  # of words that nothing marks: what leads to them
 
 _LEAD = r"^\W*(?:(?:但是?|可是|不过|而且|所以|因为|然后|现在|最近|昨天|今天|去年|今年|上个?月|上周|其实|听说)[，,]?)*"
-_SOMEBODY = re.compile(rf"{_LEAD}(?P<who>(?:我们?的?)?{KIN}(?![和跟]我)|[他她]们?|老师|医生|同学|大家|人们|别人|有人)")
-_PERSON = re.compile(
+_SOMEBODY = regex(rf"{_LEAD}(?P<who>(?:我们?的?)?{KIN}(?![和跟]我)|[他她]们?|老师|医生|同学|大家|人们|别人|有人)")
+_PERSON = regex(
     rf"(?:^(?:那|这|有|某)(?:一?个|位|名|些)\w+|^[小老阿][^\W\d_]|^(?P<twice>[^\W\d_])(?P=twice)"
     rf"|(?:{KIN}|老师|医生|先生|女士|大[爷妈叔婶]|经理|总|师傅|同学|邻居|男人|女人|男生|女生|人|主角|老[伯汉太]))$"
 )
-_MIDDLE = re.compile(r"(?:也|都|很|就|还|正|又|常|最|特别|非常|一直|总是?|已经|最近|曾经?|真|刚|现在|以前)+$")
+_MIDDLE = regex(r"(?:也|都|很|就|还|正|又|常|最|特别|非常|一直|总是?|已经|最近|曾经?|真|刚|现在|以前)+$")
 _NAME_CHARS = 8  # of a subject, which is looked at as a name
-_SELF = re.compile(rf"{_LEAD}(?:我(?!们?的?{KIN})|我们|咱|我[和跟])")
-_OWN_KIN = re.compile(rf"我们?的?(?={KIN})")
-_POSSESSED = re.compile(r"^\W*(?:用户|助手|他|她|我)们?的|^\W*用户(?:有(?!意|时|点)(?:一?个|位|名))")
-_SUBJECT = re.compile(r"^\W*(?:用户|我|助手)")
-_PREDICATE = re.compile(  # a claim that begins with it leaves its subject out
+_SELF = regex(rf"{_LEAD}(?:我(?!们?的?{KIN})|我们|咱|我[和跟])")
+_OWN_KIN = regex(rf"我们?的?(?={KIN})")
+_POSSESSED = regex(r"^\W*(?:用户|助手|他|她|我)们?的|^\W*用户(?:有(?!意|时|点)(?:一?个|位|名))")
+_SUBJECT = regex(r"^\W*(?:用户|我|助手)")
+_PREDICATE = regex(  # a claim that begins with it leaves its subject out
     r"^\W*(?:也|都|很|最|不|没|从来|曾|已经|正在|想|要|会|能|喜欢|讨厌|害?怕|恨|爱|住|有|是|在|养|对|吃|喝|买|卖|开|学|教|读|做|当|去|来|得|离"
     r"|结婚|生|搬|出生|毕业|工作|单身|怀|戒|拿|考|杀|打|玩|信|觉得|认为|希望|打算)"
 )

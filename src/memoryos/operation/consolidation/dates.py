@@ -14,8 +14,9 @@ from memoryos.language.calendar import MONTHS, spoken
 from memoryos.language.period import Grain
 from memoryos.language.times import TimeMention, chinese_times, english_times
 from memoryos.language.words import HAN
+from memoryos.regex import regex
 
-_OPENS = re.compile(r"\b(?:since|until) $", re.IGNORECASE)  # "since last year" is a span, not a date
+_OPENS = regex(r"\b(?:since|until) $", re.IGNORECASE)  # "since last year" is a span, not a date
 
 
 @dataclass(frozen=True, slots=True)

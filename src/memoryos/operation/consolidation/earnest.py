@@ -17,8 +17,9 @@ from memoryos.kinds import Kind, Origin, Role
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.knowledge.fact_base import relatives
+from memoryos.regex import regex
 
-_GAME = re.compile(
+_GAME = regex(
     r"\b(?:let's|let us|we(?:'ll)?|can we|shall we|want to|wanna|to|please) (?:\w+ ){0,3}?role-? ?play\b"
     r"|^\W*role-? ?play\b"
     r"|\blet's play (?:pretend|make-believe)\b|\blet's pretend\b"
@@ -27,13 +28,13 @@ _GAME = re.compile(
     r"|[来玩做]\w{0,4}角色扮演|(?:你|我)来?扮演|你[来当]?演\w{1,8}[，,]我",
     re.IGNORECASE,
 )
-_GAME_OVER = re.compile(
+_GAME_OVER = regex(
     r"\W*(?:(?:ok(?:ay)?|alright|no)\W+)?(?:stop\b|enough\b|end\b|quit\b|back to\b|out of character|ooc\b"
     r"|in real life"
     r"|for real|seriously|actually|game over|不玩了|好了不玩|说真的|言归正传|说正经|现实[中里])",
     re.IGNORECASE,
 )
-_KIDDING = re.compile(
+_KIDDING = regex(
     r"\W*(?:(?:lol|haha\w*|hehe\w*|nah|oh|sorry|hey|ok(?:ay)?|wait)\W+)*"
     r"(?:(?:I'm|I am|im|I was) )?(?:(?:just|only|totally|obviously) )?"
     r"(?:kidding|joking|messing with you|teasing you|pulling your leg)\b(?! (?:about|aside|apart))"

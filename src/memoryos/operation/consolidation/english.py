@@ -18,6 +18,7 @@ from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
+from memoryos.regex import regex
 
 _MONTHS = alternatives(MONTHS)
 _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
@@ -28,7 +29,7 @@ _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowada
     |in\ (?:my\ (?:free|spare)\ time|college|high\ school|the\ (?:mornings?|evenings?))
     |(?:on|over)\ (?:the\ )?weekends?|when\ I\ was\ (?:a\ \w+|young|little|\d+|in\ \w+)|as\ a\ (?:kid|child|teenager)
     ),?\ )?"""
-_HYPOTHETICAL = re.compile(
+_HYPOTHETICAL = regex(
     rf"""^(?:if|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|which|do|did|does|are|is|am|can
     |could|would|should|shall|have|has|when\ you)\b
       | \b(?:if|whether|as\ if|as\ though|pretend|imagine|would\ have|could\ have
@@ -36,8 +37,8 @@ _HYPOTHETICAL = re.compile(
         |{words.SUPPOSITIONS.replace(" ", chr(92) + " ")})\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
-_POINTER = re.compile(
+_HEAD_END = regex(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
+_POINTER = regex(
     r"""\b(?:something|anything|them|him|there\b(?!\s(?:is|are|was|were)\b)
     |(?:it|this|that|one|ones|these|those|somewhere|here|some)(?=\s*(?:$|(?:for|with|tonight|this|last|next|today
     |yesterday|at|in|on|again|too|now|every|when|back|as|since|about|out|up|but)\b))
@@ -49,13 +50,13 @@ _POINTER = re.compile(
     re.VERBOSE,
 )
 # A count without what is counted: "I bought two".
-_BARE_COUNT = re.compile(
+_BARE_COUNT = regex(
     r"\b(?:bought|got|have|own|ordered|made|took|sold|lost|found|ate|read|need|saw|watched|finished|tried|want|rented)"
     r" (?:one|two|three|four|five|six|another|a few|several|some|both|most|all|a couple|many|plenty|mine|none)$"
 )
-_FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
+_FIRST_PERSON = regex(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
 _CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
-_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
+_WORD = regex(r"[A-Za-z][A-Za-z'-]*|\d+")
 
 _ADVERBS = rf"(?:(?:{alternatives(words.ADVERBS)})\ ){{0,3}}"
 _I_AM = r"(?:I'm|I\ am|Im)\ "
@@ -68,7 +69,7 @@ _GERUNDS = rf"{alternatives(words.GERUNDS)}|getting\ (?=married|divorced|engaged
 _RELATIONS = alternatives(words.RELATIONS)
 _CIRCUMSTANCES = alternatives(words.CIRCUMSTANCES)
 _DETERMINERS = r"(?:an?|one|two|three|four|five|six|seven|eight|ten|\d+|several|my\ own|no)"
-_FUTURE_DATE = re.compile(
+_FUTURE_DATE = regex(
     rf"""\b(?:tomorrow|tonight|next\ (?:week|month|year|summer|winter|spring|fall|\w+day|{_MONTHS})
     |this\ (?:weekend|summer|winter|fall|spring|\w+day|month|year)|on\ \w+day
     |in\ (?:{_MONTHS}|\d{{4}}|(?:a|two|three|\d+)\ (?:days|weeks?|months?)))\b""",
@@ -77,13 +78,13 @@ _FUTURE_DATE = re.compile(
 
 
 # Who a clause is about: each of the shapes below begins so, behind a time if there is one.
-_SUBJECT = re.compile(
+_SUBJECT = regex(
     rf"{_TIME}(?=I\ |I'm\ |I've\ |I'll\ |Im\ |Ive\ |[Mm]y\ |[Ww]e\ |[Ww]e'[vr]e\ |[A-Z][a-z]+\ and\ I\ )", re.VERBOSE
 )
 
 
 def _shape(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.VERBOSE)
+    return regex(pattern, re.VERBOSE)
 
 
 # "I love this", "I like how ...", "I love the colors": reactions to what is being shown, not tastes.
@@ -253,7 +254,7 @@ _SHAPES = (
     (_SHARED_FACTS, SemanticType.FACT, SHARED),
 )
 
-_AGENT = re.compile(
+_AGENT = regex(
     rf"""(?:[Ii](?:'d|\ would)?\ {_ADVERBS}(?:(?:highly|strongly)\ )?(?:recommend|suggest|advise)(?:ed)?
       \ (?!it\b|that\ you|you\b)
     | I\ {_ADVERBS}(?:don't|wouldn't|do\ not)\ recommend\ (?!it\b|that\b)
@@ -267,7 +268,7 @@ _AGENT = re.compile(
 
 
 # Two facts that change one without the other: "I work at Google as an engineer".
-_EMPLOYED = re.compile(
+_EMPLOYED = regex(
     rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
     r"\ (?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
     r"\ (?P<job>as\ an?\ [^,;]+)",

@@ -10,12 +10,13 @@ import re
 from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import SENTENCE_LIMIT
+from memoryos.regex import regex
 
 # Words that part what is said in a breath: "long story short i quit my job".
 _ASIDE = r"(?:long story short|btw|lol|lmao|haha\w*|tbh|ngl|rn|anyways?|then|now|fyi|idk man|idk|man|honestly|omg)"
 _BY_ITSELF = rf"(?i:{_ASIDE})"
 # What may stand before a statement: interjections, names, bullets and numbers, "remember that".
-_LEAD = re.compile(
+_LEAD = regex(
     rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.:–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
     rf"|{_BY_ITSELF}[\s,]+"
     r"|so{2,}\s+|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know|about me"
@@ -25,31 +26,31 @@ _LEAD = re.compile(
 )
 _START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)"
 # Where a statement may begin inside a sentence: after a comma, dash, "and" or such a word.
-_INNER = re.compile(
+_INNER = regex(
     rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus|also|btw|now)?\s*(?={_START})"
     rf"|\ (?:and|but|n|&)(?:\ (?:then|now|also))?\ (?=Im?\b|my\ |we\ )|\ {_BY_ITSELF},?\ +(?={_START})"
     rf"|\s*[^\w\s!-~‘’“”–—…£€¥°«»]+\s*(?={_START})"  # an emoji
 )
 # Behind one of these the next statement stands by itself.
-_PARTED = re.compile(
+_PARTED = regex(
     rf"(?:[,;]|\s[–—]|\s-+)?\s*(?:(?:(?:and|but|plus|n)\b|&)\s*(?:(?:then|now|also)\s*)?|{_BY_ITSELF},?\s*)?$"
 )
 _SHOUTED = 2  # words in capitals are no sentence yet, but names
-_CHAT_I = re.compile(r"\bi(?=(?:'(?:m|ve|ll|d)|m|ve)?\b)(?!\.)")
-_ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
-_BREAK = re.compile(r" ?(?:[,;:–—]| -+ |\bso\b)")
+_CHAT_I = regex(r"\bi(?=(?:'(?:m|ve|ll|d)|m|ve)?\b)(?!\.)")
+_ADDRESSED = regex(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
+_BREAK = regex(r" ?(?:[,;:–—]| -+ |\bso\b)")
 # A question behind a statement: "I eat no meat, so where should we go?". "I came early, did I?" asks for all of it.
-_QUESTION = re.compile(
+_QUESTION = regex(
     r"(?: ?[,;:–—]| -+| (?=so\b)) ?(?:so |and |but |or )?"
     r"(?:where|what|how|which|who|when|why|can|could|do|does|did|is|are|should|will|would|any|got any|you|may"
     r"|have you)\b"
     r"(?! (?:I|we|you|it|that|he|she|they) ?\?)[^,;:]*\?[?!]*$",
     re.IGNORECASE,
 )
-_DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
-_TAIL = re.compile(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$", re.IGNORECASE)
+_DANGLING = regex(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
+_TAIL = regex(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$", re.IGNORECASE)
 # What is asked, wished or thanked for behind a statement: "I eat no meat, so no paella please".
-_ACT = re.compile(
+_ACT = regex(
     r"(?:(?:\s*[,;:–—]|\s-+)\s*(?:(?:so|and|but|then)\s+)?|\s+so\s+)(?:please\b|thanks?\b|thank you\b|cheers\b"
     r"|sorry\b|by the way\b|just (?:so|saying)\b"
     r"|(?:pray|fingers crossed|wish|trust|believe|forgive|excuse|bear with|help)"
@@ -61,7 +62,7 @@ _ACT = re.compile(
     r" (?:it|the|me|us|that|all|any|some|something|a|an|my)\b).*$",
     re.IGNORECASE,
 )
-_DOUBLE_QUOTES = re.compile(r'["“”]')
+_DOUBLE_QUOTES = regex(r'["“”]')
 
 
 def plain(sentence: str) -> str:

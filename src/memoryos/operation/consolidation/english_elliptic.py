@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from memoryos.kinds import SemanticType
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation.statement import PLAIN, Statement
+from memoryos.regex import regex
 
 _STATE = (
     r"(?:an? )?(?:vegan|vegetarian|pescatarian|single|married|engaged|pregnant|retired|unemployed|self-employed"
@@ -20,31 +21,29 @@ _STATE = (
 _NO_MORE = r" (?:any ?more|any longer)\b"
 # What stands in for "I ...", by the words that complete it.
 _SHAPES = (
-    ("is", re.compile(rf"(?:not {_STATE}{_NO_MORE}|no longer {_STATE}\b)", re.IGNORECASE)),
-    ("is", re.compile(rf"{_STATE} (?:again|at last|finally)\b", re.IGNORECASE)),
+    ("is", regex(rf"(?:not {_STATE}{_NO_MORE}|no longer {_STATE}\b)", re.IGNORECASE)),
+    ("is", regex(rf"{_STATE} (?:again|at last|finally)\b", re.IGNORECASE)),
     (
         "is a",
-        re.compile(
-            r"(?:big|huge|massive|lifelong) fan of (?!this|that|it\b|these|those|how|when)[^,.!]+", re.IGNORECASE
-        ),
+        regex(r"(?:big|huge|massive|lifelong) fan of (?!this|that|it\b|these|those|how|when)[^,.!]+", re.IGNORECASE),
     ),
-    ("has", re.compile(r"been (?:vegan|vegetarian|sober|single|married|clean) (?:for|since) [\w' ]+", re.IGNORECASE)),
-    ("is", re.compile(r"having (?:\w+ )?surgery (?:on|next|this|tomorrow|in) ?[\w ]*", re.IGNORECASE)),
-    ("", re.compile(r"(?:just |finally )?[Mm]oved (?:back )?to [A-Z]\w+(?: (?:last|this|in|on|yesterday)\b[\w ]*)?")),
+    ("has", regex(r"been (?:vegan|vegetarian|sober|single|married|clean) (?:for|since) [\w' ]+", re.IGNORECASE)),
+    ("is", regex(r"having (?:\w+ )?surgery (?:on|next|this|tomorrow|in) ?[\w ]*", re.IGNORECASE)),
+    ("", regex(r"(?:just |finally )?[Mm]oved (?:back )?to [A-Z]\w+(?: (?:last|this|in|on|yesterday)\b[\w ]*)?")),
 )
 _ADDRESS = r"[^\s@,;:()<>]+@[^\s@,;:()<>]+\.\w{2,}"
 _NUMBER = r"\+?\(?\d[\d\s()./-]{5,}\d"
-_HINT = re.compile(
+_HINT = regex(
     r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via))\b",
     re.IGNORECASE,
 )
-_REACHABLE = re.compile(r"@|\d[\d\s()./-]{5}")
-_REACH = re.compile(
+_REACHABLE = regex(r"@|\d[\d\s()./-]{5}")
+_REACH = regex(
     rf"(?:(?:reach|call|text|ring|phone|e-?mail|mail|write(?: to)?|contact|message) me (?:at|on|under|via) "
     rf"(?P<reached>{_ADDRESS}|{_NUMBER}))",
     re.IGNORECASE,
 )
-_MINE = re.compile(
+_MINE = regex(
     rf"\b(?:[Mm]y (?:\w+ ){{0,2}}?(?:e-?mail|mail|phone|mobile|cell|telephone|number|handy|cellphone)"
     rf"(?: (?:address|number|no\.?))?(?: now| currently)? ?(?:is|'s|:)(?: now)? ?(?:{_ADDRESS}|{_NUMBER})"
     rf"|I(?:'ve| have)? (?:just |recently )?(?:changed|switched) my (?:\w+ )?(?:e-?mail|mail|phone|mobile|number)"

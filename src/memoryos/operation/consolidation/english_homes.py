@@ -10,28 +10,27 @@ from memoryos.operation.consolidation import english_moves
 from memoryos.operation.consolidation.english_moves import PLACE
 from memoryos.operation.consolidation.english_places import LOWER_PLACE, place
 from memoryos.operation.consolidation.english_words import NOT_PLACES
+from memoryos.regex import regex
 
 _ADVERBS = r"(?:(?:currently|now|still|just|actually|also|both|happily|presently) )*"
 _WITH = r"(?:(?:alone|together|happily|with [^,;:.!?]{2,30}?) )?"
 _SOMEWHERE = rf"in (?:(?:the )?{PLACE}|{LOWER_PLACE})"
 _OTHERS = r"(?!\b(?:my|his|her|their|he|she|they|who|whose|friend|called|named)\b)"
 _HOMES = (
-    re.compile(rf"\b(?:I|[Ww]e) {_ADVERBS}(?:live|reside) {_WITH}{_SOMEWHERE}"),
-    re.compile(
-        rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}(?:living|based|residing|located) {_WITH}{_SOMEWHERE}"
-    ),
-    re.compile(rf"\b(?:I'm|I am|Im) (?:{_OTHERS}[^.!?;]){{2,60}}?\b(?:living|based|residing) {_WITH}{_SOMEWHERE}"),
+    regex(rf"\b(?:I|[Ww]e) {_ADVERBS}(?:live|reside) {_WITH}{_SOMEWHERE}"),
+    regex(rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}(?:living|based|residing|located) {_WITH}{_SOMEWHERE}"),
+    regex(rf"\b(?:I'm|I am|Im) (?:{_OTHERS}[^.!?;]){{2,60}}?\b(?:living|based|residing) {_WITH}{_SOMEWHERE}"),
 )
-_FOR_LONG = re.compile(
+_FOR_LONG = regex(
     rf"\b(?:I've|I have|Ive|[Ww]e've|[Ww]e have) {_ADVERBS}(?:been living|lived) {_WITH}{_SOMEWHERE}"
     r"(?= (?:for|since)\b)(?!.*\b(?:before|until|then|when|but)\b)"
 )
-_LEFT = re.compile(rf"\b(?:I|[Ww]e) (?:don't|do not|dont|no longer) live {_SOMEWHERE}")
-_WENT = re.compile(
+_LEFT = regex(rf"\b(?:I|[Ww]e) (?:don't|do not|dont|no longer) live {_SOMEWHERE}")
+_WENT = regex(
     rf"\b(?:I|[Ww]e)(?:'ve| have)? {_ADVERBS}(?:moved (?:out of|away from) (?:{PLACE}|{LOWER_PLACE})(?! to\b)"
     rf"|left (?:{PLACE.replace('value', 'behind')}) (?:for good|forever|permanently)\b)"
 )
-_NO_MORE = re.compile(r"\s*(?:any ?more|any longer)\b")
+_NO_MORE = regex(r"\s*(?:any ?more|any longer)\b")
 
 Found = tuple[str, int, int]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from memoryos.language.occupations import JOB, NO_OCCUPATION, OCCUPATION
+from memoryos.regex import regex
 
 _AM = r"(?:I'm|I am|Im)"
 _NOW = r"(?:(?:currently|now|still|actually|also|just|basically|finally|officially) )*"
@@ -23,7 +23,7 @@ _WORK = r"(?:job|position|role|gig|post|work|working|internship)"
 _RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
 _PRESENT = r"(?:'m|'ve| have| am| know| see| work| love| hate| can| always| often| usually)"
 _PATTERNS = tuple(
-    re.compile(pattern)
+    regex(pattern)
     for pattern in (
         rf"\b(?:I|{_AM}) {_NOW}(?:work|working)(?: (?:full|part)[- ]time| freelance)? as an? {_ANY_JOB}{_AT}",
         rf"\b[Mm]y (?:job|occupation|profession) is(?: being)? an? {_ANY_JOB}{_AT}",
@@ -37,23 +37,19 @@ _PATTERNS = tuple(
         rf"^[Aa]s an? (?:\d+[- ]year[- ]old )?(?!student){JOB}(?: (?:from|in|at) [\w ]{{2,30}}?)?,? I{_PRESENT}\b",
     )
 )
-_NO_JOB = re.compile(r"\b(?:person|people|team|kid|child|child|adult|human|whole|result|joke|treat|favou?r|bonus)$")
+_NO_JOB = regex(r"\b(?:person|people|team|kid|child|child|adult|human|whole|result|joke|treat|favou?r|bonus)$")
 # What takes an occupation away: that one, or whichever was known.
 _NO_MORE = (
-    re.compile(
-        rf"\b{_AM} (?:not an? {JOB} (?:any ?more|any longer)|no longer an? {JOB.replace('value', 'other')}{_AT})"
-    ),
-    re.compile(
-        rf"\bI(?:'ve| have)? {_NOW}(?:quit|left|lost|gave up) (?:my job|my position|working) as an? {_ANY_JOB}{_AT}"
-    ),
+    regex(rf"\b{_AM} (?:not an? {JOB} (?:any ?more|any longer)|no longer an? {JOB.replace('value', 'other')}{_AT})"),
+    regex(rf"\bI(?:'ve| have)? {_NOW}(?:quit|left|lost|gave up) (?:my job|my position|working) as an? {_ANY_JOB}{_AT}"),
 )
-_NONE_LEFT = re.compile(
+_NONE_LEFT = regex(
     rf"\bI(?:'ve| have)? {_NOW}(?:quit|lost|left) my job\b(?! as\b)|\bI(?: just)? got (?:fired|laid off)\b"
     rf"|\bI was (?:fired|laid off|made redundant)\b|\b{_AM} {_NOW}(?:unemployed|out of work|between jobs|jobless)\b"
     rf"|\bI(?:'ve| have)? {_NOW}retired\b(?! (?:to|early to)\b)|\b{_AM} {_NOW}retired\b(?! \w+er\b)"
 )
 
-_HINT = re.compile(  # one of these is in every pattern
+_HINT = regex(  # one of these is in every pattern
     r"\b(?:job|occupation|profession|position|role|gig|post|work|working|internship|hired|promoted|appointed|became|become"
     rf"|retrained|I'm|I am|Im|[Mm]y name is|{_RANK})\b|^[Aa]s an? "
 )

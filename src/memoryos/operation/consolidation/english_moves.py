@@ -13,10 +13,11 @@ from memoryos.language.times import untimed
 from memoryos.language.yearly import without_yearly
 from memoryos.operation.consolidation.english_clauses import starts
 from memoryos.operation.consolidation.english_places import LOWER_PLACE
+from memoryos.regex import regex
 
 PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?(?!(?:I|My|We|But|And|So|You|It)\b)[A-Z][\w'-]*)*)"
 
-_MOVED = re.compile(
+_MOVED = regex(
     r"\b(?:I|[Ww]e)(?:'ve| have)? (?:(?:just|recently|finally|actually|already|also|now|officially|permanently) )*"
     r"(?:(?:left|sold|packed|quit|finished|graduated|resigned|got|found|took|changed)\b[^,;:.]{0,60}? and )?"
     r"(?:moved|relocated)(?: (?:back|over|out|down|up|away|here|house))?"
@@ -25,22 +26,22 @@ _MOVED = re.compile(
     rf"(?:{PLACE}|{LOWER_PLACE})"
 )
 # "I don't live in Prague anymore, moved back to Brno": who moved is told by what stands before.
-_MOVED_ON = re.compile(
+_MOVED_ON = regex(
     rf"(?:^|(?<=anymore, ))(?:(?:just|finally|recently) )?[Mm]oved (?:back )?to (?:the )?(?:{PLACE}|{LOWER_PLACE})"
 )
-_NO_HOME = re.compile(
+_NO_HOME = regex(
     r" (?:team|department|office|branch|project|role|position|group|app|server|version|plan|channel|room|class|desk"
     r"|building|side|section|division|unit|shift|list|tab|folder|calendar|league|tier)\b"
 )
 # Around a move: it was long ago, did not last, or is not what the sentence tells.
-_OF_THE_PAST = re.compile(
+_OF_THE_PAST = regex(
     r"\b(?:when|while|before|after|until|till|once"
     r"|as an? (?:\w+ )?(?:kid|child|teen\w*|boy|girl|baby|student|young \w+)"
     r"|at (?:the )?age|aged?|in my (?:\w+ )?(?:\w+ies|youth|childhood|teens|dreams?)|dream(?:s|t|ed)?|years? later"
     r"|back then|at first|originally|initially|temporarily|wish|if)\b",
     re.IGNORECASE,
 )
-_ENDED = re.compile(
+_ENDED = regex(
     r"\bto (?:the )?[A-Z]"
     r"|\b(?:and|then|but|later|since)\b.*\b(?:back|returned|left|moved|lived?|living|stayed|gave up)\b"
     r"|\bfor (?:an?|the|one|two|three|four|five|six|a few|some|several|about|only|just|\d+)\b[^,;]*"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from memoryos.operation.consolidation.english_words import NOT_NAMES
+from memoryos.regex import regex
 
 _TITLE = r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?"
 _NAME = rf"{_TITLE}(?P<value>[A-Z][a-z]+(?:['-][A-Z]?[a-z]+)*(?: [A-Z](?:[a-z]+|\.))*)"
@@ -18,28 +19,28 @@ _LOWER = (  # a name in small letters, after words that only a name can follow
 )
 _GREETING = r"(?:(?:[Hh]i+|[Hh]ello|[Hh]ey+|[Yy]o|[Gg]ood \w+)(?: there| everyone| all)?[,!. ]+)"
 _NO_PART = r"(?! and (?:I'll|then)\b)"
-_EXPLICIT = re.compile(rf"\b[Mm]y (?:full |first |real )?name(?:'s|s| is)(?: actually| really)? (?:{_NAME}{_NO_PART})")
-_EXPLICIT_LOWER = re.compile(rf"\b[Mm]y (?:full |first |real )?name(?:'s|s| is) {_LOWER}")
+_EXPLICIT = regex(rf"\b[Mm]y (?:full |first |real )?name(?:'s|s| is)(?: actually| really)? (?:{_NAME}{_NO_PART})")
+_EXPLICIT_LOWER = regex(rf"\b[Mm]y (?:full |first |real )?name(?:'s|s| is) {_LOWER}")
 _CALL = (
     r"\b(?:(?:[Yy]ou can |[Pp]lease |[Jj]ust |[Ff]riends |[Pp]eople )?[Cc]all me"
     r"|(?:everyone|everybody|my friends) calls? me|I go by|[Cc]hanged my (?:first )?name to)"
 )
-_CALLED = re.compile(rf"{_CALL} {_NAME}{_NO_PART}")
-_CALLED_LOWER = re.compile(rf"{_CALL} {_LOWER}")
+_CALLED = regex(rf"{_CALL} {_NAME}{_NO_PART}")
+_CALLED_LOWER = regex(rf"{_CALL} {_LOWER}")
 # "I'm X" is a name only as an introduction: alone, in apposition or before where one comes from.
-_INTRODUCED = re.compile(
+_INTRODUCED = regex(
     rf"^{_GREETING}?(?:I'm|I am|Im) {_NAME}"
     r"(?=\s*(?:[.!]|$|, (?:an? |and |nice |I'm |Im |I |from |\d\d\b)"
     r"| (?:and Im?\b|from [A-Z]|by the way|here)\b))"
 )
-_INTRODUCED_LOWER = re.compile(
+_INTRODUCED_LOWER = regex(
     rf"^{_GREETING}(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}})(?=(?:,| from \w+,)? \d\d\b|,? from \w)"
 )
-_SPEAKING = re.compile(rf"^{_GREETING}?[Tt]his is {_NAME}(?= speaking\b| here\b|, (?:I\b|I'm\b|Im\b)| and I\b)")
-_GREETED = re.compile(rf"^{_GREETING}[Tt]his is {_NAME}(?= from [A-Za-z])")
-_SIGNED = re.compile(rf"^{_GREETING}?{_NAME} here(?=[,.!;]|$)")
+_SPEAKING = regex(rf"^{_GREETING}?[Tt]his is {_NAME}(?= speaking\b| here\b|, (?:I\b|I'm\b|Im\b)| and I\b)")
+_GREETED = regex(rf"^{_GREETING}[Tt]his is {_NAME}(?= from [A-Za-z])")
+_SIGNED = regex(rf"^{_GREETING}?{_NAME} here(?=[,.!;]|$)")
 
-_NOT_NAME_ENDING = re.compile(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
+_NOT_NAME_ENDING = regex(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
 _NOT_SIGNED = frozenset(
     "right new same over up down out not still everyone anyone someone nothing first looky look newbie student".split()
 )

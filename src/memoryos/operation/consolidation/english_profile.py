@@ -16,6 +16,7 @@ from memoryos.operation.consolidation.english_names import names
 from memoryos.operation.consolidation.english_words import SUPPOSITIONS, alternatives
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
 from memoryos.operation.hierarchy.estimate import about
+from memoryos.regex import regex
 
 _BIRTH_YEARS = range(1900, 2100)
 
@@ -28,13 +29,13 @@ _SEX = (
     r"|non-?binary(?: person)?)"
 )
 _GENDER = [
-    re.compile(
+    regex(
         rf"\b(?:I'm|I am|Im) (?:an? )?{_QUALIFIER}?(?<!not a ){_SEX}(?=[.,!;]|$| (?:and|in|from|who|of \d+"
         rf"|with|myself)\b)"
     ),
-    re.compile(rf"\b[Aa]s an? {_QUALIFIER}?{_SEX}(?: \w+ \w+)?, (?:I\b|I'|my\b)"),
-    re.compile(r"\b[Aa]s an? (?P<value>trans(?:gender)? (?:woman|man|girl|boy|guy))\b(?!.*\byou\b)"),
-    re.compile(r"\b(?:I identify as|[Mm]y gender is)(?: an?)? (?P<value>woman|man|female|male|non-?binary)\b"),
+    regex(rf"\b[Aa]s an? {_QUALIFIER}?{_SEX}(?: \w+ \w+)?, (?:I\b|I'|my\b)"),
+    regex(r"\b[Aa]s an? (?P<value>trans(?:gender)? (?:woman|man|girl|boy|guy))\b(?!.*\byou\b)"),
+    regex(r"\b(?:I identify as|[Mm]y gender is)(?: an?)? (?P<value>woman|man|female|male|non-?binary)\b"),
 ]
 _SEX_VALUES = {"girl": "woman", "lady": "woman", "female": "woman", "boy": "man", "guy": "man", "male": "man"}
 
@@ -43,35 +44,29 @@ _DAY = (
     rf"(?:(?P<m1>{_MONTH}) (?P<d1>\d{{1,2}})(?:st|nd|rd|th)?|(?:the )?(?P<d2>\d{{1,2}})(?:st|nd|rd"
     rf"|th)?(?: of)? (?P<m2>{_MONTH}))"
 )
-_BIRTHDAY = re.compile(rf"\b(?:[Mm]y (?:birthday|bday|b-day)(?:'s| is)(?: on)?|I was born on) {_DAY}\b")
+_BIRTHDAY = regex(rf"\b(?:[Mm]y (?:birthday|bday|b-day)(?:'s| is)(?: on)?|I was born on) {_DAY}\b")
 _BIRTH = rf"born (?:(?:in|on) (?:[\w ]{{2,25}}?,? )?(?:in )?|{_MONTH} )?(?P<year>\d{{4}})\b"
 _BORN = [
-    re.compile(rf"\bI was {_BIRTH}"),
-    re.compile(
-        rf"\b(?:I'm|I am|Im)(?: \w+)? \d{{1,3}}(?: years old| years of age)?(?:, | | \()(?:and )?(?:was )?{_BIRTH}"
-    ),
+    regex(rf"\bI was {_BIRTH}"),
+    regex(rf"\b(?:I'm|I am|Im)(?: \w+)? \d{{1,3}}(?: years old| years of age)?(?:, | | \()(?:and )?(?:was )?{_BIRTH}"),
 ]
 _YEARS_OLD = r"(?=\s*[.!,;)]|$| ?(?:years?|yrs?) (?:old|of age)\b| ?y/?o\b|\s*[^\w\s!-~]"
 _GOES_ON = r"| and (?:I\b|Im\b|live|work|have|single|married|still|retired|[a-z]+ing\b)| btw\b)"
 _AGE = [
-    re.compile(
-        rf"\b(?:I'm|I am|Im)(?: only| already| now| currently| actually)? (?P<age>\d{{1,3}}){_YEARS_OLD}{_GOES_ON}"
-    ),
-    re.compile(r"\b(?:I'm|I am|Im) an? (?P<age>\d{1,3})[- ]years?[- ]old\b"),
-    re.compile(r"\b(?:I'm|I am|Im) an? [^.!?;]{2,40}?, (?P<age>\d{1,3})(?= ?(?:years?|yrs?) old\b| ?y/?o\b)"),
-    re.compile(
-        r"^[Aa]s an? (?P<age>\d{1,3})[- ]years?[- ]old\b(?=[^.!?]*\bI(?:'m|'ve| have| am| know| see| love| hate)\b)"
-    ),
-    re.compile(
+    regex(rf"\b(?:I'm|I am|Im)(?: only| already| now| currently| actually)? (?P<age>\d{{1,3}}){_YEARS_OLD}{_GOES_ON}"),
+    regex(r"\b(?:I'm|I am|Im) an? (?P<age>\d{1,3})[- ]years?[- ]old\b"),
+    regex(r"\b(?:I'm|I am|Im) an? [^.!?;]{2,40}?, (?P<age>\d{1,3})(?= ?(?:years?|yrs?) old\b| ?y/?o\b)"),
+    regex(r"^[Aa]s an? (?P<age>\d{1,3})[- ]years?[- ]old\b(?=[^.!?]*\bI(?:'m|'ve| have| am| know| see| love| hate)\b)"),
+    regex(
         r"\bI (?:just |recently )?turned (?P<age>\d{1,3})(?= years| last| this| today| yesterday"
         r"| in |[.,!]|$)"
     ),
 ]
 
-_INTRODUCED_AGE = re.compile(r"(?<=, )(?P<age>\d{2})(?=,|\s*[.!]|$)")  # beside the name
+_INTRODUCED_AGE = regex(r"(?<=, )(?P<age>\d{2})(?=,|\s*[.!]|$)")  # beside the name
 
 # One of these is in every pattern of this module, but for what begins a sentence.
-_SPEAKS = re.compile(r"(?:I|Im|Ive|My|my|me|[Ww]e|[Ww]e're|This is|this is|As an?|as an?)\b|^[Mm]oved\b|\bhere\b")
+_SPEAKS = regex(r"(?:I|Im|Ive|My|my|me|[Ww]e|[Ww]e're|This is|this is|As an?|as an?)\b|^[Mm]oved\b|\bhere\b")
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
@@ -88,15 +83,15 @@ def claims(sentence: str, said_at: datetime) -> list[Claim]:
 
 
 _Found = Iterator[tuple[str, int, int]]
-_SUPPOSED = re.compile(
+_SUPPOSED = regex(
     r"\b(?:[Ii]f|[Ww]hether|pretend|imagine|like|as if|wish) (?:that )?(?:I|my|you)\b|^[\"“']"
     rf"|\b(?i:{SUPPOSITIONS})\b"
 )
-_BREAK = re.compile(r"[.,;:!?–—]|[^\w\s!-~]|\s-+\s|\b(?:but|and)\b(?=\s+I\b)")
-_DENIED = re.compile(r"\b(?:not|never|no longer|nor|neither)\b|n't\b|\b(?:dont|doesnt|isnt|wasnt)\b", re.IGNORECASE)
-_DENIED_AFTER = re.compile(r"[\s,]*(?:not\b)?\s*(?:any ?more|any longer|no longer)\b|\s+not\b\W*$", re.IGNORECASE)
+_BREAK = regex(r"[.,;:!?–—]|[^\w\s!-~]|\s-+\s|\b(?:but|and)\b(?=\s+I\b)")
+_DENIED = regex(r"\b(?:not|never|no longer|nor|neither)\b|n't\b|\b(?:dont|doesnt|isnt|wasnt)\b", re.IGNORECASE)
+_DENIED_AFTER = regex(r"[\s,]*(?:not\b)?\s*(?:any ?more|any longer|no longer)\b|\s+not\b\W*$", re.IGNORECASE)
 # Somebody says so, or thinks so, whom the sentence does not believe outright.
-_REPORTED = re.compile(
+_REPORTED = regex(
     r"\b(?:thinks?|thought|says?|said|believes?|believed|assumes?|assumed|claims?|claimed|told \w+|pretend\w*|joke[sd]?"
     r"|feel like|feels like|act like|guess|suppose|swear|bet|hope|hoping|decided)(?: that)?\s*$",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ import re
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation.english_elliptic import completed
 from memoryos.operation.consolidation.english_words import HABIT_VERBS, PREFERENCE_VERBS
+from memoryos.regex import regex
 
 _LIMIT = 30  # words; in longer sentences the second verb is too easily missed
 _BE_AND_HAVE = {
@@ -38,21 +39,19 @@ _BARE = frozenset(
     "weigh sleep get earn pay need know think feel say make see look keep give use try hope measure".split()
 )
 _PRONOUNS = {"my": "their", "me": "them", "mine": "theirs", "myself": "themselves"}
-_SUBJECT = re.compile(
-    r"(?P<before>.*?)\b(?P<subject>[Ii](?:'m|'ve|'ll)?|[Ii]m|Ive)\ (?P<rest>.*)", re.VERBOSE | re.DOTALL
-)
-_MY = re.compile(r"(?P<before>)[Mm]y (?P<rest>.*)", re.DOTALL)
-_ADVERB = re.compile(r"(?:\w+ly|no longer|also|just|always|often|never|still|sometimes|even|now|once|both|first) ")
-_OTHERS = re.compile(r"\b(?:I|i|we|us|our|ours|you|your|i'm|I'm|they|them|their|him|he|she|her|his)\b", re.IGNORECASE)
-_PRONOUN = re.compile(r"\b(?:my|me|mine|myself)\b", re.IGNORECASE)
+_SUBJECT = regex(r"(?P<before>.*?)\b(?P<subject>[Ii](?:'m|'ve|'ll)?|[Ii]m|Ive)\ (?P<rest>.*)", re.VERBOSE | re.DOTALL)
+_MY = regex(r"(?P<before>)[Mm]y (?P<rest>.*)", re.DOTALL)
+_ADVERB = regex(r"(?:\w+ly|no longer|also|just|always|often|never|still|sometimes|even|now|once|both|first) ")
+_OTHERS = regex(r"\b(?:I|i|we|us|our|ours|you|your|i'm|I'm|they|them|their|him|he|she|her|his)\b", re.IGNORECASE)
+_PRONOUN = regex(r"\b(?:my|me|mine|myself)\b", re.IGNORECASE)
 # A second verb would have to agree as well: "I like tea and often drink it".
-_SECOND_VERB = re.compile(
+_SECOND_VERB = regex(
     rf"""(?:,|\b(?:and|but|or|then|so))\ (?:
     (?:(?:\w+ly|also|just|still|usually|often|always|never|sometimes)\ )+\w+\b(?<!ed)
     |(?:{"|".join(sorted(_PRESENT | _BARE))}|haven't|wasn't|'m)\b)""",
     re.VERBOSE,
 )
-_TIME_LEAD = re.compile(
+_TIME_LEAD = regex(
     r"[A-Za-z0-9 ]{3,30}, ?$|(?:Yesterday|Today|Recently|Lately|Currently|Tomorrow|Last \w+) $", re.IGNORECASE
 )
 

@@ -11,14 +11,15 @@ from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
+from memoryos.regex import regex
 
 
 def _any_of(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return regex("|".join(parts), re.IGNORECASE)
 
 
 _SUBJECT = r"(?:I|we|my|our|he|she|they|it|you|there|this|that|the)\b"
-_CUT = re.compile(
+_CUT = regex(
     rf"""[;:—–…]+\s* | \s--?\s | [()]
     | ,?\s+(?:but|although|though|because|whereas|however|yet|except)\b\s*
     | (?:,\s*|\s+)so\s+(?={_SUBJECT}|where|what|how|which|who|when|can|could|should)
@@ -29,12 +30,12 @@ _CUT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # "my wife" of "my wife and I drive": the subject begins with it, and no clause ends there.
-_JOINT = re.compile(
+_JOINT = regex(
     r"(?:^|\b(?:that|if|think|wish|whether|nor|neither|says?|said)\s)\W*(?:(?:my|our|the)\s)?(?:\w+\s)?\w+$",
     re.IGNORECASE,
 )
 _NEAR = 80  # characters looked at before an "and"
-_TOKEN = re.compile(r"[^\W_]+")
+_TOKEN = regex(r"[^\W_]+")
 _EMPTY = frozenset(
     """a an the user users to of in at on is was are be been being has have had i my mine me we our us their his her he
     she they them it its and or with for from that this not no never do does did don doesn didn t s m re ve ll d am as
@@ -85,7 +86,7 @@ _WANTING = _any_of(  # who says this of a thing has none
     r"\b(?:need(?:s|ed|ing)?(?! to\b)|(?:look|search|shop|hunt|sav)(?:s|e[sd]?|ed|ing)? (?:up )?for|can't afford)\b",
     r"\b(?:yearn|long|wait|wish)(?:s|ed|ing)? for\b",
 )
-_HAS = re.compile(r"\b(?:has|have|owns?|got|possess\w*)\b(?! to\b)", re.IGNORECASE)
+_HAS = regex(r"\b(?:has|have|owns?|got|possess\w*)\b(?! to\b)", re.IGNORECASE)
 
 _POLITE = _any_of(  # they have an "if" or a "would" and suppose nothing
     r"\b(?:should|would|could|may|might|must|want to|wanted to|'d like to|would like to)(?: (?:also|just|probably))?"
@@ -125,21 +126,21 @@ _HEDGED = _any_of(
     r"\b(?:suspect\w*|worr\w+|fear\w*|afraid)\b|'d\b",
 )
 _PLANNED = _any_of(r"\b(?:will|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
-_IF_CLAUSE = re.compile(
+_IF_CLAUSE = regex(
     r"^\W*(?:(?:and|so|well|now|what)\W+)?(?:if|unless|suppose|supposing|imagine|assuming"
     r"|(?:were|had|should|say) (?:I|we)|provided|for the sake of argument|hypothetically|in theory)\b",
     re.IGNORECASE,
 )
-_AND_YET = re.compile(r"\W*(?:but|however|yet|although|though)\b", re.IGNORECASE)
+_AND_YET = regex(r"\W*(?:but|however|yet|although|though)\b", re.IGNORECASE)
 
 _AUXILIARY = r"(?:do|does|did|am|is|are|was|were|have|has|had|can|could|should|shall|will|would|may|might)(?:n't)?"
-_INVERTED = re.compile(
+_INVERTED = regex(
     rf"^\W*(?:(?:so|and|but|well|wait|or)\W+)?(?P<wh>(?:wh\w+|how)\b.*?\b)?{_AUXILIARY}\s+(?P<who>I|we|you|he|she|they|it)\b",
     re.IGNORECASE,
 )
-_ECHO = re.compile(r"^\W*(?:(?:so|and|but|well|wait|really)\W+)*(?:I|we|my|our)\b", re.IGNORECASE)
+_ECHO = regex(r"^\W*(?:(?:so|and|but|well|wait|really)\W+)*(?:I|we|my|our)\b", re.IGNORECASE)
 _ASKS_WHETHER = _any_of(r"\b(?:think|believe|suppose|say|reckon|guess|true|possible|correct|right|likely|if|whether)\b")
-_OWN = re.compile(r"\b(?:I|we|my|our)\b|\bI'", re.IGNORECASE)
+_OWN = regex(r"\b(?:I|we|my|our)\b|\bI'", re.IGNORECASE)
 
 _TELLS = (
     r"(?:says?|said|told|tells|wrote|writes|mention(?:s|ed)|asks?|asked|shout(?:s|ed)|repl(?:ies|ied)|answer(?:s|ed)"
@@ -154,21 +155,21 @@ _WHO = (
     r"(?P<who>(?:my|our|his|her|the|a|some)\s+(?:\w+\s+){0,3}?\w+|(?-i:[A-Z])\w+(?:\s(?-i:[A-Z])\w+)?|he|she|they"
     r"|everyone|everybody|people|someone|somebody)"
 )
-_REPORT = re.compile(
+_REPORT = regex(
     rf"\b(?!(?:I|It|This|That|What)\b){_WHO}\s+(?:(?:\w+ly|also|always|just|once|still)\s+)?(?:(?P<holds>{_HOLDS})|{_TELLS})\b"
     r"(?:\s+(?:me|us|him|her|them|to me))?(?:\s+that)?\s",
     re.IGNORECASE,
 )
 _SOURCES = (
-    re.compile(rf"\b(?:according to|in the words of|to quote|quoting) {_WHO}", re.IGNORECASE),
-    re.compile(rf"\bin {_WHO}'s? (?:own )?words\b", re.IGNORECASE),
-    re.compile(rf"\bas {_WHO} (?:puts?|sees?|tells?) it\b", re.IGNORECASE),
+    regex(rf"\b(?:according to|in the words of|to quote|quoting) {_WHO}", re.IGNORECASE),
+    regex(rf"\bin {_WHO}'s? (?:own )?words\b", re.IGNORECASE),
+    regex(rf"\bas {_WHO} (?:puts?|sees?|tells?) it\b", re.IGNORECASE),
 )
 _WORK = (
     r"(?:novel|book|film|movie|play|story|tale|song|poem|ballad|game|series|sitcom|show|comic|manga|anime|musical|opera"
     r"|legend|script|episode|lyrics?|chorus|video|dream)"
 )
-_INVENTED = re.compile(
+_INVENTED = regex(
     rf"""\b(?:in|from|throughout)\ (?:the|a|an|this|that|my|our|his|her|some|one)\ (?:\w+\ ){{0,2}}?{_WORK}\b
       (?!\ (?:club|store|shop|fair|room|business|industry|theat\w+|school|cent\w+|group|team))
     | \b(?:hero(?:ine)?|protagonist|(?:main\ )?character|narrator|villain|singer|poet|speaker|{_WORK})\b[^.;,]{{0,30}}?
@@ -186,11 +187,11 @@ _RHETORICAL = _any_of(
     r"(?:^|[.,;!?]\s*|\b(?:and|but|so|yet) )who(?: on earth)? (?:says?|said|told you|claims?)\b",
     r"\bwhat makes (?:you|anyone|them|people) (?:think|believe)\b",
 )
-_HANDED_ON = re.compile(rf"\b(?:{_TELLS}|{_HOLDS}|like[sd]? to say|called?|calls)(?:\s+\w+)?[\s,:]*$", re.IGNORECASE)
-_TOLD_BEHIND = re.compile(
+_HANDED_ON = regex(rf"\b(?:{_TELLS}|{_HOLDS}|like[sd]? to say|called?|calls)(?:\s+\w+)?[\s,:]*$", re.IGNORECASE)
+_TOLD_BEHIND = regex(
     rf"^[\s,]*(?:{_TELLS}|{_HOLDS})\b(?!\s+I\b)|^[\s,]*(?!I\b)\w+(?:\s+\w+)?\s+{_TELLS}\b", re.IGNORECASE
 )
-_SAID_MYSELF = re.compile(
+_SAID_MYSELF = regex(
     r"\bI(?:'ve|'d)?(?:\s\w+){0,2}?\s(?:say|said|tell|told|write|wrote|answer\w*|repl\w+|texted|shout\w*)\b[^.!?]*$"
 )
 
@@ -204,7 +205,7 @@ _DOES = (
     r"is|was|has|had|said|told|wrote|went|bought|got|lives|lived|works|worked|likes|liked|loves|loved|hates|hated|wants"
     r"|wanted|needs|needed|plays|played|moved|owns|owned|studies|studied|teaches|taught|runs|speaks|married|prefers|enjoys"
 )
-_SOMEBODY = re.compile(
+_SOMEBODY = regex(
     rf"""^\W*(?:(?:and|but|so|because|that|well|yes|also|then|now|today|yesterday|recently)\W+)*
     (?P<who>(?:he|she|they|everyone|everybody|someone|somebody|people)\b
       | (?:my|our|his|her|their|the)\s+(?:\w+\s+)?(?:{_RELATION})\b(?!\s+and\s+I\b|\s+and\s+me\b)(?:\s+(?-i:[A-Z])\w+)?
@@ -213,7 +214,7 @@ _SOMEBODY = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # Whoever does what a verb behind it says.
-_SUBJECT_OF = re.compile(
+_SUBJECT_OF = regex(
     r"""^\W*(?:(?:and|but|so|because|that|well|yes|also|then|now)\W+)*
     (?P<who>(?:\w+\s+of\s+)?(?:my|our|his|her|their|your|the|a|an|this|that|some)\s+[^,;:]{1,60}?
       | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life|You|I|We|The|An?|My|Our|His|Her
@@ -227,10 +228,10 @@ _NO_SUBJECT = _any_of(  # a phrase of time or of place, or one with a verb or a 
     r"\b(?:is|are|was|were|am|be|been|has|have|had|will|would|can|could|makes?|made|to|of|in|on|at|for|from|with|by|and|or"
     r"|not|than|as|who|that|which|love|passion|plan|wish|decision)$",
 )
-_ME = re.compile(r"\b(?:I|me|us|we|myself|mine|ours)\b|\bI'", re.IGNORECASE)
-_MY = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_POSSESSED = re.compile(r"\W*(?:(?:the )?user(?:'s|s')|their|his|her|its|my|our)\s", re.IGNORECASE)
-_NAME = re.compile(r"\W*(?P<name>[A-Z]\w+)\b")
+_ME = regex(r"\b(?:I|me|us|we|myself|mine|ours)\b|\bI'", re.IGNORECASE)
+_MY = regex(r"\b(?:my|our)\b", re.IGNORECASE)
+_POSSESSED = regex(r"\W*(?:(?:the )?user(?:'s|s')|their|his|her|its|my|our)\s", re.IGNORECASE)
+_NAME = regex(r"\W*(?P<name>[A-Z]\w+)\b")
 _GENERIC = frozenset(("the", "a", "an", "user", "they", "he", "she", "i", "we", "it", "this", "there"))
 
 

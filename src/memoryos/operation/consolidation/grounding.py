@@ -26,13 +26,14 @@ from memoryos.operation.consolidation.assertion import Stance
 from memoryos.operation.consolidation.stance import stance
 from memoryos.operation.consolidation.utterance import Utterance, utterances
 from memoryos.operation.consolidation.wording import wording
+from memoryos.regex import regex
 
 MOST_NEW = 0.5  # of a statement's content words may be the model's own
 _QUOTE_CHARS = 4  # a shorter quote supports nothing
 _SHARED_PREFIX = 4  # characters: two forms of one word, in a language without a stemmer here
 
-_NUMBER = re.compile(r"\d+")
-_NAME = re.compile(r"[^\W\d_][\w'’-]*")
+_NUMBER = regex(r"\d+")
+_NAME = regex(r"[^\W\d_][\w'’-]*")
 _SAID_OF_ANYBODY = frozenset(("user", "the", "assistant", "用户", "助手", "she", "he", "they", "her", "his", "their"))
 _NUMBER_WORDS = {
     word: str(value)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from memoryos.regex import regex
+
 _SAYS = r"(?:says?|said|thinks?|claims?|insists?|jokes?|swears?|tells? me|likes? to (?:say|think)|keeps? saying)"
 # A tail that takes the words for a hope, a feeling or a saying.
 _UNSAID = (
@@ -31,10 +33,22 @@ _SCORN = (
     r"|having to|paying (?:\w+ )?(?:taxes|fines|bills|rent|extra|double)|waiting\b|standing in (?:line|queues?)"
     r"|(?:losing|missing|forgetting) (?:my|the|a)|traffic(?: jams)?\b|taxes\b)"
 )
+# Agreement or delight that mocks, and what somebody is only in a manner of speaking.
+_I_AM = r"I(?:'m| am| have|'ve got| own| live| work| speak)?"
+_MOCKING = (
+    r"^\W*(?:oh,? )?(?:yeah,? right|yeah,? no|su{2,}re|ri{2,}ght|yea{2,}h)\b[,. !]*(?:I\b|my\b)"
+    r"|^\W*(?:oh,? |yeah,? )?(?:sure|right|yeah|yep|of course|great|wow)\b[,. !]*"
+    rf"{_I_AM} (?:totally|obviously|clearly)\b"
+    r"|^\W*(?:oh|how|just|wow),? (?:great|wonderful|lovely|fantastic|brilliant|perfect|fun|nice|joy)\b[,. !]*"
+    r"I (?:(?:just|so|really|absolutely) )*(?:love|adore|enjoy) (?:being|having|getting|it when|when|how)\b"
+    r"|\b(?:I'm|I am|im) (?:practically|virtually) (?:an? |the |married )"
+    r"|\b(?:I'm|I am|im) (?:basically|pretty much|kind of|sort of) (?:an? |the )[\w ]{2,40}?"
+    r" (?:now|already|at this point|by now)\b"
+)
 _IDIOMS = r"\b(?:have|had|got) an? (?:hell|heck|beast|dog|devil|bitch|bear|monster|whale|nightmare|pig|horror) of an?\b"
-_ENGLISH = re.compile("|".join((_UNSAID, _NOWHERE, _SCORN, _IDIOMS)), re.IGNORECASE)
+_ENGLISH = regex("|".join((_UNSAID, _NOWHERE, _SCORN, _MOCKING, _IDIOMS)), re.IGNORECASE)
 
-_CHINESE = re.compile(
+_CHINESE = regex(
     r"(?:来自|住在?|出生[于在]|搬[到去])\w{0,4}"
     r"(?:火星|月球|水星|金星|木星|冥王星|外星|另一个(?:星球|世界)|天堂|地狱|云端|未来|仙界|天庭)"
     r"|住在?(?:公司|办公室|单位|学校|实验室|医院|机场|工位|图书馆|健身房)了?快"

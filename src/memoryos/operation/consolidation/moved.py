@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, time, timedelta
 
 from memoryos.language.times import told_periods
+from memoryos.regex import regex
 
 _NEWS = timedelta(days=365)  # a move within it is news, whenever the last home was told
-_MOVED = re.compile(r"\b(?:moved|relocated)\b|[搬移]")
+_MOVED = regex(r"\b(?:moved|relocated)\b|[搬移]")
 
 
 def came_about(quote: str, sentence: str, said_at: datetime) -> datetime:

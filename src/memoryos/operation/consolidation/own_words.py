@@ -19,15 +19,16 @@ from memoryos.operation.consolidation.jest import is_jest
 from memoryos.operation.consolidation.taken_back import is_undone
 from memoryos.operation.consolidation.transcript import said_by_others
 from memoryos.operation.consolidation.untrue import is_called_untrue
+from memoryos.regex import regex
 
 
 def _any_of(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives), re.IGNORECASE)
+    return regex("|".join(alternatives), re.IGNORECASE)
 
 
-_SAYS_I = re.compile(r"\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s[a-z]|我")
+_SAYS_I = regex(r"\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s[a-z]|我")
 # Pieces that somebody else wrote or says; what is quoted is one only when it says "I", and no title.
-_OTHERS = re.compile(
+_OTHERS = regex(
     r"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
     | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*
       | (?<!\w)['‘](?=\w)(?:[^'‘\n] | (?<=\w)'(?=\w))*+'(?!\w))
@@ -40,7 +41,7 @@ _OTHERS = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
-_HAS_OTHERS = re.compile(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b")
+_HAS_OTHERS = regex(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b")
 
 _WORK_ON = (
     r"(?:proof-?read|fix (?:the|my) (?:grammar|spelling|english)(?= )|translate|summari[sz]e"
@@ -137,8 +138,8 @@ _SERIOUSLY = Marked(
     _any_of(r"(?:^|[.!?\n])\s*(?:(?:lol|haha\w*|no|nah)\W+)*(?:just|only) (?:kidding|joking)[,.!:;–—-]+\s+(?=\S)"),
     ("kidding", "joking"),
 )
-_BLANK = re.compile(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}")  # of a form to be filled in
-_BREAK = re.compile(r"[.!?,;\n。！？，；]")
+_BLANK = regex(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}")  # of a form to be filled in
+_BREAK = regex(r"[.!?,;\n。！？，；]")
 
 
 @dataclass(frozen=True, slots=True)

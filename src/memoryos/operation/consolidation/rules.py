@@ -28,15 +28,16 @@ from memoryos.operation.consolidation.own_words import is_played
 from memoryos.operation.consolidation.statement import Claim, Statement
 from memoryos.operation.consolidation.traits import TraitReader
 from memoryos.operation.consolidation.utterance import Utterance, utterances
+from memoryos.regex import regex
 
-_AGE_ALONE = re.compile(r"(?:i'm|i am|im) \d{1,3}(?: ?(?:years?|yrs?) ?old| ?y/?o)?\W*", re.IGNORECASE)
-_NAME_ALONE = re.compile(  # a sentence that says no more than the name: the profile holds that
+_AGE_ALONE = regex(r"(?:i'm|i am|im) \d{1,3}(?: ?(?:years?|yrs?) ?old| ?y/?o)?\W*", re.IGNORECASE)
+_NAME_ALONE = regex(  # a sentence that says no more than the name: the profile holds that
     r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?"
     r"(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
     re.IGNORECASE,
 )
 # What each shape of a statement or of a profile field has: a text without any tells nothing.
-_TELLS = re.compile(
+_TELLS = regex(
     r"\b(?=[imwthanfb])"  # far faster than to try each
     r"(?:i(?:m|ve)?|m[ye]|we|this is|as an?|here|moved|any ?more|any longer|no longer|again|at last|finally|fan of|been"
     r"|having)\b"

@@ -9,7 +9,6 @@ not, and everything counts as stated there. Irony is seen where it shows.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,13 +23,14 @@ from memoryos.operation.consolidation.assertion import Assertion, Span, Stance
 from memoryos.operation.consolidation.own_words import QuotedPiece, end_of_own, is_ironic, pieces_of_others
 from memoryos.operation.consolidation.taken_back import is_taken_back
 from memoryos.operation.consolidation.wording import WORD, wording
+from memoryos.regex import regex
 
 _PLACES = 8  # of words that are said again and again, so many are looked at
 
 _SIGNS = 4  # characters behind a sentence that may show how it is meant
 
-_BLANKS = re.compile(r"[^\S\n]+")
-_BREAKS = re.compile(r"(?: ?\n)+ ?")
+_BLANKS = regex(r"[^\S\n]+")
+_BREAKS = regex(r"(?: ?\n)+ ?")
 _ORDER = list(Stance)  # the first is what a claim needs
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from memoryos.regex import regex
+
 _AFTER = 60  # characters behind a sentence that may take it back
-_BACK = re.compile(
+_BACK = regex(
     r"""(?:[^\w\s'’]\s*|\n\s*|^\s*)(?:
       (?:not|nope|psych|as\ if|yeah,?\ right|in\ (?:my|your)\ dreams|dream\ on|(?:lol|haha),?\ no(?:pe|t)?|i\ wish
         |(?:just|only)\ (?:kidding|joking|messing)|kidding|joking|j/?k|gotcha|sarcasm|/s

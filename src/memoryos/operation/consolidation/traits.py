@@ -12,13 +12,14 @@ from memoryos.cube import Trait
 from memoryos.kinds import Subject
 from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
 from memoryos.operation.knowledge.trait import graded
+from memoryos.regex import regex
 
 _REASON_CUES = 5  # cues named in a reason; more would be a list, not a reason
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 # A sentence of dislike or absence shows no interest, whatever it names.
-_AVERSE = re.compile(
+_AVERSE = regex(
     r"\b(?:hate|dislike|despise|detest|loathe|(?:don't|do not|doesn't|didn't|never|not)(?:\s+\w+){0,2}\s+"
     r"(?:like|love|enjoy|care|into|interested|play|watch|read|have|own|fan)|can't stand|boring)\b"
     r"|不(?:太|怎么|是很)?(?:喜欢|爱|感兴趣)|讨厌|没兴趣|受不了|没有兴趣",
@@ -27,7 +28,7 @@ _AVERSE = re.compile(
 
 
 # Nor does what another person does.
-_OF_OTHERS = re.compile(
+_OF_OTHERS = regex(
     r"(?:and |but )?(?:he|she|his|her)\b(?!.*\b(?:I|me|my|we|us|our)\b)|[他她](?!.*我)", re.IGNORECASE | re.DOTALL
 )
 
@@ -109,7 +110,7 @@ def _pattern(dimension: Dimension) -> re.Pattern[str]:
     english = "|".join(re.escape(cue) for cue in sorted(dimension.cues_en, key=len, reverse=True))
     chinese = "|".join(re.escape(cue) for cue in sorted(dimension.cues_zh, key=len, reverse=True))
     parts = [rf"\b(?:{english})s?\b" if english else "", chinese]
-    return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
+    return regex("|".join(part for part in parts if part), re.IGNORECASE)
 
 
 def _plain(sentences: Iterable[str]) -> list[str]:

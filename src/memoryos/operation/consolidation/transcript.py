@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from memoryos.regex import regex
+
 _TIME = r"[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?:\ ?[ap]m)?[\])]?"
 _WHO = r"[A-Z][\w.'’-]{0,20}(?:\ [A-Z][\w.'’-]{0,20}){0,2}|me|[\u3400-\u9fff]{1,6}"
-_LABEL = re.compile(
+_LABEL = regex(
     rf"""^[ \t]*(?P<time>{_TIME}[ ,-]*)?
     (?:<(?P<nick>[\w-]{{1,20}})>\s | (?P<who>{_WHO})(?:\ ?[（(][^()（）\n]{{1,20}}[)）])?(?:\ ?[:：]|\ [-–—]\ )
       | (?P<head>{_WHO})[ ,]+{_TIME}[ \t]*\n)[ \t]*""",

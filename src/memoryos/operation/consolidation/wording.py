@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from memoryos.language.quotation import visible
+from memoryos.regex import regex
 
-WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")  # a Chinese character is one: words overlap there
+WORD = regex(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")  # a Chinese character is one: words overlap there
 
 
 def wording(text: str) -> str:

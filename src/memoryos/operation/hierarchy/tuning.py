@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -98,18 +99,20 @@ class Calibration:
 
     def to_json(self) -> str:
         """Return it as the JSON that a store keeps."""
-        return _NOTED.dump_json(self).decode()
+        return _noted().dump_json(self).decode()
 
     @classmethod
     def from_json(cls, text: str | None) -> Calibration | None:
         """Read the stored JSON; None if there is none or it has another format."""
         try:
-            return _NOTED.validate_json(text) if text else None
+            return _noted().validate_json(text) if text else None
         except ValidationError:
             return None  # it is made again when the scope grows
 
 
-_NOTED = TypeAdapter(Calibration)
+@cache
+def _noted() -> TypeAdapter[Calibration]:
+    return TypeAdapter(Calibration)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from memoryos.language.words import index_words, stem, words
+from memoryos.regex import regex
 
 LONGEST = 2_000  # characters of a text that are looked at
 
-_ASCII_WORD = re.compile(r"[a-z0-9_]+")
-_DIGIT = re.compile(r"\d")
+_ASCII_WORD = regex(r"[a-z0-9_]+")
+_DIGIT = regex(r"\d")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ import re
 from memoryos.language.calendar import HAN_NUMBER, han_number
 from memoryos.language.occupations import CHINESE_OCCUPATION
 from memoryos.operation.knowledge.filling import NO, NONE_LEFT, WORK, YES, Filling, Slot
+from memoryos.regex import regex
 
 _HAN = r"[\u4e00-\u9fff]"
 _HOLDER = r"(?P<holder>[^，,。；;！!：:“”]{0,12}?)"
 _ADVERB = r"(?:现在|目前|如今|已经|终于|刚刚?|最近|前不久|也|还|一直|又|都|真的|其实|非常|很|特别|最近|后来)*"
 _END = r"(?=[，,。；;！!（(\s了]|$)"
 _PLACE = rf"(?P<value>{_HAN}{{2,12}}?)"
-_LEAD = re.compile(r"^(?:[^，,]{1,12}(?:年|月|日|天|起|以来|开始|后)[，,]?(?=我|[^，,]))(?=.{4})")
-_NOT_CLAIMED = re.compile(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
+_LEAD = regex(r"^(?:[^，,]{1,12}(?:年|月|日|天|起|以来|开始|后)[，,]?(?=我|[^，,]))(?=.{4})")
+_NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
 _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
 
@@ -23,7 +24,7 @@ _Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
 
 def _rule(relation: str, pattern: str, *, change: bool = False, ends: tuple[str, ...] = ()) -> _Rule:
-    return relation, re.compile(rf"^{_HOLDER}{_ADVERB}{pattern}"), change, ends
+    return relation, regex(rf"^{_HOLDER}{_ADVERB}{pattern}"), change, ends
 
 
 _RULES = (
@@ -77,24 +78,22 @@ _RULES = (
 )
 _STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身"}
 
-_FREQUENCY = re.compile(r"每(?:天|周|个?月|年|晚|个周末)(?:早上|晚上)?|经常|常常|有时候?|总是|平时|通常|几乎|（.*?）")
-_HAS = re.compile(
-    rf"^{_HOLDER}{_ADVERB}(?:有|养了?)(?P<number>{HAN_NUMBER})[只条匹辆套台](?P<of>\w{{1,4}}?)了?[。！!]*$"
-)
+_FREQUENCY = regex(r"每(?:天|周|个?月|年|晚|个周末)(?:早上|晚上)?|经常|常常|有时候?|总是|平时|通常|几乎|（.*?）")
+_HAS = regex(rf"^{_HOLDER}{_ADVERB}(?:有|养了?)(?P<number>{HAN_NUMBER})[只条匹辆套台](?P<of>\w{{1,4}}?)了?[。！!]*$")
 _LIKES = r"喜欢|爱|热爱"
 _HABITS = r"喝|吃|抽|玩|养|学|练|弹|打|骑|听|看|跑|做|穿|开|教|读|写"
-_WHETHER = re.compile(
+_WHETHER = regex(
     rf"^{_HOLDER}{_ADVERB}(?P<no>不再|再也不|不太|不怎么|不是很|不|没有?再|停止了?|放弃了?)?{_ADVERB}"
     rf"(?P<verb>{_LIKES}|{_HABITS})(?!过)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!～~]*$"
 )
-_DISLIKES = re.compile(rf"^{_HOLDER}{_ADVERB}(?:讨厌|受不了|厌恶)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!]*$")
-_GAVE_UP = re.compile(
+_DISLIKES = regex(rf"^{_HOLDER}{_ADVERB}(?:讨厌|受不了|厌恶)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!]*$")
+_GAVE_UP = regex(
     rf"^{_HOLDER}{_ADVERB}(?:把(?P<early>烟|酒|咖啡)戒了?|戒掉?了?(?P<late>烟|酒|咖啡)(?:了|[\d一二两三四五六七八九十半几]+个?[天周月年])*)[。！!]*$"
 )
 _TAKEN = {"烟": "抽", "酒": "喝", "咖啡": "喝"}
-_PAST = re.compile(r"^(?:了|过)")
-_STANDS_FOR = re.compile("^(?:该?用户|助手)")  # whom the persona describes
-_USER = re.compile("用户|助手|我们?|他|她")
+_PAST = regex(r"^(?:了|过)")
+_STANDS_FOR = regex("^(?:该?用户|助手)")  # whom the persona describes
+_USER = regex("用户|助手|我们?|他|她")
 
 
 def filling(text: str, speaker: str) -> Filling | None:

@@ -10,19 +10,20 @@ import re
 from functools import lru_cache
 
 from memoryos.language.words import HAN, stem
+from memoryos.regex import regex
 
-_NOT = re.compile(r"\b(?:not|never|no longer|cannot)\b|n't\b|\bany ?more\b|\bany longer\b")
-_ADDS_NOTHING = re.compile(
+_NOT = regex(r"\b(?:not|never|no longer|cannot)\b|n't\b|\bany ?more\b|\bany longer\b")
+_ADDS_NOTHING = regex(
     r"\b(?:an?|the|any|do|does|did|now|still|really|very|so|actually|just|currently|at all|after all|these days|today"
     r"|any ?more|any longer)\b|\([^)]*\)"
 )
 _FORMS = {"am": "be", "is": "be", "are": "be", "has": "have"}
-_PAST = re.compile(
+_PAST = regex(
     r"\b(?:did(?:n't)?|was|were|had|went|came|made|met|got|took|bought|saw|ate"
     r"|(?<!is )(?<!are )(?<!not )(?!need)\w{2,}ed)\b|过(?!敏)"
 )
-_NOT_HAN = re.compile("(?:再也)?不再?")
-_ADDS_NOTHING_HAN = re.compile(r"[了也还都已经现在目前再]|（[^）]*）|[\W_]")
+_NOT_HAN = regex("(?:再也)?不再?")
+_ADDS_NOTHING_HAN = regex(r"[了也还都已经现在目前再]|（[^）]*）|[\W_]")
 
 
 def denies(one: str, other: str) -> bool:

@@ -9,6 +9,7 @@ from memoryos.language.occupations import JOB
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import stem, words
 from memoryos.operation.knowledge.filling import NO, NONE_LEFT, WORK, YES, Filling, Slot
+from memoryos.regex import regex
 
 # Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.
 _NOT_CLAIMED = frozenset(
@@ -25,9 +26,9 @@ _ADVERBS = frozenset(
     """still now currently just recently also always often usually really very much actually finally already sometimes
     mostly generally typically regularly even totally absolutely simply lately newly happily officially only""".split()
 )
-_GENERIC = re.compile(r"(?:(?:the )?user|(?:the )?speaker|(?:the )?assistant|i|we|he|she|they)", re.IGNORECASE)
+_GENERIC = regex(r"(?:(?:the )?user|(?:the )?speaker|(?:the )?assistant|i|we|he|she|they)", re.IGNORECASE)
 
-_LEAD = re.compile(
+_LEAD = regex(
     r"^(?:(?:well|oh|yes|so|and|but|now|currently|recently|lately|today|yesterday|these days|nowadays)\b,?\s+"
     r"|(?:since|in|on|last|this|from|as of)\b[^,]{1,30},\s+)+",
     re.IGNORECASE,
@@ -54,7 +55,7 @@ _Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
 
 def _rule(relation: str, pattern: str, *, change: bool = False, ends: tuple[str, ...] = ()) -> _Rule:
-    return relation, re.compile(rf"^{_HOLDER}{pattern}"), change, ends
+    return relation, regex(rf"^{_HOLDER}{pattern}"), change, ends
 
 
 _RULES = (
@@ -162,7 +163,7 @@ _RULES = (
 )
 _NUMBERS = frozenset({"phone"})
 _WORK = frozenset({"occupation", "employer"})
-_BEING = re.compile(
+_BEING = regex(
     rf"^{_HOLDER}{_BE} (?P<no>not |no longer )?(?:still |now |also )?an? (?P<of>[a-z][\w-]*(?: [a-z][\w-]*)??)"
     r"(?P<gone> any ?more| any longer)?[.!]*$"
 )
@@ -172,12 +173,12 @@ _LIKE = frozenset({"like", "love", "enjoy", "ador"})
 _DISLIKE = frozenset({"hate", "dislik", "despis", "detest", "loath"})
 _HABITS = frozenset(map(stem, """drink smoke eat play practice run swim hike jog dance knit read watch drive own have
     has teach volunteer speak paint cook bake use wear take sing meditate attend""".split()))  # fmt: skip
-_LOST = re.compile(
+_LOST = regex(
     rf"^{_HOLDER}(?:{_HAS} )?(?:\w+ly |just )*(?:sold|gave away|scrapped|rehomed|got rid of|wrecked|totall?ed) {_THEIR}"
     r"(?P<of>[\w' -]+?)(?=\s*[.,;!()]|$| (?:last|this|yesterday|today|to|for|in|on|because|after|and)\b)"
 )
-_DIED = re.compile(rf"^{_HOLDER}(?<='s )(?P<of>[a-z]+) (?:has )?(?:died|passed away|ran away)\b")
-_QUANTITY = re.compile(r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten) (?P<of>[a-z]+)")
+_DIED = regex(rf"^{_HOLDER}(?<='s )(?P<of>[a-z]+) (?:has )?(?:died|passed away|ran away)\b")
+_QUANTITY = regex(r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten) (?P<of>[a-z]+)")
 _DIGITS = {word: str(number) for number, word in enumerate(
     "one two three four five six seven eight nine ten".split(), start=1
 )}  # fmt: skip
@@ -185,15 +186,15 @@ _LOOKS = frozenset("old new used little big small red blue black white green sec
 _MEALS = frozenset({"eat", "drink"})
 _POSSESS = {"own": "have", "has": "have"}  # one relation for all
 _THINGS = 3  # words; what is told of a thing at more length may be true of another one, too
-_PERFECT = re.compile(r"\w+(?:ed|en)|never|always|also|just|recently|had|got|gone|made|met|left|lost|sold|quit|to")
-_FREQUENCY = re.compile(
+_PERFECT = regex(r"\w+(?:ed|en)|never|always|also|just|recently|had|got|gone|made|met|left|lost|sold|quit|to")
+_FREQUENCY = regex(
     r"\b(?:every|each) \w+|\b(?:once|twice|\w+ times) (?:a|per) \w+|\b(?:daily|weekly|regularly|often|usually|always)\b"
     r"|\b(?:in|on) (?:the )?(?:mornings?|evenings?|afternoons?|weekends?)|\b(?:at|by) (?:night|noon)\b|\ba lot\b"
     r"|\bvery much\b|\bso much\b|\b(?:at all|these days|any ?more|any longer|now|too|as well)\b|\bsince .*|\(.*?\)",
     re.IGNORECASE,
 )
-_CANNOT_STAND = re.compile(r"\b(?:can't|cannot|can not) (?:stand|bear)\b", re.IGNORECASE)
-_DENIED = re.compile(
+_CANNOT_STAND = regex(r"\b(?:can't|cannot|can not) (?:stand|bear)\b", re.IGNORECASE)
+_DENIED = regex(
     r"\b(?:no longer|never|stopped|quit|(?:do|does|is|are|am|has|have|did|ca)n't|not)\b|\bany ?more\b", re.IGNORECASE
 )
 _VERB_AMONG = 8  # words: the verb of a statement stands among its first

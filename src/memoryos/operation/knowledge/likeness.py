@@ -22,32 +22,33 @@ from memoryos.language.plain_letters import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import HAN, stem, words
+from memoryos.regex import regex
 
 NEAR = 0.85  # cosine from which words are asked whether it is a repeat
 DOUBTFUL = 0.75  # cosine from which a judge is asked, if the words say that it is none
 _LEADING = 2  # content words that must be the same: of whom, and what of them
 _SHARED = 0.5  # of the longer fact's content words that the shorter one has, at least
 
-_NEGATION = re.compile(
+_NEGATION = regex(
     r"\b(?:not|no|never|none|nor|without|neither|nobody|nothing|cannot|stopped|quit|longer|former|ex|hardly|\w+n't)\b",
     re.IGNORECASE,
 )
-_NEGATION_HAN = re.compile("[不没无未非别戒]|停止|放弃")
-_NUMBER = re.compile(
+_NEGATION_HAN = regex("[不没无未非别戒]|停止|放弃")
+_NUMBER = regex(
     r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|first|second|third|both|half)\b"
     r"|[零一二两三四五六七八九十百千万半]+",
     re.IGNORECASE,
 )
 # A number that names a thing: rule 1 is no later state of rule 0.
-_DESIGNATION = re.compile(
+_DESIGNATION = regex(
     r"\b(?:rule|section|article|chapter|step|paragraph|clause|item|point|question|case|room|building|unit|phase|appendix"
     r"|table|figure|page|line|gate|platform|floor|ticket|order|invoice|policy|patient|customer|group|class|part|task"
     r"|issue|bug|machine|server|lot|batch|module|lesson|exercise|annex|principle|requirement|guideline|fact|entry)\s*"
     r"(?:no\.?|number|#|nr\.?)?\s*(\d[\w.-]*)|§+\s*(\d[\w.-]*)|第\s*([\d零一二两三四五六七八九十百]+)\s*[条章节款步号项]",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
-_OWNER = re.compile(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
+_NAME = regex(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
+_OWNER = regex(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
 _NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
 
 

@@ -17,10 +17,11 @@ from memoryos.language.plain_letters import plain_text
 from memoryos.language.times import stated_bounds, told_periods
 from memoryos.language.words import HAN
 from memoryos.operation.knowledge.filling import Filling, Term
+from memoryos.regex import regex
 
 _TEXT_LIMIT = 400  # characters; what is longer is no single statement
 # How a statement is kept that could not be put into the third person.
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"(?P<speaker>[^:：\"“]{1,80})[:：]\s*[\"“](?P<words>.*)[\"”]\s*(?P<dates>(?:\(.*\)|（.*）)?)", re.DOTALL
 )
 

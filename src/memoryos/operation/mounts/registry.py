@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from memoryos.errors import InvalidInput
 from memoryos.operation.mounts.adapter import OpenAdapter
+from memoryos.regex import regex
 
 GROUP = "memoryos.adapters"
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two characters at least: C: is a drive
+_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two characters at least: C: is a drive
 _STORES = ("postgresql", "postgres", "postgresql+psycopg")
 
 

@@ -18,9 +18,10 @@ from typing import Any
 from memoryos.errors import InvalidInput
 from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.plain import Plain
+from memoryos.regex import regex
 from memoryos.signing import MARK_FORMAT, chained_mark, hash_of, is_mark, is_signed, key_name
 
-_MARKED = re.compile(r'^(\{.*),"mark":"([0-9a-f]+)"\}\n\Z', re.DOTALL)
+_MARKED = regex(r'^(\{.*),"mark":"([0-9a-f]+)"\}\n\Z', re.DOTALL)
 MOST_LINES = 10_000  # of the JSON of an answer
 _FIX = "Pass a file that `export` of this store wrote, or the JSON of an answer of `respond`"
 

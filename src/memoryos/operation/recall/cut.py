@@ -6,7 +6,6 @@ between words, then between characters.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,15 +15,14 @@ from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import index_words, stem
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.stretches import FAR
+from memoryos.regex import regex
 
 LEAST = 40  # tokens: less says too little
 
 CountTokens = Callable[[str], int]
 
-_CLAUSE = re.compile(
-    r"[,;:،؛؟۔](?=\s)|[，、；：।॥။។።]|[\u2013\u2014](?=\s)"
-)  # marks that end a clause, of many scripts
-_WORD = re.compile(r"\S+")
+_CLAUSE = regex(r"[,;:،؛؟۔](?=\s)|[，、；：।॥။។።]|[\u2013\u2014](?=\s)")  # marks that end a clause, of many scripts
+_WORD = regex(r"\S+")
 _SLICE = 12  # characters in a group, in a text without blanks
 _JOINER = "\u200d"
 

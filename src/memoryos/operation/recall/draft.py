@@ -7,7 +7,6 @@ day costs only its words.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,12 +17,13 @@ from memoryos.language.calendar import spoken
 from memoryos.operation.recall.growing import CountTokens, Growing
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.line import Key, Line, Section
+from memoryos.regex import regex
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
 SHORTEST = 3  # tokens of a line: who, a colon and a word
 
-_WORD = re.compile(r"[^ \t\r\n]+")  # a token at least
+_WORD = regex(r"[^ \t\r\n]+")  # a token at least
 _ORDER = {section: number for number, section in enumerate(Section)}
 
 

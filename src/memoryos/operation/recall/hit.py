@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -13,6 +12,7 @@ from memoryos.cube import Fact, MemCube, Page, Turn
 from memoryos.kinds import Kind, Role, State, Subject, Tier
 from memoryos.operation.attachments.attached_file import AttachedFile, files_of
 from memoryos.plain import Plain, plain
+from memoryos.regex import regex
 from memoryos.scope import Scope
 
 
@@ -29,7 +29,7 @@ class Strategy(Choice):
 
 Span = tuple[int, int]
 
-INK = re.compile(r"\S")
+INK = regex(r"\S")
 LEFT_OUT = "…"  #: where words are left out
 
 

@@ -5,7 +5,6 @@ Alembic is imported only when there is something to migrate: opening a current s
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
+from memoryos.regex import regex
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-_REVISION = re.compile("[0-9]{4}")
+_REVISION = regex("[0-9]{4}")
 
 HEAD = "0015"  # the newest revision in versions/; a test holds it against the files
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -41,6 +40,7 @@ from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of, may_be_written
 from memoryos.progress import Progress
+from memoryos.regex import regex
 from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ _UNWRITTEN = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQ
 _TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
 
 # What SQLite says where its schema is not the one that our statements are for.
-_OF_THE_SCHEMA = re.compile(
+_OF_THE_SCHEMA = regex(
     r"no such |malformed |unsupported file format|error in |foreign key mismatch|table \S+ has |ambiguous column name"
     r"|ON CONFLICT clause does not match|.*cannot modify |unrecognized token|near "
 )
