@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from memoryos import Memory, load_settings
 from memoryos.bench.scripted_reader import reply as reading
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.records import JobState
+from memoryos.models import loop
 from memoryos.models.embedder import load_embedder
 
 from .misbehaving_model import (
@@ -424,6 +428,50 @@ def test_a_text_about_the_end_of_streams_does_not_end_one(memory, model):
     refused(memory, streamed, "ended early")
 
 
+@contextmanager
+def abandoned() -> Iterator[list[str]]:
+    """The generators of the models' loop that somebody left for the garbage collector meanwhile."""
+    running, found = loop._calls.running(), list[str]()
+
+    def set_hooks(*hooks: object) -> None:
+        done = threading.Event()
+        running.call_soon_threadsafe(lambda: (sys.set_asyncgen_hooks(*hooks), done.set()))
+        assert done.wait(60)
+
+    set_hooks(None, lambda left: found.append(left.__qualname__))
+    try:
+        yield found
+        gc.collect()
+    finally:
+        set_hooks(running._asyncgen_firstiter_hook, running._asyncgen_finalizer_hook)
+
+
+def stopped(memory: Memory) -> str:
+    with closing(memory.respond_stream("Hello?")) as pieces:
+        return next(pieces)
+
+
+ENDS = {
+    "whole": (streamed, (event("Once "), event(finish="stop"), DONE)),
+    "cut": (streamed, (event("Once "),)),
+    "half an event": (streamed, (event("Once "), b"data: {\n\n", *WHOLE)),
+    "an error": (streamed, (event("Once "), b'data: {"error": {"message": "no"}}\n\n', *WHOLE)),
+    "stopped": (stopped, (event("Once "), *[event("more ")] * 50, DONE)),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("end", ENDS)
+def test_no_stream_is_left_to_the_garbage_collector(memory, model, end):
+    """It may run in any thread, also while the loop is in the generator: "async generator already executing"."""
+    ask, events = ENDS[end]
+    model.will(streams(*events))
+    with abandoned() as found, suppress(ModelError):
+        ask(memory)
+    memory.wait()
+    assert found == []
+
+
 # Redirects
 
 
@@ -468,6 +516,7 @@ def test_an_embedder_sends_no_text_to_another_origin(model):
 EMBEDS = """
 import os, sys
 from memoryos import load_settings
+from memoryos.models import loop
 from memoryos.models.embedder import load_embedder
 embedder = load_embedder("openai:m", load_settings(embedder_base_url=sys.argv[1], llm_timeout_seconds=10))
 child = os.fork()

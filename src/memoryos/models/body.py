@@ -6,8 +6,8 @@ Imported only where the SDK is there, whose HTTP client this is about.
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, cast
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, Self, cast
 
 import httpx2
 
@@ -26,26 +26,43 @@ class Body(httpx2.AsyncByteStream):
 
     def __init__(self, stream: httpx2.AsyncByteStream, encoding: str, what: str) -> None:
         self._stream = stream
+        self._packed: AsyncIterator[bytes] | None = None  # its only iterator
+        self._parts: Iterator[bytes] = iter(())  # what is unpacked and not yet given
+        self._size = 0
         self._unzip = zlib.decompressobj(_GZIP) if encoding in ("gzip", "x-gzip") else None
         self._what = what
         self._end = b"\n"
         self.is_done = False  #: whether the last event of a stream came
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for packed in cast("AsyncIterable[bytes]", self._stream):
-            for part in self._unpacked(packed):
-                size += len(part)
-                if size > MOST_BYTES:
-                    raise self._refusal(f"more than {MOST_BYTES // 2**20} MB")
-                self._look_for_end(part)
-                yield part
-        if self._unzip is not None and not self._unzip.eof:
-            raise self._refusal("a compressed answer without its end")
+    def __aiter__(self) -> Self:
+        """The body itself: who stops early leaves no generator that a garbage collection has to end."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        while (part := next(self._parts, None)) is None:
+            self._parts = self._unpacked(await self._next_packed())
+        self._size += len(part)
+        if self._size > MOST_BYTES:
+            raise self._refusal(f"more than {MOST_BYTES // 2**20} MB")
+        self._look_for_end(part)
+        return part
 
     async def aclose(self) -> None:
         """Close the underlying stream."""
+        packed, self._packed = self._packed, None
+        if isinstance(packed, AsyncGenerator):
+            await packed.aclose()
         await self._stream.aclose()
+
+    async def _next_packed(self) -> bytes:
+        if self._packed is None:
+            self._packed = aiter(cast("AsyncIterable[bytes]", self._stream))
+        try:
+            return await anext(self._packed)
+        except StopAsyncIteration:
+            if self._unzip is not None and not self._unzip.eof:
+                raise self._refusal("a compressed answer without its end") from None
+            raise
 
     def _look_for_end(self, part: bytes) -> None:
         seen = self._end + part

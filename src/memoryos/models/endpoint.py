@@ -23,7 +23,7 @@ from memoryos.models.flow import Flow
 from memoryos.regex import regex
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, AsyncStream
+    from openai import AsyncOpenAI
 
     from memoryos.models.body import Body
 
@@ -153,20 +153,18 @@ class Connection:
             return await self._tried(post, ends)
 
     async def _streamed(self, flow: Flow[Any], path: str, body: Mapping[str, Any]) -> None:
-        from openai import AsyncStream
+        from memoryos.models.server_events import ServerEvents
 
-        async def post() -> AsyncStream[object]:
+        async def post() -> ServerEvents:
             with self._endpoint.mapped_errors():
                 return await self._own_client().post(
-                    path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+                    path, body=body, cast_to=object, stream=True, stream_cls=ServerEvents
                 )
 
         async with self._endpoint.deadline() as ends:
             events = await self._tried(post, ends)
             with self._endpoint.mapped_errors():
-                async with events:
-                    async for event in events:
-                        flow.put(event)
+                await events.each(flow.put)
         if cast("Body", events.response.stream).is_done:
             flow.put(DONE)
 
