@@ -27,7 +27,7 @@ def test_the_statement_takes_a_list_for_each_column():
     one = statements._insertion_of_new("postgresql", tables.links)
     text, names = whole_lists.insertion(tables.links, one)
     assert names == ("tenant", "source", "kind", "target")
-    assert "SELECT * FROM unnest(%(tenant)s::text[]," in text
+    assert "SELECT * FROM unnest(%(tenant)b::text[]," in text
     assert text.endswith("DO NOTHING") and "VALUES" not in text
     numbers, columns = whole_lists.insertion(tables.events, statements._insertion("postgresql", tables.events))
-    assert "sequence" not in columns and "%(at)s::bigint[]" in numbers
+    assert "sequence" not in columns and "%(at)b::bigint[]" in numbers

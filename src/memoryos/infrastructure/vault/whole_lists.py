@@ -2,7 +2,8 @@
 
 So the server plans and runs one statement, where one for each row takes several times as long, all of it under the
 owner's lock. The text is the same for any number of rows, so the server keeps its plan. An UPDATE or DELETE of this
-form is no better: without statistics, the server may look through all that an owner has.
+form is no better: without statistics, the server may look through all that an owner has. The lists are sent in binary:
+in text, the driver puts a backslash before each quote of a document, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def insertion(table: Table, one: str) -> tuple[str, tuple[str, ...]]:
     head, _, values = one.partition(" VALUES ")
     names = tuple(column.name for column in table.columns if f"%({column.name})s" in values)
     _, conflict, rest = values.partition(" ON CONFLICT ")
-    unnested = ", ".join(f"%({name})s::{_type(table.c[name])}[]" for name in names)
+    unnested = ", ".join(f"%({name})b::{_type(table.c[name])}[]" for name in names)
     return f"{head} SELECT * FROM unnest({unnested}){conflict}{rest}", names  # noqa: S608 - names of our own
 
 
