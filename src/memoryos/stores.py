@@ -1,7 +1,7 @@
 """Operations on whole stores, all tenants: backup, restore, copy, verify, scrub and reembed.
 
 The store may stay open meanwhile, also in other processes. A store is the path of a file or the URL of a PostgreSQL
-database, as for `MemoryOS.open`.
+database, as for `MemoryOS.open`. An interrupt (Ctrl-C) ends an operation after its next step, when it has cleaned up.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
+from memoryos.operation.calls.stoppable import stoppable
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress
@@ -37,6 +38,7 @@ from memoryos.progress import Progress
 _OF_SETTINGS = EncryptionKey("")  # in the place of a key: that of the settings
 
 
+@stoppable
 @one_call
 def backup(
     store: str | Path,
@@ -59,6 +61,7 @@ def backup(
         return backups.backup(vault, target, clock=clock, progress=progress, key=_key(settings))
 
 
+@stoppable
 @one_call
 def restore(
     file: str | Path,
@@ -80,6 +83,7 @@ def restore(
         return _copied(vault, place, _command("restore", path, place), settings, progress, clock)
 
 
+@stoppable
 @one_call
 def copy(
     source: str | Path,
@@ -102,6 +106,7 @@ def copy(
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
+@stoppable
 @one_call
 def verify(
     store: str | Path,
@@ -131,6 +136,7 @@ def verify(
         return mend(vault, embedder, progress)
 
 
+@stoppable
 @one_call
 def scrub(
     store: str | Path,
@@ -151,6 +157,7 @@ def scrub(
         return vault.scrub(progress)
 
 
+@stoppable
 @one_call
 def reembed(
     store: str | Path,
@@ -173,6 +180,7 @@ def reembed(
         reembedding.reembed(vault, CheckedEmbedder(embedder), progress)
 
 
+@stoppable
 def encrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:
     """Encrypt the file of a store, with all that lies beside it, under the key of the settings.
 
@@ -184,16 +192,19 @@ def encrypt(store: str | Path, *, settings: Settings | None = None, progress: Pr
     _reencryption(store, settings, progress).encrypt()
 
 
+@stoppable
 def decrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:
     """Write an encrypted store in clear. See `encrypt`."""
     _reencryption(store, settings, progress).decrypt()
 
 
+@stoppable
 def reencrypt(store: str | Path, *, settings: Settings | None = None, progress: Progress | None = None) -> None:
     """Encrypt a store with a new data key, in case somebody got the old one. See `encrypt`; other keys end."""
     _reencryption(store, settings, progress).renew()
 
 
+@stoppable
 def rotate_encryption_key(
     store: str | Path, new_key: str, *, keep_old: bool = False, settings: Settings | None = None
 ) -> None:
@@ -209,6 +220,7 @@ def rotate_encryption_key(
     KeyFile(known.path).rotate(known.key, checked, keep_old=arguments.flag("keep_old", keep_old))
 
 
+@stoppable
 def encryption_status(store: str | Path) -> EncryptionStatus:
     """Return whether the file of a store is encrypted, and by how many keys it can be opened. It takes no key."""
     place = _place("store", store)

@@ -13,9 +13,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 import memoryos
-from memoryos import Memory, MemoryOS, Role, Turn, load_settings
+from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
+from memoryos.errors import InvalidInput
 
 ROUNDS, LONG_ROUNDS = 8, 450  # interrupted calls of each operation, on each store
 TRIES = 20  # calls for each that is to be interrupted
@@ -175,3 +177,85 @@ def test_an_error_within_a_call_reaches_the_caller(tmp_path):
 def leaving() -> Iterator[object]:
     yield from ()
     raise SystemExit(3)
+
+
+# Whole stores
+
+SEALED = SETTINGS.model_copy(update={"encryption_key": SecretStr("a key of these tests, forty characters of it")})
+
+
+def changes_encryption() -> None:
+    stores.encrypt("a.db", settings=SEALED)
+    stores.decrypt("a.db", settings=SEALED)
+
+
+WHOLE: dict[str, Callable[[], object]] = {
+    "backup": lambda: stores.backup("a.db", f"backup{next(NUMBERS)}.db", settings=SETTINGS),
+    "copy": lambda: stores.copy("a.db", f"copy{next(NUMBERS)}.db", settings=SETTINGS),
+    "verify": lambda: stores.verify("a.db", repair=True, settings=SETTINGS),
+    "scrub": lambda: stores.scrub("a.db", settings=SETTINGS),
+    "encryption": changes_encryption,
+}
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("name", WHOLE)
+def test_after_an_interrupt_of_a_whole_store_it_is_free_and_no_half_of_one_is_left(tmp_path, long, name):
+    delays, wanted, interrupted = Delays(random.Random(name)), LONG_ROUNDS if long else 3, 0
+    with open_as_ann(tmp_path) as memory:
+        add(memory)
+    with alarms() as interrupting:
+        for _ in range(TRIES * wanted):
+            start = time.perf_counter()
+            if interrupting(WHOLE[name], delays.next()):
+                interrupted += 1
+            else:
+                delays.took(time.perf_counter() - start)
+            assert list(tmp_path.glob("*.partial*")) == []
+            settings = SEALED if stores.encryption_status("a.db").is_encrypted else SETTINGS
+            with memoryos.open("a.db", user="ann", settings=settings) as memory:
+                assert memory.get(add(memory)).text.startswith("user: I bought")
+            if settings is SEALED:
+                stores.decrypt("a.db", settings=SEALED)
+            if interrupted == wanted:
+                break
+    assert interrupted == wanted, "most alarms rang after the call"
+    for backup in tmp_path.glob("backup*.db"):
+        assert stores.verify(backup, settings=SETTINGS).is_sound
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("name", ["backup", "verify"])
+def test_an_interrupt_ends_what_is_done_with_a_whole_store_at_its_next_step(tmp_path, name):
+    """The interrupt comes within a step, which is finished; the next one does not begin."""
+    steps: list[int] = []
+    here = threading.main_thread().ident
+
+    def progress(done: int, _total: int) -> None:
+        steps.append(done)
+        signal.pthread_kill(here, signal.SIGUSR1)
+        assert noticed.wait(30)
+
+    noticed = threading.Event()
+
+    def interrupt(_number: int, _frame: object) -> None:
+        noticed.set()
+        raise Interrupt
+
+    with open_as_ann(tmp_path) as memory:
+        add(memory)
+        before = signal.signal(signal.SIGUSR1, interrupt)
+        try:
+            with pytest.raises(Interrupt):
+                call = stores.backup if name == "backup" else stores.verify
+                call("a.db", *["b.db"] * (name == "backup"), settings=SETTINGS, progress=progress)
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        assert len(steps) == 1
+        assert sorted(path.name for path in tmp_path.glob("b.db*")) == []
+        assert add(memory)
+
+
+def test_what_a_whole_store_refuses_is_said_as_before(tmp_path):
+    with pytest.raises(InvalidInput, match="progress: expected a function"):
+        stores.verify("a.db", progress=5)

@@ -94,6 +94,12 @@ class Hand:
         """Let the thread run one more call after the others; nobody waits for it."""
         self._calls.put((call, SimpleQueue()))
 
+    def settle(self) -> None:
+        """Wait until all calls so far are done."""
+        ended: SimpleQueue[None] = SimpleQueue()
+        self.follow(partial(ended.put, None))
+        received(ended)
+
     def stop(self) -> None:
         """End the thread after the waiting calls; a later call starts a new one."""
         self._end()
@@ -130,7 +136,7 @@ def by_a_hand(function: Callable[P, C]) -> Callable[P, C]:
         work = partial(function, *args, **kwargs)
         if threading.get_ident() != threading.main_thread().ident:
             return work()
-        hand = _opener()
+        hand = opener()
         opened: list[C] = []
 
         def open_it() -> C:
@@ -146,7 +152,8 @@ def by_a_hand(function: Callable[P, C]) -> Callable[P, C]:
     return call
 
 
-def _opener() -> Hand:
+def opener() -> Hand:
+    """The hand for what opens a store or is about a whole one."""
     if not _openers or _openers[0].is_forked:
         _openers[:] = [Hand("opening")]
     return _openers[0]
