@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,10 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from uuid_utils.compat import uuid7
 
-from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
+from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable, StoreFull
 from memoryos.regex import regex
+
+LACKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what the system says when a file may not grow
 
 BUCKETS = ("s3", "gs", "az")
 _FIX = "Write file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
@@ -94,9 +97,9 @@ class Folder:
                 raise ObjectsUnreachable(f"the folder {self._path} of the object store does not exist")
             yield
         except OSError as error:
-            raise ObjectsUnreachable(
-                f"the object store {self._path}: {error.strerror or type(error).__name__}"
-            ) from error
+            kind = StoreFull if error.errno in LACKS else ObjectsUnreachable
+            reason = error.strerror or type(error).__name__
+            raise kind(f"the object store {self._path}: {reason}. {kind.__doc__}") from error
 
 
 def settle(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from uuid_utils.compat import uuid7
 from memoryos.errors import StorageError, StoreBusy, StoreFull, StoreReadOnly, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import SealedKeys, says_encrypted, slots_in
-from memoryos.infrastructure.objects.object_store import settle
+from memoryos.infrastructure.objects.object_store import LACKS, settle
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.plain import Plain
 
@@ -58,6 +57,9 @@ class KeyFile:
         try:
             return self.path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
+            if self.path.is_symlink():
+                missing = "is a link, and the file with the sealed keys that it names is missing"
+                raise StorageError(f"{self.path} {missing}: put that back, or remove the link") from None
             return None
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
@@ -131,7 +133,7 @@ class KeyFile:
                 os.fsync(file.fileno())
             yield draft
         except OSError as error:
-            kind = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreReadOnly
+            kind = StoreFull if error.errno in LACKS else StoreReadOnly
             raise kind(f"{self.path} cannot be written: {error.strerror}. {kind.__doc__}") from error
         finally:
             with suppress(OSError):

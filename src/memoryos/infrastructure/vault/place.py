@@ -19,11 +19,17 @@ from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
-from memoryos.infrastructure.vault.sqlite.unlocking import unlocked
+from memoryos.infrastructure.vault.sqlite.unlocking import unlock
 
 Place = Path | URL
 
 _FIX = "Write it as postgresql://user:password@host:5432/database"
+
+
+_REMAINS = (
+    "attachments and packs in their earlier form, which an interrupted change of the encryption may have left: run that"
+    " change again"
+)
 
 
 def is_url(text: str) -> bool:
@@ -117,8 +123,10 @@ def _opened(place: Place, use: _Use, connections: int, key: EncryptionKey | None
         is_begun = not use["is_only_read"] and _is_new(place)
         alone = KeyFile(place).beginning(use["busy_timeout_seconds"]) if is_begun else nullcontext()
         with alone:  # or one process would begin it in clear while another one makes its keys
-            form = unlocked(place, key, is_only_read=use["is_only_read"])
-            return SqliteVault(place, key=form, **use), form
+            found = unlock(place, key, is_only_read=use["is_only_read"])
+            vault = SqliteVault(place, key=found.form, **use)
+            vault.unerased = (*vault.unerased, *[_REMAINS] * found.has_remains)
+            return vault, found.form
     if key is not None:
         fix = "Unset it: the operator of the server encrypts its disk"
         raise InvalidInput("encryption_key", "cannot encrypt a PostgreSQL database", fix)

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
-from typing import ClassVar
 
 from sqlalchemy import Connection, Engine, select, tuple_
 from sqlalchemy.exc import DBAPIError
@@ -57,7 +56,7 @@ class SqlVault(ABC):
     read refuses writes with StoreReadOnly, and is not brought up to date.
     """
 
-    unerased: ClassVar[tuple[str, ...]]  #: what erasing rows leaves behind, and what to do about it
+    unerased: tuple[str, ...]  #: what erasing rows leaves behind, and what to do about it
     driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
     key_file: KeyFile | None = None  #: the sealed keys of an encrypted file
     is_one_writer = False  # whether a transaction excludes the writers of all owners

@@ -26,14 +26,14 @@ from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys
 from memoryos.infrastructure.objects.blobs import blob_places
-from memoryos.infrastructure.objects.object_store import Objects
+from memoryos.infrastructure.objects.object_store import LACKS, Objects
 from memoryos.infrastructure.objects.sealed_objects import under
 from memoryos.infrastructure.vault.index_files import folder_of_indexes
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sqlite import swap
 from memoryos.infrastructure.vault.sqlite.cipher import FORM, cipher_module, driver, pragma_key
 from memoryos.infrastructure.vault.sqlite.inherited import is_open, refuse_inherited
-from memoryos.infrastructure.vault.sqlite.room import LACKS
+from memoryos.infrastructure.vault.sqlite.room import UNWRITTEN, lack_beside
 from memoryos.infrastructure.vault.sqlite.unlocking import refuse_clear
 from memoryos.progress import Progress
 
@@ -41,6 +41,8 @@ _OBJECTS = (  # with whether the store relies on them: others are being put or r
     "SELECT name, remove_at IS NULL FROM blobs"
     " UNION SELECT substr(key, 6), value = 'in use' FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
 )
+
+_FULL = "database or disk is full"  # in SQLite's words
 
 _NAME = 48  # characters of the name of a store in that of its draft, so that no file system finds it too long
 
@@ -80,6 +82,9 @@ class Reencryption:
         refuse_inherited(self.path)
         if self.path.is_symlink():
             raise InvalidInput("store", f"{self.path} is a link", "Name the file itself")
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            told = "has another name (a hard link), under which the file would stay as it is"
+            raise InvalidInput("store", f"{self.path} {told}", "Remove the other name, or copy the file")
         if is_open(self.path):
             raise StoreBusy(f"{self.path} is open in this process: close it first")
         return KeyFile(self.path)
@@ -198,7 +203,14 @@ def _export(connection: Any, path: Path, draft: Path, form: Form) -> None:
 
 
 def _explained(path: Path, error: Any) -> StorageError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    full_code = getattr(error, "sqlite_errorcode", 0)
+    # What the export meets is an error of a function, without a code of its own.
+    is_of_export = full_code == sqlite3.SQLITE_ERROR
+    if is_of_export and str(error) == _FULL:
+        return StoreFull(f"{path}: {error}. {StoreFull.__doc__}")
+    if (is_of_export or full_code in UNWRITTEN) and (reason := lack_beside(path)):  # its draft has about its size
+        return StoreFull(f"{path}: {error} ({reason}). {StoreFull.__doc__}")
+    code = full_code & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path} is open elsewhere: close it in every process, then run this again")
     kind = {

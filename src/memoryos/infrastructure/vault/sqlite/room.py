@@ -5,14 +5,21 @@ Of a quota and of a limit of file sizes it says "disk I/O error", as of a broken
 
 from __future__ import annotations
 
-import errno
 import os
+import sqlite3
 from pathlib import Path
 from tempfile import TemporaryFile
 
-LACKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+from memoryos.infrastructure.objects.object_store import LACKS
 
 _PAGE = bytes(4096)
+
+UNWRITTEN = (  # maybe for this; the first one is what SQLCipher says of all
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+)
 
 
 def lack_beside(*files: Path) -> str | None:

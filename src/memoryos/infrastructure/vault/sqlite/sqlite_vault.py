@@ -65,8 +65,6 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
 
 _ID_TAKEN = "UNIQUE constraint failed: cubes.tenant, cubes.id"
 
-_UNWRITTEN = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE)
-
 _TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
 
 # What SQLite says where its schema is not the one that our statements are for.
@@ -266,7 +264,7 @@ class SqliteVault(SqlVault):
             return StoreCorrupt, shown(driver)
         if str(driver) == _ID_TAKEN:
             return IdTaken, _ID_TAKEN
-        if code in _UNWRITTEN and (reason := room.lack_beside(self.path, log_of(self.path))):
+        if code in room.UNWRITTEN and (reason := room.lack_beside(self.path, log_of(self.path))):
             return StoreFull, f"{driver} ({reason})"
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 

@@ -8,11 +8,13 @@ old store and a draft, which the next one removes; one that dies after it leaves
 from __future__ import annotations
 
 import os
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from memoryos.errors import StorageError
+from memoryos.errors import StorageError, StoreBusy, StoreCorrupt
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys
 from memoryos.infrastructure.objects.object_store import settle
@@ -53,9 +55,11 @@ def settled(file: KeyFile, key: EncryptionKey) -> SealedKeys:
         try:
             if _is_spoilt(file.file) or opens(file.file, ring.coming):
                 return put_in_place(file, keys, key)
-            return undone(file, keys)
+            if opens(file.file, ring.current):
+                return undone(file, keys)
         except OSError as error:
             raise StorageError(f"a change of the encryption of {file.store} cannot go on: {error.strerror}") from error
+        raise StoreCorrupt(f"{file.store} is in neither form of a change of its encryption: restore a backup")
 
 
 def undone(file: KeyFile, keys: SealedKeys, *, is_clean: bool = False) -> SealedKeys:
@@ -74,14 +78,26 @@ def undone(file: KeyFile, keys: SealedKeys, *, is_clean: bool = False) -> Sealed
 
 
 def opens(path: Path, form: Form) -> bool:
-    """Whether the file is a database in that form."""
+    """Whether the file is a database in that form, maybe a damaged one. Raises StoreBusy and StorageError."""
+    if not path.exists():
+        return False
     module = driver(form)
     how = "mode=ro" if log_of(path).exists() else "immutable=1"  # the first would leave files beside it
     try:
         with closing(module.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
             return connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() is not None
-    except module.Error:
-        return False
+    except module.Error as error:
+        return _is_damaged(path, error)
+
+
+def _is_damaged(path: Path, error: Any) -> bool:
+    """Whether the driver could open the file in that form at all. Raises what keeps it from telling."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        raise StoreBusy(f"{path} is in use: try again later") from None
+    if code not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        raise StorageError(f"{path} cannot be read: {error}") from None
+    return bool(code == sqlite3.SQLITE_CORRUPT)  # a file in another form is no database at all
 
 
 def _is_spoilt(path: Path) -> bool:

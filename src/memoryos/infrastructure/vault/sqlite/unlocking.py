@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from memoryos.errors import StoreReadOnly, WrongKey
@@ -18,8 +19,21 @@ _SOURCES = "MEMORYOS_ENCRYPTION_KEY, MEMORYOS_ENCRYPTION_KEY_FILE or MEMORYOS_EN
 _CLEAR = "is not encrypted: open it without a key, or run `memoryos encryption encrypt`"
 
 
+@dataclass(frozen=True, slots=True)
+class Unlocked:
+    """How a store is written."""
+
+    form: Form
+    has_remains: bool = False  #: whether a change of the encryption may have left objects in their earlier form
+
+
 def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = False) -> Form:
-    """The data key of the store; None if it is not encrypted. A new store gets a new data key.
+    """The data key of the store; None if it is not encrypted. See `unlock`."""
+    return unlock(path, key, is_only_read=is_only_read).form
+
+
+def unlock(path: Path, key: EncryptionKey | None, *, is_only_read: bool = False) -> Unlocked:
+    """How the store is written. A new store gets a new data key.
 
     An interrupted change of the encryption is first finished or undone. Raises WrongKey if the key does not fit the
     store, MissingExtra, and StorageError.
@@ -28,12 +42,12 @@ def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = Fals
     if key is None:
         if is_encrypted(path):
             raise WrongKey(f"{path} is encrypted: set {_SOURCES}, or pass encryption_key")
-        return None
+        return Unlocked(None, has_remains=file.exists())  # it is removed with them
     cipher_module()
     if not file.exists():
         refuse_clear(path)
     if not file.exists():
-        return None if is_only_read else _begun(file, key)
+        return Unlocked(None if is_only_read else _begun(file, key))
     keys = file.open(key)
     if keys.ring.draft is not None:
         if is_only_read:
@@ -41,7 +55,7 @@ def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = Fals
         keys = settled(file, key)
     if keys.ring.current is None:
         raise WrongKey(f"{path} {_CLEAR}")
-    return keys.ring.current
+    return Unlocked(keys.ring.current, has_remains=bool(keys.ring.stale))
 
 
 def is_encrypted(path: Path) -> bool:
