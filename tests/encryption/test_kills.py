@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -53,6 +54,7 @@ def kill_at(step: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.setprofile(look)
+    threading.setprofile(look)  # of the thread that makes the change
 
 
 def victims(

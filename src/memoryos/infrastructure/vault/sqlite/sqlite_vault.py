@@ -26,6 +26,7 @@ from memoryos.clock import Clock
 from memoryos.errors import IdTaken, InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.objects.blobs import Blobs
+from memoryos.infrastructure.objects.object_store import LACKS
 from memoryos.infrastructure.vault import compiled, migrations
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
@@ -80,7 +81,7 @@ class SqliteVault(SqlVault):
     """A vault in the file at `path`; with a key, all of it is encrypted."""
 
     is_one_writer = True
-    unerased = (
+    unerased: tuple[str, ...] = (
         "the write-ahead log, if another process was reading meanwhile: run `memoryos scrub`",
         "snapshots and copies of the disk that were made outside this program",
     )
@@ -361,7 +362,7 @@ def create_private(path: Path) -> None:
 
 
 def _from_os(path: Path, error: OSError) -> StorageError:
-    kind = StoreFull if error.errno in room.LACKS else StoreReadOnly
+    kind = StoreFull if error.errno in LACKS else StoreReadOnly
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 
