@@ -23,4 +23,4 @@ def test_a_step_always_takes_something_on():
     pace = Pace()
     for _ in range(10):
         pace.note(1.0)
-    assert (pace.of(64), pace.of(1), SteadyPace().of(64)) == (4, 1, 64)
+    assert (pace.of(64), pace.of(1), SteadyPace().of(64)) == (8, 1, 64)

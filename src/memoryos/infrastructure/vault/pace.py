@@ -14,7 +14,7 @@ from dataclasses import dataclass
 LONG_SECONDS = 0.04  # of the 0.05 that a step may hold the lock
 SHORT_SECONDS = 0.02
 
-_LEAST = 1 / 16  # of the work: what a step costs without any is paid as many times more
+_LEAST = 1 / 8  # of the work: what a step costs without any is paid as many times more
 _GROWTH = 1.25
 
 
