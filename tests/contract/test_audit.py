@@ -553,7 +553,8 @@ def test_two_programs_write_one_chain(place, clock):
         other.audit.list()
         found = entries(one, user="ann", caller="dr-lee")
         assert [entry.operation for entry in found].count("memory.add") == 30
-        assert [entry.operation for entry in found].count("memory.search") == 30
+        # A search that takes longer than half a second tells in a second entry what it found.
+        assert [entry.operation for entry in found].count("memory.search") >= 30
         assert one.audit.verify().is_sound
 
 

@@ -129,6 +129,7 @@ def alarms() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # one may come amid a finalizer
 def test_interrupts_leave_a_sound_log(place):
     chance = random.Random(5)
     with opened(place) as store, alarms():
