@@ -38,6 +38,7 @@ def texts(hits):
     return [hit.text for hit in hits]
 
 
+@pytest.mark.once
 def test_the_first_of_many_facts_is_found(open_memory):
     memory = open_memory()
     memory.facts.add("The user's boat is called Aurora.")
@@ -122,6 +123,7 @@ def test_each_of_many_facts_is_found_by_the_number_that_it_names(lockers):
     assert [number for number, found in asked.items() if texts(found.user_facts)[:1] != [LOCKERS[number]]] == []
 
 
+@pytest.mark.once
 def test_strategies_count_words_or_meaning_or_both(lockers):
     parts = {
         strategy: dict(lockers.search("What does locker 7 hold?", strategy=strategy, explain=True).user_facts[0].parts)
@@ -145,6 +147,7 @@ def test_words_of_facts_that_change_or_go_are_not_found(lockers):
     assert "The attic is empty." not in texts(lockers.search("Is the attic empty?").user_facts)
 
 
+@pytest.mark.once
 def test_a_chinese_fact_is_found_by_its_words(open_memory):
     memory = open_memory()
     for number in range(120):
