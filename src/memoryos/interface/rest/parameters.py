@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import cache
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -49,6 +50,7 @@ class Parameters:
     body: type[BaseModel] | None
 
     @classmethod
+    @cache
     def of(cls, route: Route) -> Parameters:
         """Read them from the method."""
         known = {name: one for name, one in _parameters(route.method) if name not in route.without}

@@ -58,8 +58,16 @@ class RestServer:
 
     def run(self) -> None:
         """Answer until SIGTERM or SIGINT, then complete the requests that run, as long as the limits allow."""
+        with _signals_noted(), _logged():
+            self.server().run(sockets=[self.socket])
+
+    def server(self) -> uvicorn.Server:
+        """The server of uvicorn, to be run with the socket."""
         config = uvicorn.Config(
             rest_app(self.store, self.limits),
+            http="h11",
+            ws="none",
+            loop="asyncio",
             log_config=None,
             access_log=False,
             server_header=False,
@@ -69,8 +77,7 @@ class RestServer:
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(self.limits.closing_seconds)),
         )
-        with _signals_noted(), _logged():
-            uvicorn.Server(config).run(sockets=[self.socket])
+        return uvicorn.Server(config)
 
 
 def _resolved(host: str, port: int) -> tuple[int, tuple[str, int]]:

@@ -91,8 +91,10 @@ class Lines(TextIOBase):
             self._put(None)
 
     def leave(self) -> None:
-        """Tell the writer that nobody reads any more."""
+        """Tell the writer that nobody reads any more, and a reader that waits that nothing follows."""
         self._is_left = True
+        with suppress(queue.Full):
+            self._waiting.put_nowait(None)
 
     def _put(self, piece: str | None) -> None:
         while not self._is_left:
