@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from threading import Event
 
 import pytest
 
@@ -16,7 +17,7 @@ from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import STREAMED
 from memoryos.models.hashing import Hashing
-from served import serving
+from served import PATIENCE, serving
 
 SETTINGS = load_settings(embedder="hashing")
 
@@ -314,12 +315,21 @@ def test_a_model_that_fails_is_a_problem_before_the_stream_and_an_event_within(t
 def test_a_key_that_is_revoked_in_mid_stream_ends_the_answer(talking):
     api, model = talking
     made = api.store.keys.create("web")
-    model.will(Reply(tuple(f"word{number} " for number in range(200))))
+    goes_on = Event()
+
+    def pieces():
+        yield "Hello "
+        assert goes_on.wait(PATIENCE)
+        yield "Ann."
+
+    model.will(Reply(pieces()))
     with streamed(api, made.key) as answer:
         assert answer.status_code == 200
         api.store.keys.revoke(made.info.id)
+        goes_on.set()
         told = events(answer)
-    assert (told[-1][0], told[-1][1]["title"]) in {("error", "PermissionDenied"), ("end", None)}
+    assert [name for name, _ in told] == ["piece", "error"]
+    assert told[-1][1]["title"] == "PermissionDenied"
     api.store.wait()
     assert api.store.memory("ann").pages.count() == 0
 

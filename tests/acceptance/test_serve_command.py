@@ -49,7 +49,8 @@ def test_a_server_answers_until_it_is_told_to_stop(start, tmp_path, told):
     assert (server.returncode, output) == (0, "")
     (one,) = map(json.loads, log.splitlines())
     assert (one["route"], one["status"], made.status_code) == ("/v1/memories", 201, 201)
-    kept = forked.memoryos("get", made.json()["ids"][0], "--user", "ann", "--json", "--db", "memory.db", cwd=tmp_path)
+    here = {"MEMORYOS_DB": "memory.db", "MEMORYOS_EMBEDDER": "hashing"}
+    kept = forked.memoryos("get", made.json()["ids"][0], "--user", "ann", "--json", cwd=tmp_path, **here)
     assert json.loads(kept.stdout)["text"] == "user: I keep bees."
 
 

@@ -35,7 +35,6 @@ COMMANDS: Mapping[str, str] = {
     "governance.freeze": "governance freeze",
     "governance.thaw": "governance thaw",
     "governance.expire": "governance expire",
-    "governance.erase": "delete --receipt",
     "governance.transitions": "governance transitions",
     "governance.diff": "governance diff",
     "governance.rollback": "governance rollback",
@@ -109,9 +108,10 @@ _STORE = "It is an operation of the store: see the entry of MemoryOS."
 # Why an operation has no address.
 NOT_REST: Mapping[str, str] = {
     "of": _HANDLE,
-    "branch": _HANDLE,
+    "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
     "close": _LIFE,
     "add_many": "`POST /v1/memories` takes a list of messages.",
+    "branches.named": "`GET /v1/branches` lists them.",
     "governance.explain": "It asks on behalf of another caller, with policies from a file.",
     "mounts.add": _CODE,
     "mounts.list": _STORE,
@@ -143,11 +143,12 @@ NOT_REST: Mapping[str, str] = {
 # Why an operation has no command.
 NOT_CLI: Mapping[str, str] = {
     "of": _HANDLE,
-    "branch": _HANDLE,
+    "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
     "close": _LIFE,
     "wait": _LIFE,
     "add_many": "`memoryos import` reads whole dialogues.",
     "consolidate": "Not there yet.",
+    "governance.erase": "Not there yet: `memoryos delete` gives no receipt.",
     "pages.swept": "Only importers need it.",
     "pages.attachment": "Not there yet.",
     "pages.attachments": "`memoryos get --json` has them.",
