@@ -149,7 +149,7 @@ def _answers(parameters: Parameters, streamed: str | None) -> dict[int | str, di
     if streamed:
         told = "The answer in pieces."
         kind = ({} if parameters.route is not streamed_routes.RESPOND else kind) | {streamed: {}}
-    good = (
+    good: dict[int | str, dict[str, Any]] = (
         {204: {"description": "It is done."}}
         if is_nothing
         else {parameters.route.status: {"description": told, "content": kind}}
