@@ -29,7 +29,7 @@ IDEMPOTENCY_KEY = "idempotency-key"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RestRequest:
     """The parts of a request."""
 
     request: Request
@@ -54,7 +54,7 @@ class Desk:
     threads: CapacityLimiter
     replays: Replays = field(default_factory=Replays)
 
-    async def answer(self, parameters: Parameters, asked: Asked) -> Response:
+    async def answer(self, parameters: Parameters, asked: RestRequest) -> Response:
         """Do what is asked, and answer with JSON."""
         route = parameters.route
         result = await self.run(lambda: self._done(parameters, asked))
@@ -72,12 +72,12 @@ class Desk:
             fix = "It may still be done: look, or repeat it with the same Idempotency-Key"
             raise Refusing(504, "TooLong", "The answer takes too long", fix) from None
 
-    def memory(self, parameters: Parameters, asked: Asked) -> Memory:
+    def memory(self, parameters: Parameters, asked: RestRequest) -> Memory:
         """The memory that a request is about, used by who asks."""
         asking = asked.asking
         return self.store.of(parameters.owner(asked.query, asking.tenant), asking.caller)
 
-    def _done(self, parameters: Parameters, asked: Asked) -> Any:
+    def _done(self, parameters: Parameters, asked: RestRequest) -> Any:
         asking = asked.asking
         several, named = parameters.arguments(asked.path, asked.query, asked.body)
         key = asked.request.headers.get(IDEMPOTENCY_KEY)
@@ -110,7 +110,7 @@ def document_of(result: Any, named: str = "") -> Any:
     return {"items": plain(result), "cursor": None}
 
 
-def _digest(asked: Asked, tenant: str) -> str:
+def _digest(asked: RestRequest, tenant: str) -> str:
     """What a request asks, as a hash: its words are not kept."""
     told: list[Any] = [tenant, dict(asked.path), asked.query.model_dump(mode="json")]
     told.append(asked.body.model_dump(mode="json") if asked.body else None)

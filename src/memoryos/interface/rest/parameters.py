@@ -32,7 +32,7 @@ _OWNER: Mapping[str, tuple[Any, Any]] = {
 _BODIES = {"POST", "PUT", "PATCH"}
 
 
-class Parameter(NamedTuple):
+class MethodParameter(NamedTuple):
     """A parameter of a method."""
 
     annotation: Any
@@ -45,7 +45,7 @@ class Parameters:
     """What an address takes: in its path, its query and its body."""
 
     route: Route
-    known: Mapping[str, Parameter]
+    known: Mapping[str, MethodParameter]
     query: type[BaseModel]
     body: type[BaseModel] | None
 
@@ -104,7 +104,7 @@ def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[st
     return made
 
 
-def _fields(parameters: Mapping[str, Parameter], *, in_query: bool = False) -> dict[str, tuple[Any, Any]]:
+def _fields(parameters: Mapping[str, MethodParameter], *, in_query: bool = False) -> dict[str, tuple[Any, Any]]:
     found = {}
     for name, one in parameters.items():
         kind = _as_json(one.annotation)
@@ -117,7 +117,7 @@ def _fields(parameters: Mapping[str, Parameter], *, in_query: bool = False) -> d
     return found
 
 
-def _default(one: Parameter) -> Any:
+def _default(one: MethodParameter) -> Any:
     if one.is_several:
         return []
     if one.default is inspect.Parameter.empty:
@@ -127,20 +127,20 @@ def _default(one: Parameter) -> Any:
     return one.default.total_seconds() if isinstance(one.default, timedelta) else one.default
 
 
-def _parameters(method: Any) -> Iterator[tuple[str, Parameter]]:
+def _parameters(method: Any) -> Iterator[tuple[str, MethodParameter]]:
     hints = get_type_hints(method)
     for one in list(inspect.signature(method).parameters.values())[1:]:
         hint = hints[one.name]
         if one.kind is one.VAR_KEYWORD:
             yield from _typed(get_args(hint)[0])
         else:
-            yield one.name, Parameter(hint, one.default, one.kind is one.VAR_POSITIONAL)
+            yield one.name, MethodParameter(hint, one.default, one.kind is one.VAR_POSITIONAL)
 
 
-def _typed(kind: Any) -> Iterator[tuple[str, Parameter]]:
+def _typed(kind: Any) -> Iterator[tuple[str, MethodParameter]]:
     assert is_typeddict(kind)  # noqa: S101 - every ** of a public method is Unpack of one
     for name, hint in get_type_hints(kind).items():
-        yield name, Parameter(hint, None)
+        yield name, MethodParameter(hint, None)
 
 
 def _as_json(kind: Any) -> Any:

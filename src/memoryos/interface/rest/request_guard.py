@@ -37,7 +37,7 @@ class ClientGone(Exception):
 
 
 @dataclass(slots=True)
-class Passage:
+class RequestPassage:
     """One request on its way through the guard."""
 
     scope: Scope
@@ -76,12 +76,12 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passage = Passage(scope)
+        passage = RequestPassage(scope)
         async with self._counted(passage):
             await self._guarded(passage, receive, _noting(passage, send))
 
     @asynccontextmanager
-    async def _counted(self, passage: Passage) -> AsyncIterator[None]:
+    async def _counted(self, passage: RequestPassage) -> AsyncIterator[None]:
         with self._metrics.running.track_inprogress():
             try:
                 yield
@@ -89,7 +89,7 @@ class RequestGuard:
                 self._metrics.count(passage.method, passage.route, passage.status, passage.seconds)
                 log.info("%s", _line(passage))
 
-    async def _guarded(self, passage: Passage, receive: Receive, send: Send) -> None:
+    async def _guarded(self, passage: RequestPassage, receive: Receive, send: Send) -> None:
         try:
             await self._admit(Request(passage.scope))  # before it takes memory
             body = await self._body(Headers(scope=passage.scope), receive)
@@ -151,7 +151,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return next_message
 
 
-def _noting(passage: Passage, send: Send) -> Send:
+def _noting(passage: RequestPassage, send: Send) -> Send:
     async def noted(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             passage.status = message["status"]
@@ -163,7 +163,7 @@ def _noting(passage: Passage, send: Send) -> Send:
     return noted
 
 
-def _line(passage: Passage, **more: Any) -> str:
+def _line(passage: RequestPassage, **more: Any) -> str:
     asking = passage.scope.get("state", {}).get("asking")
     told = {
         "request": passage.id,

@@ -17,7 +17,7 @@ from memoryos.distribution import VERSION as RELEASE
 from memoryos.errors import MemoryOSError
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.admission import Admission
-from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Asked, Desk
+from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
 from memoryos.interface.rest.rate import Rate
@@ -30,7 +30,7 @@ from memoryos.memory_os import MemoryOS
 
 _OPEN = {"/health", "/ready", "/openapi.json"}  # without a key
 
-Answering = Callable[[Desk, Parameters, Asked], Awaitable[Response]]
+Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
 _ABOUT = """Memory for AI agents over HTTP. Names are those of the Python library.
 
@@ -104,7 +104,7 @@ def _add(app: FastAPI, desk: Desk, route: Route, answering: Answering, streamed:
     parameters = Parameters.of(route)
 
     async def handle(request: Request, query: Any, body: Any = None, **path: str) -> Response:
-        return await answering(desk, parameters, Asked(request, query, body, path))
+        return await answering(desk, parameters, RestRequest(request, query, body, path))
 
     handle.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
     summary, _, rest = (inspect.getdoc(route.method) or "").partition("\n")

@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from memoryos.errors import MemoryOSError
 from memoryos.interface.rest.admission import Asking
-from memoryos.interface.rest.desk import Asked, Desk
+from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import answer, document_of
 from memoryos.interface.rest.route import Route
@@ -30,7 +30,7 @@ EVENTS, LINES = "text/event-stream", "application/x-ndjson"
 _PIECES = 64  # of an export that wait for a slow reader
 
 
-async def respond(desk: Desk, parameters: Parameters, asked: Asked) -> Response:
+async def respond(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
     """Answer with the chat model: as one document, or in events if the request accepts them."""
     if EVENTS not in asked.request.headers.get("accept", ""):
         return await desk.answer(parameters, asked)
@@ -42,7 +42,7 @@ async def respond(desk: Desk, parameters: Parameters, asked: Asked) -> Response:
     return StreamingResponse(_events(desk, asked.asking, stream, first), media_type=EVENTS)
 
 
-def _begun(desk: Desk, parameters: Parameters, asked: Asked) -> AnswerStream:
+def _begun(desk: Desk, parameters: Parameters, asked: RestRequest) -> AnswerStream:
     _, named = parameters.arguments(asked.path, asked.query, asked.body)
     return desk.memory(parameters, asked).respond_stream(**named)
 
@@ -53,10 +53,10 @@ async def _events(desk: Desk, asking: Asking, stream: AnswerStream, piece: str |
     try:
         while piece is not None:
             yield _event("piece", {"text": piece})
+            piece = await anext(stream, None)
             if time.monotonic() - checked >= desk.limits.recheck_seconds:
                 await desk.run(lambda: desk.admission.check(asking))
                 checked = time.monotonic()
-            piece = await anext(stream, None)
         yield _event("end", {})
     except MemoryOSError as error:
         yield _event("error", document_of(error))
@@ -107,7 +107,7 @@ class Lines(TextIOBase):
         return self._waiting.get()
 
 
-async def export(desk: Desk, parameters: Parameters, asked: Asked) -> Response:
+async def export(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
     """Everything of an owner, as JSON Lines. An answer without its last line, the mark, was cut short."""
     memory, lines = desk.memory(parameters, asked), Lines()
     writing = asyncio.ensure_future(asyncio.to_thread(_written, lambda: memory.export(cast("TextIO", lines)), lines))
@@ -132,16 +132,16 @@ async def _checked(
     try:
         while piece is not None:
             yield piece
+            piece = await asyncio.to_thread(lines.next)
             if time.monotonic() - checked >= desk.limits.recheck_seconds:
                 await desk.run(lambda: desk.admission.check(asking))
                 checked = time.monotonic()
-            piece = await asyncio.to_thread(lines.next)
         await writing
     finally:
         lines.leave()
 
 
-async def attachment(desk: Desk, parameters: Parameters, asked: Asked) -> Response:
+async def attachment(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
     """The bytes of an attachment. A browser saves them, and runs nothing of them."""
 
     def read() -> Any:
