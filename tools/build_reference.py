@@ -1,4 +1,4 @@
-"""Write docs/reference/ from the code: the API, the settings, the commands, the errors and the exit codes.
+"""Write docs/reference/ from the code: the API, the settings, the commands, the errors with their codes, the doors.
 
 python tools/build_reference.py            # write
 python tools/build_reference.py --check    # exit 1 when a page does not say what the code says
@@ -19,7 +19,9 @@ from typing import Any
 import memoryos
 from memoryos import Settings, errors
 from memoryos.interface.faults import EXIT_CODES
+from memoryos.interface.rest.problems import STATUSES
 from reference_commands import commands_page, exit_codes
+from reference_doors import doors_page
 from reference_values import undescribed, value_names, values_page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -159,7 +161,7 @@ def _meaning(field: Any) -> str:
 
 
 def errors_page() -> str:
-    """Every error with its base and default message, and the exit codes of the command."""
+    """Every error with its base and default message, the exit codes of the command, and the statuses of HTTP."""
     head = [
         "# Errors and exit codes",
         "",
@@ -167,10 +169,13 @@ def errors_page() -> str:
         "",
         "Import them from `memoryos.errors`. `MemoryOSError` is the base of all, and `memoryos` exports it.",
         "",
-        "| error | is a | default message | exit code |",
-        "|---|---|---|---|",
+        "| error | is a | default message | exit code | HTTP |",
+        "|---|---|---|---|---|",
     ]
-    rows = [f"| `{kind.__name__}` | {_bases(kind)} | {_first(kind)} | {_code(kind)} |" for kind in _errors()]
+    rows = [
+        f"| `{kind.__name__}` | {_bases(kind)} | {_first(kind)} | {_code(kind)} | {_status(kind)} |"
+        for kind in _errors()
+    ]
     codes = [f"| {code} | {meaning} |" for code, meaning in exit_codes()]
     middle = ["", "## Exit codes", "", "The command exits with one of these.", "", "| code | meaning |", "|---|---|"]
     return "\n".join([*head, *rows, *middle, *codes, ""])
@@ -182,6 +187,10 @@ def _errors() -> list[type]:
 
 def _code(kind: type) -> int:
     return next(code for listed, code, _ in EXIT_CODES if issubclass(kind, listed))
+
+
+def _status(kind: type) -> int:
+    return next(status for listed, status in STATUSES if issubclass(kind, listed))
 
 
 def _bases(kind: type) -> str:
@@ -199,6 +208,7 @@ def main() -> int:
         "settings": settings_page(),
         "commands": commands_page(GENERATED),
         "errors": errors_page(),
+        "doors": doors_page(GENERATED),
     }
     pages = {FOLDER / f"{name}.md": text for name, text in texts.items()}
     if "--check" in sys.argv:

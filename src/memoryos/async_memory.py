@@ -250,6 +250,10 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         """Like `memory`, for a scope."""
         return AsyncMemory(self.sync.of(scope, caller))
 
+    def by(self, caller: Caller) -> AsyncMemoryOS:
+        """Return the same store, whose operations are those of this caller. Closing it closes the store."""
+        return AsyncMemoryOS(self.sync.by(caller))
+
     @property
     def settings(self) -> Settings:
         """The settings of the store."""

@@ -210,6 +210,9 @@ class AsyncKeys(Awaited[Keys]):
     rotate = awaited(Keys.rotate)
     revoke = awaited(Keys.revoke)
     caller = awaited(Keys.caller)
+    info = awaited(Keys.info)
+    exist = awaited(Keys.exist)
+    is_valid = awaited(Keys.is_valid)
 
 
 class AsyncUsers(Awaited[Users]):

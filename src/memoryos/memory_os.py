@@ -116,6 +116,10 @@ class MemoryOS:
         known = self._caller if caller is None and self._caller.key is not None else caller
         return Memory(self._engine, arguments.scope(scope), arguments.caller(known, scope))
 
+    def by(self, caller: Caller) -> MemoryOS:
+        """Return the same store, whose operations are those of this caller. Closing it closes the store."""
+        return MemoryOS(self._engine, arguments.instance("caller", caller, Caller, "Pass Caller(...)"))
+
     @property
     def settings(self) -> Settings:
         """The settings of the store."""

@@ -37,6 +37,30 @@ def test_a_key_makes_its_holder_a_caller(store):
         doctor.add("I am the doctor.")
 
 
+def test_a_server_learns_of_a_key_what_it_needs(store, clock):
+    assert not store.keys.exist()
+    made = store.keys.create("web", tenant="acme", ttl=3600)
+    for one in (store, store.by(Caller("anybody"))):
+        assert one.keys.exist()
+        assert one.keys.info(made.key) == made.info
+        assert one.keys.is_valid(made.info.id)
+        with pytest.raises(PermissionDenied, match="the key is not valid"):
+            one.keys.info(made.key[:-1] + "!")
+    assert not store.keys.is_valid("nobody")
+    clock.advance(hours=2)
+    assert (store.keys.exist(), store.keys.is_valid(made.info.id)) == (True, False)
+    with pytest.raises(PermissionDenied, match="the key is not valid"):
+        store.keys.info(made.key)
+
+
+def test_a_store_acts_for_a_caller(store):
+    made = store.keys.create("web", actions=["read"])
+    other = store.by(store.keys.caller(made.key))
+    assert other.memory("ann").search("bees").hits
+    with pytest.raises(PermissionDenied):
+        other.users.list()
+
+
 def test_the_store_and_what_is_shown_have_no_secret(store, place):
     made = store.keys.create("bot")
     secret = made.key.split("_", 2)[2]

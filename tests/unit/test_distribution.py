@@ -36,7 +36,7 @@ WANTED = re.compile(rf"pip install\s+(?:(?:{WITH_VALUE}\S+|-\S+)\s+)*['\"]?([^\s
 EXTRA_MODULES = (
     *("onnxruntime", "openai", "httpx2", "matplotlib", "nltk", "rouge_score", "psycopg", "pgvector", "pymilvus"),
     *("milvus_lite", "obstore", "tokenizers", "huggingface_hub", "requests", "yaml", "click", "packaging"),
-    *("sqlcipher3", "cryptography", "keyring"),
+    *("sqlcipher3", "cryptography", "keyring", "fastapi", "starlette", "uvicorn", "prometheus_client", "h11"),
 )
 HEAVY = {"numpy", "sqlalchemy", "pydantic", "alembic", "rich", "asyncio", "onnxruntime", "openai"}
 

@@ -11,7 +11,7 @@ from memoryos.about import about
 from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keyed_gate import caller_with
@@ -23,7 +23,7 @@ LONGEST_OVERLAP = 30 * 86_400.0  # seconds that a rotated key may go on
 
 @door
 class Keys:
-    """The API keys of a store. All but `caller` need the right to administer it."""
+    """The API keys of a store. `create`, `list`, `rotate` and `revoke` need the right to administer it."""
 
     def __init__(self, engine: Engine, caller: Caller) -> None:
         self._engine = engine
@@ -107,6 +107,26 @@ class Keys:
         """
         known = caller_with(self._engine.vault.keys, key, self._engine.clock())
         return replace(known, purpose=purpose, session=session, application=application, network=network)
+
+    def info(self, key: str) -> ApiKey:
+        """Return what the store knows of a key, such as its tenant; whoever has the key may ask.
+
+        Raises PermissionDenied, as `caller` does.
+        """
+        known = caller_with(self._engine.vault.keys, key, self._engine.clock())
+        found = self._engine.vault.keys.find(known.key or "")
+        if found is None:
+            raise PermissionDenied("the key is not valid")
+        return found[0]
+
+    def exist(self) -> bool:
+        """Whether a key was ever created in this store, for any tenant. Everybody may ask."""
+        return self._engine.vault.keys.exist()
+
+    def is_valid(self, key_id: str) -> bool:
+        """Whether the key with this id opens anything now. Everybody may ask."""
+        found = self._engine.vault.keys.find(arguments.cube_id(key_id, field="key_id"))
+        return found is not None and found[0].is_valid(self._engine.clock())
 
     def _stored(self, info: ApiKey) -> NewApiKey:
         secret = api_key.new_secret()

@@ -60,6 +60,11 @@ class KeyPart:
         with self.reading(tenant) as connection:
             return [_key(row) for row in connection.execute(query)]
 
+    def exist(self) -> bool:
+        """Whether there is a key of any tenant, valid or not."""
+        with self.reading(None) as connection:
+            return connection.execute(select(_keys.c.id).limit(1)).first() is not None
+
     def end(self, key_id: str, at: datetime) -> bool:
         """Let a key open nothing from that time on; False if there is no such key. An earlier end stays."""
         later = or_(_keys.c.revoked_at.is_(None), _keys.c.revoked_at > micros(at))

@@ -40,6 +40,7 @@ class _Commands(LazyGroup):
         "update": ("correct_command", "update"),
         "delete": ("correct_command", "delete"),
         "worker": ("worker_command", "worker"),
+        "serve": ("serve_command", "serve"),
         "usage": ("usage", "usage"),
         "repair": ("repair_command", "repair"),
         "cold": ("cold", "cold"),

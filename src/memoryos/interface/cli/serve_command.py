@@ -1,0 +1,59 @@
+"""`memoryos serve`: the memory over HTTP."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from json import dumps
+from typing import Annotated
+
+import typer
+
+from memoryos.errors import MissingExtra, StillRunning
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Db, Json, open_store
+from memoryos.interface.rest.rest_limits import RestLimits
+
+_NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+_DEFAULT = RestLimits()
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on; others than this machine need API keys.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 finds a free one.")] = 8765,
+    max_body: Annotated[int, typer.Option(min=1, help="Most bytes of a request.")] = _DEFAULT.body_bytes,
+    rate: Annotated[int, typer.Option(min=1, help="Most requests per minute with one key.")] = _DEFAULT.per_minute,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Most seconds until an answer begins.")
+    ] = _DEFAULT.answer_seconds,
+    closing: Annotated[
+        float, typer.Option(min=0, help="Seconds for running requests and background work when it stops.")
+    ] = _DEFAULT.closing_seconds,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Answer HTTP requests until SIGTERM or Ctrl-C; /openapi.json describes them."""
+    if not all(map(find_spec, _NEEDED)):
+        raise MissingExtra("memoryos serve", "server")
+    from memoryos.interface.rest.rest_server import RestServer
+
+    limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
+    store = open_store(db)
+    try:
+        server = RestServer.bound(store, host, port, limits)
+        _tell(server.url, has_keys=store.keys.exist(), json=json)
+        server.run()
+    finally:
+        try:
+            store.close(closing)
+        except StillRunning:
+            render.error_console().print("Background work is left to the next process.")
+
+
+def _tell(url: str, *, has_keys: bool, json: bool) -> None:
+    if json:
+        typer.echo(dumps({"url": url, "keys": has_keys}))  # one line, before the server runs
+        return
+    whom = "with an API key" if has_keys else "without a key, from this machine alone"
+    render.console().print(f"Answering at {url} ({whom}). Ctrl-C stops.", markup=False, soft_wrap=True)

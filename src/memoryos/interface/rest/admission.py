@@ -1,0 +1,68 @@
+"""Admission: who asks, by the API key of the request, and whose memory is meant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+
+from memoryos.api_key import STORE_TENANT
+from memoryos.caller import Caller
+from memoryos.errors import PermissionDenied
+from memoryos.interface.rest.problems import Refusing
+from memoryos.interface.rest.rate import Rate
+from memoryos.memory_os import MemoryOS
+
+_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks: the caller, and the tenant whose memories its key opens."""
+
+    caller: Caller | None  #: None: a request without a key, on a store without keys
+    tenant: str
+    name: str  #: for the rate limit and the log: the id of the key or the address
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Admits requests to one store."""
+
+    store: MemoryOS
+    rate: Rate
+
+    def admit(self, request: Request) -> None:
+        """Note who asks, in the state of the request. Raises Refusing: 401 without a valid key, 429 beyond the rate."""
+        address = request.client.host if request.client else "unknown"
+        kind, _, key = request.headers.get("authorization", "").partition(" ")
+        found = self._with_key(key.strip(), address) if kind.lower() == "bearer" else None
+        if found is None:
+            self.rate.take(address)
+            found = self._without_key(kind, address, request.headers.get("host", ""))
+        else:
+            self.rate.take(found.name)
+        request.state.asking = found
+
+    def check(self, asking: Asking) -> None:
+        """Raise PermissionDenied if the key of a running request was revoked or has expired."""
+        if asking.caller is not None and asking.caller.key is not None and not self.store.keys.is_valid(asking.name):
+            raise PermissionDenied("the key is not valid any more")
+
+    def _with_key(self, key: str, address: str) -> Asking | None:
+        try:
+            info = self.store.keys.info(key)
+        except PermissionDenied:
+            return None
+        caller = replace(self.store.keys.caller(key), network=address)
+        return Asking(caller, info.tenant, info.id)
+
+    def _without_key(self, kind: str, address: str, host: str) -> Asking:
+        if kind or self.store.keys.exist():
+            fix = "Send the header `Authorization: Bearer KEY`; `memoryos keys create` makes a key"
+            bearer = {"WWW-Authenticate": "Bearer"}
+            raise Refusing(401, "KeyNeeded", "The request has no valid API key", fix, bearer)
+        if not _LOOPBACK.fullmatch(host):  # a page of another site, whose name now means this machine
+            raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
+        return Asking(None, STORE_TENANT, address)

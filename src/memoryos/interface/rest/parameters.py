@@ -1,0 +1,167 @@
+"""Parameters: the parameters of a method as JSON takes them.
+
+Models are made of its signature, so that an address takes what the method takes, under the same names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import cache
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from memoryos.errors import InvalidInput
+from memoryos.interface.rest.route import Route
+from memoryos.operation.intake.messages import Messages
+from memoryos.scope import PRIVATE, Scope
+
+_OWNER: Mapping[str, tuple[Any, Any]] = {
+    "user": (str, Field(description="Whose memory it is.")),
+    "agent": (str, Field("default", description="Which agent has the memory.")),
+    "session": (str | None, Field(None, description="The session of what is stored.")),
+    "namespace": (list[str], Field([], description="Labels of the purpose of the memory; default: private.")),
+}
+_BODIES = {"POST", "PUT", "PATCH"}
+
+
+class MethodParameter(NamedTuple):
+    """A parameter of a method."""
+
+    annotation: Any
+    default: Any  #: inspect.Parameter.empty: it must be passed
+    is_several: bool = False  #: it is `*names` in Python, and a list here
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What an address takes: in its path, its query and its body."""
+
+    route: Route
+    known: Mapping[str, MethodParameter]
+    query: type[BaseModel]
+    body: type[BaseModel] | None
+
+    @classmethod
+    @cache
+    def of(cls, route: Route) -> Parameters:
+        """Read them from the method."""
+        known = {name: one for name, one in _parameters(route.method) if name not in route.without}
+        in_path = [name for name in known if re.search(rf"{{{name}(:path)?}}", route.path)]
+        rest = {name: one for name, one in known.items() if name not in in_path}
+        is_read = route.verb not in _BODIES
+        owner = {} if route.is_of_store else {name: one for name, one in _OWNER.items() if name not in known}
+        title = "".join(part.title() for part in re.split(r"[._:]", route.operation))
+        query = _model(f"{title}Query", {**owner, **(_fields(rest, in_query=True) if is_read else {})}, {})
+        body = None if is_read or not rest else _model(f"{title}Body", _fields(rest), route.example)
+        return cls(route, known, query, body)
+
+    @property
+    def in_path(self) -> list[str]:
+        """The names of those in the path."""
+        return re.findall(r"{(\w+)(?::path)?}", self.route.path)
+
+    def owner(self, query: BaseModel, tenant: str) -> Scope:
+        """The owner that a request names."""
+        told = query.model_dump(include=set(_OWNER) - set(self.known))
+        namespace = tuple(told.pop("namespace", ())) or PRIVATE
+        return Scope(**told, tenant=tenant, namespace=namespace)
+
+    def arguments(
+        self, path: Mapping[str, str], query: BaseModel, body: BaseModel | None
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for the method: positional ones, which have no name, and others."""
+        named = {**path, **_set(query), **(_set(body) if body else {})}
+        wanted = {name: value for name, value in named.items() if name in self.known}
+        if isinstance(filters := wanted.get("filters"), str):
+            wanted["filters"] = _json("filters", filters)
+        several = next((name for name, one in self.known.items() if one.is_several), None)
+        return list(wanted.pop(several, ())) if several else [], wanted
+
+
+def _set(model: BaseModel) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in model.model_fields_set}
+
+
+def _json(field: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInput(field, "is not JSON", 'Pass e.g. {"any_tags": ["home"]}') from None
+
+
+def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[str, Any]) -> type[BaseModel]:
+    more = {"json_schema_extra": {"examples": [dict(example)]}} if example else {}
+    config = ConfigDict(extra="forbid", **more)  # type: ignore[typeddict-item]
+    made: type[BaseModel] = create_model(name, __config__=config, **fields)  # type: ignore[call-overload]
+    return made
+
+
+def _fields(parameters: Mapping[str, MethodParameter], *, in_query: bool = False) -> dict[str, tuple[Any, Any]]:
+    found = {}
+    for name, one in parameters.items():
+        kind = _as_json(one.annotation)
+        if one.is_several:
+            kind = list[kind]  # type: ignore[valid-type]
+        if in_query and get_origin(_without_none(kind)) is dict:
+            kind = str | None  # as JSON
+        default = _default(one)
+        found[name] = (kind, Field(default) if default is not ... else Field())
+    return found
+
+
+def _default(one: MethodParameter) -> Any:
+    if one.is_several:
+        return []
+    if one.default is inspect.Parameter.empty:
+        return ...
+    if isinstance(one.default, tuple | list | frozenset):
+        return list(one.default)
+    return one.default.total_seconds() if isinstance(one.default, timedelta) else one.default
+
+
+def _parameters(method: Any) -> Iterator[tuple[str, MethodParameter]]:
+    hints = get_type_hints(method)
+    for one in list(inspect.signature(method).parameters.values())[1:]:
+        hint = hints[one.name]
+        if one.kind is one.VAR_KEYWORD:
+            yield from _typed(get_args(hint)[0])
+        else:
+            yield one.name, MethodParameter(hint, one.default, one.kind is one.VAR_POSITIONAL)
+
+
+def _typed(kind: Any) -> Iterator[tuple[str, MethodParameter]]:
+    assert is_typeddict(kind)  # noqa: S101 - every ** of a public method is Unpack of one
+    for name, hint in get_type_hints(kind).items():
+        yield name, MethodParameter(hint, None)
+
+
+def _as_json(kind: Any) -> Any:
+    """The type that JSON has for a parameter: texts for times, numbers for durations, lists, dicts."""
+    if kind == Messages:
+        return list[dict[str, Any]]
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _union(parts)
+    if origin in (tuple, list) or (inspect.isclass(origin) and issubclass(origin, Iterable)):
+        return dict[str, Any] if issubclass(origin, Mapping) else list[_as_json(parts[0])]  # type: ignore[misc]
+    return str if kind is datetime else float if kind is timedelta else kind
+
+
+def _union(parts: tuple[Any, ...]) -> Any:
+    """A choice takes its names alone, though Python takes any text and refuses the others itself."""
+    has_names = any(inspect.isclass(part) and issubclass(part, Enum) for part in parts)
+    wanted = tuple(dict.fromkeys(_as_json(part) for part in parts if not (has_names and part is str)))
+    return Union[wanted]  # noqa: UP007 - of parts that are known at run time
+
+
+def _without_none(kind: Any) -> Any:
+    parts = [part for part in get_args(kind) if part is not type(None)]
+    return parts[0] if get_origin(kind) in (Union, types.UnionType) and len(parts) == 1 else kind

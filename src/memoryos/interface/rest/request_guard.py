@@ -1,0 +1,176 @@
+"""RequestGuard: what happens to every request around its handler: limits, an id, counts, one line of the log.
+
+A line of the log has no word of a request: its address without the values in it, and the id of the key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memoryos.errors import MemoryOSError
+from memoryos.interface.rest.problems import Refusing, answer
+from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.server_metrics import ServerMetrics
+
+Admit = Callable[[Request], Awaitable[None]]  #: refuses a request, or notes who asks
+
+log = logging.getLogger("memoryos.server")
+
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+
+class ClientGone(Exception):
+    """The client has closed the connection before its request was complete."""
+
+
+@dataclass(slots=True)
+class RequestPassage:
+    """One request on its way through the guard."""
+
+    scope: Scope
+    id: str = field(default_factory=lambda: uuid4().hex)
+    began: float = field(default_factory=time.monotonic)
+    status: int = 0  #: 0: no answer has begun
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken."""
+        return time.monotonic() - self.began
+
+    @property
+    def method(self) -> str:
+        """Its method; methods that nobody knows have one name."""
+        method: str = self.scope["method"]
+        return method if method in _METHODS else "OTHER"
+
+    @property
+    def route(self) -> str:
+        """Its address without values."""
+        return getattr(self.scope.get("route"), "path", "unknown")
+
+
+class RequestGuard:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, limits: RestLimits, metrics: ServerMetrics, admit: Admit) -> None:
+        self._app = app
+        self._admit = admit
+        self._limits = limits
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        passage = RequestPassage(scope)
+        async with self._counted(passage):
+            await self._guarded(passage, receive, _noting(passage, send))
+
+    @asynccontextmanager
+    async def _counted(self, passage: RequestPassage) -> AsyncIterator[None]:
+        with self._metrics.running.track_inprogress():
+            try:
+                yield
+            finally:
+                self._metrics.count(passage.method, passage.route, passage.status, passage.seconds)
+                log.info("%s", _line(passage))
+
+    async def _guarded(self, passage: RequestPassage, receive: Receive, send: Send) -> None:
+        try:
+            await self._admit(Request(passage.scope))  # before it takes memory
+            body = await self._body(Headers(scope=passage.scope), receive)
+            await self._app(passage.scope, _again(body, receive), send)
+        except ClientGone:
+            pass
+        except Exception as error:  # noqa: BLE001 - a request never ends the server, and its words reach no log
+            if not isinstance(error, Refusing | MemoryOSError):
+                log.error("%s", _line(passage, error=type(error).__name__))  # noqa: TRY400 - a trace has contents
+            if passage.status:
+                raise ConnectionAbortedError("the answer cannot go on") from None
+            await answer(error)(passage.scope, receive, send)
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        """The whole body. Raises Refusing if it is too large, too slow, or no JSON."""
+        most, length = self._limits.body_bytes, headers.get("content-length", "0")
+        if length.isdecimal() and int(length[:20]) > most:
+            raise _too_large(most)
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = await _read(receive, most)
+        except TimeoutError:
+            close = {"Connection": "close"}
+            raise Refusing(408, "TooSlow", "The request took too long to arrive", "Send it again", close) from None
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if body and kind != "application/json":
+            problem = "The content type of the body is not application/json"
+            raise Refusing(415, "UnsupportedMediaType", problem, "Send JSON, with Content-Type: application/json")
+        return body
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    parts: list[bytes] = []
+    size, goes_on = 0, True
+    while goes_on:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise _too_large(most)
+        goes_on = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def _too_large(most: int) -> Refusing:
+    fix = f"Send at most {most:,} bytes at a time"
+    return Refusing(413, "TooLarge", f"The body has more than {most:,} bytes", fix, {"Connection": "close"})
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receive the body in one piece, and then what follows it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message
+
+
+def _noting(passage: RequestPassage, send: Send) -> Send:
+    async def noted(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            passage.status = message["status"]
+            known = {name for name, _ in message["headers"]}
+            more = [one for one in _HEADERS if one[0] not in known]
+            message["headers"] = [*message["headers"], *more, (b"x-request-id", passage.id.encode())]
+        await send(message)
+
+    return noted
+
+
+def _line(passage: RequestPassage, **more: Any) -> str:
+    asking = passage.scope.get("state", {}).get("asking")
+    told = {
+        "request": passage.id,
+        "method": passage.method,
+        "route": passage.route,
+        "status": passage.status,
+        "milliseconds": round(passage.seconds * 1000, 1),
+        "by": asking.name if asking else None,
+    }
+    return json.dumps({**told, **more})

@@ -1,0 +1,202 @@
+"""The REST application: every route of the table, health, metrics and the description of all of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter
+from fastapi import Body, FastAPI, Query, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from memoryos.distribution import VERSION as RELEASE
+from memoryos.errors import MemoryOSError
+from memoryos.interface.rest import streamed_routes
+from memoryos.interface.rest.admission import Admission
+from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
+from memoryos.interface.rest.rate import Rate
+from memoryos.interface.rest.request_guard import RequestGuard
+from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.route import VERSION, Route
+from memoryos.interface.rest.routes import ROUTES
+from memoryos.interface.rest.server_metrics import ServerMetrics
+from memoryos.memory_os import MemoryOS
+
+_OPEN = {"/health", "/ready", "/openapi.json"}  # without a key
+
+Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
+
+_ABOUT = """Memory for AI agents over HTTP. Names are those of the Python library.
+
+Each request about a memory names its owner in the query: `user`, and if need be `agent`, `session` and `namespace`. The
+API key (`Authorization: Bearer KEY`) decides the tenant. An error is a problem of RFC 9457; `field` and `fix` say what
+to change. A list has `items` and a `cursor`, which the next request passes on. Changes take an `Idempotency-Key`."""
+
+_PROBLEMS = {
+    401: ("KeyNeeded", "The request has no valid API key"),
+    403: ("PermissionDenied", "ann may not write this with its key"),
+    404: ("NotFound", "there is no memory 'ID' of this user and agent"),
+    409: ("CubeProtected", "the memory is frozen"),
+    412: ("StaleVersion", "the memory ID has version 2, not 1, and nothing was changed"),
+    413: ("TooLarge", "The body has more than 10,000,000 bytes"),
+    415: ("UnsupportedMediaType", "The content type of the body is not application/json"),
+    422: ("InvalidInput", "query: is empty"),
+    429: ("TooManyRequests", "There are too many requests"),
+    503: ("StoreBusy", "Another process holds the store's write lock; try again."),
+}
+
+
+def rest_app(store: MemoryOS, limits: RestLimits | None = None) -> FastAPI:
+    """Return the application for a store. It neither opens nor closes the store."""
+    limits, metrics = limits or RestLimits(), ServerMetrics()
+    admission = Admission(store, Rate(limits.per_minute))
+    desk = Desk(store, admission, limits, CapacityLimiter(limits.threads))
+    app = FastAPI(
+        title="MemoryOS", version=RELEASE, description=_ABOUT, redirect_slashes=False, docs_url=None, redoc_url=None
+    )
+    for route in ROUTES:
+        _add(app, desk, route, Desk.answer)
+    _add(app, desk, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
+    _add(app, desk, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
+    _add(app, desk, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
+    _add_probes(app, desk, metrics)
+    for kind in (MemoryOSError, Refusing, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _failed)
+
+    async def admit(request: Request) -> None:
+        if request.scope["path"] not in _OPEN:
+            await desk.run(lambda: admission.admit(request))
+
+    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit)
+    described = app.openapi
+    app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
+    return app
+
+
+def _with_problem(document: dict[str, Any]) -> dict[str, Any]:
+    """The description of the application with the schema to which all problems refer."""
+    parts = document["components"]
+    parts["schemas"]["Problem"] = _SCHEMA
+    parts["responses"] = {f"Problem{status}": _described(status) for status in _PROBLEMS}
+    for path in document["paths"].values():
+        for operation in path.values():
+            _refer(operation["responses"])
+    return document
+
+
+def _refer(answers: dict[str, Any]) -> None:
+    for status in map(str, _PROBLEMS):
+        if status in answers:
+            answers[status] = {"$ref": f"#/components/responses/Problem{status}"}
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return answer(error)
+
+
+def _add(app: FastAPI, desk: Desk, route: Route, answering: Answering, streamed: str | None = None) -> None:
+    parameters = Parameters.of(route)
+
+    async def handle(request: Request, query: Any, body: Any = None, **path: str) -> Response:
+        return await answering(desk, parameters, RestRequest(request, query, body, path))
+
+    handle.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
+    summary, _, rest = (inspect.getdoc(route.method) or "").partition("\n")
+    app.add_api_route(
+        VERSION + route.path,
+        handle,
+        methods=[route.verb],
+        name=route.operation,
+        operation_id=route.operation.replace(".", "_").replace(":", "_"),
+        summary=summary,
+        description=f"{rest.strip()}\n\nIn Python: `{route.name}`.".strip(),
+        tags=[route.name.partition(".")[0] if "." in route.name else "memory"],
+        dependencies=[Security(HTTPBearer(auto_error=False))],
+        response_class=Response,
+        status_code=route.status,
+        responses=_answers(parameters, streamed),
+        openapi_extra=_header(parameters),
+    )
+
+
+def _signature(parameters: Parameters) -> inspect.Signature:
+    """What FastAPI reads to find the parts of a request."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parts = [
+        inspect.Parameter("request", keyword, annotation=Request),
+        inspect.Parameter("query", keyword, annotation=Annotated[parameters.query, Query()]),
+        *(inspect.Parameter(name, keyword, annotation=str) for name in parameters.in_path),
+    ]
+    if parameters.body:
+        is_needed = any(one.is_required() for one in parameters.body.model_fields.values())
+        kind: Any = Annotated[parameters.body, Body()] if is_needed else Annotated[parameters.body | None, Body()]
+        default = inspect.Parameter.empty if is_needed else None
+        parts.append(inspect.Parameter("body", keyword, annotation=kind, default=default))
+    return inspect.Signature(parts)
+
+
+def _answers(parameters: Parameters, streamed: str | None) -> dict[int | str, dict[str, Any]]:
+    returned = inspect.signature(parameters.route.method).return_annotation
+    told = f"`{returned}` as a document; docs/reference/values.md has its fields."
+    is_nothing = returned in (None, "None")
+    kind: dict[str, Any] = {"application/json": {"schema": {"type": "object"}}}
+    if streamed:
+        told = "The answer in pieces."
+        kind = ({} if parameters.route is not streamed_routes.RESPOND else kind) | {streamed: {}}
+    good: dict[int | str, dict[str, Any]] = (
+        {204: {"description": "It is done."}}
+        if is_nothing
+        else {parameters.route.status: {"description": told, "content": kind}}
+    )
+    return {**good, **{status: {"description": ""} for status in _PROBLEMS}}
+
+
+def _described(status: int) -> dict[str, Any]:
+    name, detail = _PROBLEMS[status]
+    example = problem(status, name, detail)
+    return {"description": detail, "content": {MEDIA_TYPE: {"schema": _PROBLEM, "example": example}}}
+
+
+_PROBLEM = {"$ref": "#/components/schemas/Problem"}
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "title": "Problem",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "format": "uri"},
+        "title": {"type": "string", "description": "The class of the error."},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "field": {"type": "string", "description": "The field that is wrong."},
+        "fix": {"type": "string", "description": "What to do."},
+    },
+}
+
+
+def _header(parameters: Parameters) -> dict[str, Any]:
+    if parameters.route.verb == "GET":
+        return {}
+    told = "A second request with the same key changes nothing and gets the first answer."
+    header = {"name": IDEMPOTENCY_KEY, "in": "header", "required": False, "description": told}
+    return {"parameters": [{**header, "schema": {"type": "string", "maxLength": 256}}]}
+
+
+def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
+    @app.get("/health", tags=["server"], summary="Whether the process runs.")
+    async def health() -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/ready", tags=["server"], summary="Whether the store answers.")
+    async def ready() -> JSONResponse:
+        await desk.run(desk.store.keys.exist)
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/metrics", tags=["server"], summary="Counts and times, for Prometheus.")
+    async def numbers() -> Response:
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

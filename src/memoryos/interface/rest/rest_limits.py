@@ -1,0 +1,19 @@
+"""RestLimits: how much one server takes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RestLimits:
+    """The limits of a server. A request beyond one of them gets a problem that names it."""
+
+    body_bytes: int = 10_000_000  #: of a request: more is 413
+    body_seconds: float = 30.0  #: until the body of a request is there: later is 408
+    answer_seconds: float = 60.0  #: until an answer begins: later is 504
+    per_minute: int = 6_000  #: requests with one key, or without a key from one address: more is 429
+    threads: int = 16  #: calls that run at the same time; others wait
+    connections: int = 1_000  #: more are refused with 503
+    closing_seconds: float = 10.0  #: for requests and background work that run when the server stops
+    recheck_seconds: float = 1.0  #: between two checks of a key while an answer is streamed

@@ -1,0 +1,46 @@
+"""Route: one operation of the library behind an address."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryos.memory import Memory
+from memoryos.memory_os import MemoryOS
+
+VERSION = "/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An operation, its address, and an example of a request."""
+
+    operation: str  #: of Memory, such as search or facts.list; of MemoryOS behind `store:`
+    verb: str  #: GET, POST, PUT, PATCH or DELETE
+    path: str  #: behind the version
+    example: Mapping[str, Any] = field(default_factory=dict, hash=False)  #: a body, or the query of a GET
+    status: int = 200  #: of an answer with a body
+    named: str = ""  #: what the answer calls a result that is no document; empty: by its type
+    without: tuple[str, ...] = ()  #: parameters that have no meaning over HTTP
+
+    @property
+    def is_of_store(self) -> bool:
+        """Whether it is an operation of the store as a whole."""
+        return self.operation.startswith("store:")
+
+    @property
+    def name(self) -> str:
+        """The name of the method, with its noun."""
+        return self.operation.removeprefix("store:")
+
+    @property
+    def method(self) -> Callable[..., Any]:
+        """The method without the door around it."""
+        thing: Any = MemoryOS if self.is_of_store else Memory
+        noun, _, verb = self.name.rpartition(".")
+        if noun:
+            thing = inspect.get_annotations(getattr(thing, noun).fget, eval_str=True)["return"]
+        found: Callable[..., Any] = inspect.unwrap(getattr(thing, verb))
+        return found

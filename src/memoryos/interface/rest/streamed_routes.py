@@ -1,0 +1,153 @@
+"""Streamed routes: addresses whose answer is no document: an answer in pieces, an export, the bytes of a file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from io import TextIOBase
+from typing import Any, TextIO, cast
+
+from starlette.responses import Response, StreamingResponse
+
+from memoryos.errors import MemoryOSError
+from memoryos.interface.rest.admission import Asking
+from memoryos.interface.rest.desk import Desk, RestRequest
+from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.problems import answer, document_of
+from memoryos.interface.rest.route import Route
+from memoryos.operation.answer.answer_stream import AnswerStream
+
+RESPOND = Route("respond", "POST", "/respond", {"query": "What do I keep?"})
+EXPORT = Route("export", "GET", "/export", without=("target",))
+ATTACHMENT = Route("pages.attachment", "GET", "/pages/{page_id}/attachments/{id}")
+STREAMED = (RESPOND, EXPORT, ATTACHMENT)
+
+EVENTS, LINES = "text/event-stream", "application/x-ndjson"
+_PIECES = 64  # of an export that wait for a slow reader
+
+
+async def respond(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
+    """Answer with the chat model: as one document, or in events if the request accepts them."""
+    if EVENTS not in asked.request.headers.get("accept", ""):
+        return await desk.answer(parameters, asked)
+    stream = await desk.run(lambda: _begun(desk, parameters, asked))
+    try:
+        first = await anext(stream, None)
+    except MemoryOSError as error:
+        return answer(error)
+    return StreamingResponse(_events(desk, asked.asking, stream, first), media_type=EVENTS)
+
+
+def _begun(desk: Desk, parameters: Parameters, asked: RestRequest) -> AnswerStream:
+    _, named = parameters.arguments(asked.path, asked.query, asked.body)
+    return desk.memory(parameters, asked).respond_stream(**named)
+
+
+async def _events(desk: Desk, asking: Asking, stream: AnswerStream, piece: str | None) -> AsyncIterator[str]:
+    """Each piece as an event, then `end`; or `error`, with its problem, and nothing is stored."""
+    checked = time.monotonic()
+    try:
+        while piece is not None:
+            yield _event("piece", {"text": piece})
+            piece = await anext(stream, None)
+            if time.monotonic() - checked >= desk.limits.recheck_seconds:
+                await desk.run(lambda: desk.admission.check(asking))
+                checked = time.monotonic()
+        yield _event("end", {})
+    except MemoryOSError as error:
+        yield _event("error", document_of(error))
+    finally:
+        stream.close()
+
+
+def _event(name: str, data: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+class Lines(TextIOBase):
+    """A text stream whose lines another thread reads, and which waits for a slow reader."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: queue.Queue[str | None] = queue.Queue(_PIECES)
+        self._is_left = False
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Hand on a piece of text. Raises BrokenPipeError once nobody reads."""
+        self._put(text)
+        return len(text)
+
+    def end(self) -> None:
+        """Tell the reader that nothing follows."""
+        with suppress(BrokenPipeError):
+            self._put(None)
+
+    def leave(self) -> None:
+        """Tell the writer that nobody reads any more, and a reader that waits that nothing follows."""
+        self._is_left = True
+        with suppress(queue.Full):
+            self._waiting.put_nowait(None)
+
+    def _put(self, piece: str | None) -> None:
+        while not self._is_left:
+            with suppress(queue.Full):
+                return self._waiting.put(piece, timeout=0.1)
+        raise BrokenPipeError("the reader has gone")
+
+    def next(self) -> str | None:
+        """The next piece; None at the end."""
+        return self._waiting.get()
+
+
+async def export(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
+    """Everything of an owner, as JSON Lines. An answer without its last line, the mark, was cut short."""
+    memory, lines = desk.memory(parameters, asked), Lines()
+    writing = asyncio.ensure_future(asyncio.to_thread(_written, lambda: memory.export(cast("TextIO", lines)), lines))
+    first = await asyncio.to_thread(lines.next)
+    if first is None:
+        await writing  # raises what it failed with
+    return StreamingResponse(_checked(desk, asked.asking, lines, first, writing), media_type=LINES)
+
+
+def _written(write: Callable[[], object], lines: Lines) -> None:
+    try:
+        with suppress(BrokenPipeError):
+            write()
+    finally:
+        lines.end()
+
+
+async def _checked(
+    desk: Desk, asking: Asking, lines: Lines, piece: str | None, writing: asyncio.Future[None]
+) -> AsyncIterator[str]:
+    checked = time.monotonic()
+    try:
+        while piece is not None:
+            yield piece
+            piece = await asyncio.to_thread(lines.next)
+            if time.monotonic() - checked >= desk.limits.recheck_seconds:
+                await desk.run(lambda: desk.admission.check(asking))
+                checked = time.monotonic()
+        await writing
+    finally:
+        lines.leave()
+
+
+async def attachment(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
+    """The bytes of an attachment. A browser saves them, and runs nothing of them."""
+
+    def read() -> Any:
+        _, named = parameters.arguments(asked.path, asked.query, None)
+        return desk.memory(parameters, asked).pages.attachment(**named)
+
+    found = await desk.run(read)
+    headers = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
+    return Response(found.data, headers=headers, media_type=found.media_type or "application/octet-stream")

@@ -1,0 +1,340 @@
+"""The memory over HTTP: what each address does, through a real socket, on both stores."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from threading import Event
+
+import pytest
+
+from contract import server
+from generation.scripted_model import Reply, says, scripted_model
+from memoryos import MemoryOS, errors, load_settings
+from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.problems import STATUSES, document_of, status_of
+from memoryos.interface.rest.rest_app import rest_app
+from memoryos.interface.rest.routes import ROUTES
+from memoryos.interface.rest.streamed_routes import STREAMED
+from memoryos.models.hashing import Hashing
+from served import PATIENCE, serving
+
+SETTINGS = load_settings(embedder="hashing")
+
+
+@pytest.fixture
+def place(back_end, tmp_path):
+    if back_end == "sqlite":
+        yield tmp_path / "memory.db"
+        return
+    yield server.store_of(tmp_path).render_as_string()
+    server.give_back(tmp_path)
+
+
+@pytest.fixture
+def api(place):
+    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing())) as store, serving(store) as served:
+        yield served
+
+
+@pytest.fixture
+def page(api):
+    """The id of a page of Ann's."""
+    (made,) = api("POST", "/memories", {"query": "I keep bees.", "response": "How many hives?"})["ids"]
+    return made
+
+
+def test_what_is_added_is_found_corrected_and_deleted(api, page):
+    memory = api.store.memory("ann")
+    assert api("GET", f"/memories/{page}") == memory.get(page).to_dict()
+    assert api("POST", "/search", {"query": "bees"})["hits"][0]["id"] == page
+    assert "I keep bees." in api("POST", "/context", {"query": "bees", "tokens": 200})["text"]
+    changed = api("PATCH", f"/memories/{page}", {"text": "I keep wasps.", "expected_version": 1})
+    assert changed["version"] == 2
+    stale = api.ask("PATCH", f"/memories/{page}", {"text": "I keep ants.", "expected_version": 1})
+    assert (stale.status_code, stale.json()["expected"], stale.json()["stored"]) == (412, 1, 2)
+    versions = api("GET", f"/memories/{page}/history")["items"]
+    assert [("bees" in one["text"], "wasps" in one["text"]) for one in versions] == [(True, False), (False, True)]
+    gone = api.ask("DELETE", f"/memories/{page}")
+    assert (gone.status_code, gone.content) == (204, b"")
+    assert api.ask("GET", f"/memories/{page}").status_code == 404
+
+
+def test_messages_are_added_as_a_chat_has_them(api):
+    chat = [{"role": "user", "content": "My name is Ann."}, {"role": "assistant", "content": "Hello Ann!"}]
+    made = api.ask("POST", "/memories", {"query": chat, "tags": ["hello"]}, session="s1")
+    assert made.status_code == 201
+    (one,) = api("GET", "/pages", session="s1")["items"]
+    assert ([one["id"]], one["tags"]) == (made.json()["ids"], ["hello"])
+    assert api("GET", "/pages/count", session="s2") == {"count": 0}
+
+
+def test_a_list_goes_on_at_its_cursor(api):
+    for number in range(3):
+        api("POST", "/memories", {"query": f"Note {number}"})
+    first = api("GET", "/pages", limit=2)
+    rest = api("GET", "/pages", limit=2, cursor=first["cursor"])
+    assert [len(first["items"]), len(rest["items"]), rest["cursor"]] == [2, 1, None]
+    refused = api.ask("GET", "/pages", cursor="nonsense")
+    assert (refused.status_code, refused.json()["field"]) == (422, "cursor")
+
+
+def test_filters_of_a_list_are_json_in_the_query(api):
+    api("POST", "/memories", {"query": "A house.", "metadata": {"project": "apollo"}})
+    api("POST", "/memories", {"query": "A boat."})
+    wanted = json.dumps({"metadata": {"project": "apollo"}})
+    assert api("GET", "/pages/count", filters=wanted) == {"count": 1}
+    assert api.ask("GET", "/pages", filters="{").json()["field"] == "filters"
+
+
+def test_facts_and_the_profile(api):
+    made = api("POST", "/facts", {"text": "The user keeps bees."})
+    assert [one["id"] for one in api("GET", "/facts")["items"]] == [made["id"]]
+    assert "id" in api("PUT", "/profile/name", {"value": "Ann"})
+    assert api("GET", "/profile")["user"]["profile"]["name"] == "Ann"
+
+
+def test_a_frozen_memory_is_not_changed_until_it_is_thawed(api, page):
+    assert api("POST", f"/memories/{page}/freeze")["state"] == "frozen"  # without a body
+    refused = api.ask("PATCH", f"/memories/{page}", {"text": "I keep ants."})
+    assert (refused.status_code, refused.json()["title"]) == (409, "CubeProtected")
+    api("POST", f"/memories/{page}/thaw", {"reason": "reviewed"})
+    assert api("PATCH", f"/memories/{page}", {"text": "I keep ants."})["version"] == 2
+    assert api("GET", f"/memories/{page}/transitions")["items"][-1]["cause"] == "reviewed"
+
+
+def test_rules_that_archive(api):
+    rule = {"name": "a/b", "unused": 3600}
+    made = api.ask("POST", "/archiving", rule)
+    assert (made.status_code, made.json()["name"]) == (201, "a/b")
+    assert [one["name"] for one in api("GET", "/archiving")["items"]] == ["a/b"]
+    assert api.ask("DELETE", "/archiving/a/b").status_code == 204
+    assert api("GET", "/archiving")["items"] == []
+
+
+def test_an_export_is_loaded_by_another_store(api, page, tmp_path):
+    with api.http.stream("GET", "/v1/export", params={"user": "ann"}) as answer:
+        assert answer.headers["content-type"].startswith("application/x-ndjson")
+        lines = list(answer.iter_lines())
+    (tmp_path / "ann.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    with MemoryOS.open(tmp_path / "other.db", settings=SETTINGS, embedder=Hashing()) as other:
+        other.admin.load(tmp_path / "ann.jsonl")
+        assert other.memory("ann").get(page).text == api.store.memory("ann").get(page).text
+
+
+def test_an_owner_is_forgotten(api, page):
+    done = api("POST", "/forget")
+    assert (done["memories"]["page"], done["left"]) == (1, {})
+    assert api("GET", "/users", user=None)["items"] == []
+
+
+def test_jobs_usage_events_and_users(api, page):
+    assert api.ask("POST", "/jobs/run", {"timeout": 60}).status_code == 204
+    assert {one["state"] for one in api("GET", "/jobs", states=["done", "queued"])["items"]} <= {"done", "queued"}
+    assert api("GET", "/usage")["items"] == []
+    assert page in {one["cube_id"] for one in api("GET", "/events", limit=10)["items"]}
+    assert api("GET", "/users/ann", user=None)["memories"]["page"] == 1
+    assert api.ask("GET", "/users/bob", user=None).status_code == 404
+
+
+@pytest.mark.once
+def test_an_attachment_is_downloaded_and_not_shown(api):
+    url = "data:image/png;base64,iVBORw0KGgo="
+    content = [{"type": "text", "text": "Look!"}, {"type": "image_url", "image_url": {"url": url}}]
+    (made,) = api("POST", "/memories", {"query": [{"role": "user", "content": content}]})["ids"]
+    (file,) = api("GET", f"/pages/{made}/attachments")["items"]
+    answer = api.ask("GET", f"/pages/{made}/attachments/{file['id']}")
+    assert (answer.content, answer.headers["content-type"]) == (b"\x89PNG\r\n\x1a\n", "image/png")
+    assert answer.headers["content-disposition"] == "attachment"
+
+
+def test_a_repeated_add_stores_once(api):
+    said, header = {"query": "Once."}, {"Idempotency-Key": "call-1"}
+    first, second = (api.ask("POST", "/memories", said, headers=header).json() for _ in range(2))
+    assert first == second
+    assert api("GET", "/pages/count") == {"count": 1}
+
+
+@pytest.mark.once
+def test_a_repeated_change_is_made_once(api, page):
+    change, header = {"text": "And ants.", "mode": "append"}, {"Idempotency-Key": "call-2"}
+    answers = [api.ask("PATCH", f"/memories/{page}", change, headers=header).json() for _ in range(2)]
+    assert [one["version"] for one in answers] == [2, 2]
+    assert api("GET", f"/memories/{page}")["version"] == 2
+    other = api.ask("PATCH", f"/memories/{page}", {"text": "Else."}, headers=header)
+    assert (other.status_code, other.json()["title"]) == (422, "KeyReused")
+    assert api("PATCH", f"/memories/{page}", {"text": "Else."})["version"] == 3
+
+
+@pytest.mark.once
+def test_a_change_that_failed_is_tried_again_with_its_key(api, page):
+    header = {"Idempotency-Key": "call-3"}
+    api("POST", f"/memories/{page}/freeze")
+    change = {"text": "I keep ants."}
+    assert api.ask("PATCH", f"/memories/{page}", change, headers=header).status_code == 409
+    api("POST", f"/memories/{page}/thaw")
+    assert api.ask("PATCH", f"/memories/{page}", change, headers=header).status_code == 200
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "status", "field"),
+    [
+        ("POST", "/search", {"query": ""}, 422, "query"),
+        ("POST", "/search", {}, 422, "query"),
+        ("POST", "/search", {"query": "x", "limit": 3}, 422, "limit"),
+        ("POST", "/search", {"query": "x", "pages": "many"}, 422, "pages"),
+        ("POST", "/search", {"query": "x", "tiers": ["attic"]}, 422, "tiers.0"),
+        ("POST", "/search", None, 422, "body"),
+        ("GET", "/pages?users=bob", None, 422, "users"),
+        ("GET", "/memories/nowhere", None, 404, None),
+        ("GET", "/nowhere", None, 404, None),
+        ("PUT", "/search", {}, 405, None),
+    ],
+)
+def test_a_wrong_request_is_a_problem_that_names_the_field(api, verb, path, body, status, field):
+    answer = api.http.request(verb, f"/v1{path}", params={"user": "ann"} if "?" not in path else None, json=body)
+    told = answer.json()
+    assert (answer.status_code, told["status"], told.get("field")) == (status, status, field)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert told["type"] == f"urn:memoryos:problem:{told['title']}"
+
+
+@pytest.mark.once
+def test_a_missing_user_is_told(api):
+    assert api.ask("GET", "/pages", user=None).json()["field"] == "user"
+
+
+@pytest.mark.parametrize("kind", [one for one in vars(errors).values() if isinstance(one, type)], ids=str)
+def test_every_error_has_a_status(kind):
+    if issubclass(kind, errors.MemoryOSError):
+        nearest = next(listed for listed, _ in STATUSES if issubclass(kind, listed))
+        assert not any(issubclass(other, nearest) and other is not nearest and issubclass(kind, other)
+                       for other, _ in STATUSES)  # fmt: skip
+        assert 400 <= next(status for listed, status in STATUSES if issubclass(kind, listed)) <= 599
+
+
+def test_the_failure_of_a_store_does_not_tell_its_place():
+    error = errors.StoreUnreachable("postgresql://ann:secret@db/memory does not answer")
+    assert status_of(error) == 503
+    assert "secret" not in json.dumps(document_of(error))
+
+
+@pytest.mark.once
+def test_the_server_tells_how_it_is(api, page):
+    assert api.http.get("/health").json() == api.http.get("/ready").json() == {"status": "ok"}
+    told = api.http.get("/metrics").text
+    assert 'memoryos_requests_total{method="POST",route="/v1/memories",status="201"} 1.0' in told
+    assert page not in told
+
+
+# The description
+
+
+@pytest.fixture(scope="module")
+def document():
+    with MemoryOS.open(":memory:", settings=SETTINGS, embedder=Hashing()) as store:
+        return rest_app(store).openapi()
+
+
+def test_the_description_has_every_route_with_its_problems(document):
+    operations = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    for route in (*ROUTES, *STREAMED):
+        told = operations[route.operation.replace(".", "_").replace(":", "_")]
+        assert told["summary"], route.operation
+        assert told["security"] == [{"HTTPBearer": []}]
+        assert {"401", "403", "404", "422", "429"} <= told["responses"].keys()
+    for status, answer in document["components"]["responses"].items():
+        (kind,) = answer["content"].items()
+        assert (kind[0], f"Problem{kind[1]['example']['status']}") == ("application/problem+json", status)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+def test_the_example_of_a_route_is_one_that_it_takes(route):
+    parameters = Parameters.of(route)
+    needs = parameters.body and any(one.is_required() for one in parameters.body.model_fields.values())
+    assert bool(route.example) or not needs, "a body needs an example"
+    if route.example:
+        model = parameters.body or parameters.query
+        whose = {} if parameters.body or route.is_of_store else {"user": "ann"}
+        model.model_validate({**whose, **route.example})
+
+
+# Answers of a model
+
+
+@pytest.fixture
+def talking(tmp_path):
+    with scripted_model() as model:
+        settings = load_settings(embedder="hashing", llm_model="some-model", llm_api_key="k", llm_base_url=model.url)
+        store = MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing())
+        with closing(store), serving(store, recheck_seconds=0.0) as served:
+            yield served, model
+
+
+def events(answer):
+    """The events of an answer: name and data."""
+    blocks = "".join(answer.iter_text()).strip().split("\n\n")
+    parts = [block.split("\n") for block in blocks]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in parts]
+
+
+def streamed(api, key=None):
+    headers = {"Accept": "text/event-stream"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    return api.http.stream("POST", "/v1/respond", params={"user": "ann"}, json={"query": "Hi!"}, headers=headers)
+
+
+@pytest.mark.once
+def test_an_answer_is_one_document_or_events(talking):
+    api, model = talking
+    model.will(says("Hello Ann."), says("Hello ", "again."))
+    assert api("POST", "/respond", {"query": "Hi!"})["text"] == "Hello Ann."
+    with streamed(api) as answer:
+        told = events(answer)
+    assert "".join(data["text"] for name, data in told if name == "piece") == "Hello again."
+    assert told[-1] == ("end", {})
+    api.store.wait()
+    assert api("GET", "/pages/count") == {"count": 2}
+
+
+@pytest.mark.once
+def test_a_model_that_fails_is_a_problem_before_the_stream_and_an_event_within(talking):
+    api, model = talking
+    model.will(Reply(status=400, body="no"))
+    with streamed(api) as answer:
+        assert answer.status_code == 502
+    model.will(Reply(("Hello ", "An"), resets_after=1))
+    with streamed(api) as answer:
+        told = events(answer)
+    assert (told[0][0], told[-1][0]) == ("piece", "error")
+    assert told[-1][1]["title"] == "ModelUnavailable"
+    assert api("GET", "/pages/count") == {"count": 0}
+
+
+@pytest.mark.once
+def test_a_key_that_is_revoked_in_mid_stream_ends_the_answer(talking):
+    api, model = talking
+    made = api.store.keys.create("web")
+    goes_on = Event()
+
+    def pieces():
+        yield "Hello "
+        assert goes_on.wait(PATIENCE)
+        yield "Ann."
+
+    model.will(Reply(pieces()))
+    with streamed(api, made.key) as answer:
+        assert answer.status_code == 200
+        api.store.keys.revoke(made.info.id)
+        goes_on.set()
+        told = events(answer)
+    assert [name for name, _ in told] == ["piece", "error"]
+    assert told[-1][1]["title"] == "PermissionDenied"
+    api.store.wait()
+    assert api.store.memory("ann").pages.count() == 0
+
+
+@pytest.mark.once
+def test_without_a_model_an_answer_is_refused(api):
+    refused = api.ask("POST", "/respond", {"query": "Hi!"})
+    assert (refused.status_code, refused.json()["title"]) == (501, "ModelNotConfigured")

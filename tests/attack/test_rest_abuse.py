@@ -1,0 +1,352 @@
+"""Abuse of the server: whose memory a key opens, bodies that are too much, clients that go away, what is logged."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from threading import Event
+
+import pytest
+
+from contract import server
+from generation.scripted_model import Reply, scripted_model
+from memoryos import MemoryOS, load_settings
+from memoryos.interface.rest.problems import Refusing
+from memoryos.interface.rest.rate import MOST_CALLERS, Rate
+from memoryos.interface.rest.replays import MOST, Replays
+from memoryos.interface.rest.streamed_routes import Lines
+from memoryos.models.hashing import Hashing
+from served import PATIENCE, serving
+
+SETTINGS = load_settings(embedder="hashing")
+JSON = b"Content-Type: application/json\r\n"
+
+
+@pytest.fixture
+def place(back_end, tmp_path):
+    if back_end == "sqlite":
+        yield tmp_path / "memory.db"
+        return
+    yield server.store_of(tmp_path).render_as_string()
+    server.give_back(tmp_path)
+
+
+@pytest.fixture
+def store(place):
+    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing())) as store:
+        yield store
+
+
+@pytest.fixture
+def api(store):
+    with serving(store, body_bytes=2_000) as served:
+        yield served
+
+
+def told(answer):
+    return answer.status_code, answer.json()["title"]
+
+
+# Keys and tenants
+
+
+def test_two_tenants_do_not_see_each_other(api, store):
+    keys = {tenant: store.keys.create("web", tenant=tenant).key for tenant in ("acme", "bolt")}
+    ids = {}
+    for tenant, key in keys.items():
+        (ids[tenant],) = api("POST", "/memories", {"query": f"The secret of {tenant}."}, key=key)["ids"]
+    for mine, other in (("acme", "bolt"), ("bolt", "acme")):
+        found = api.ask("POST", "/search", {"query": f"secret of {other}", "kinds": ["page"]}, key=keys[mine])
+        assert found.status_code == 200
+        assert [hit["id"] for hit in found.json()["hits"]] == [ids[mine]]
+        assert f"secret of {other}." not in found.text
+        assert api("GET", "/pages/count", key=keys[mine]) == {"count": 1}
+        assert f"secret of {other}." not in api.ask("GET", "/export", key=keys[mine]).text
+        for verb, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "/history"), ("POST", "/freeze")):
+            body = {"text": "Mine!"} if verb == "PATCH" else None
+            theirs, nobodys = (
+                api.ask(verb, f"/memories/{one}{path}", body, key=keys[mine]) for one in (ids[other], "nowhere")
+            )
+            assert theirs.status_code == nobodys.status_code
+            assert theirs.text.replace(ids[other], "ID") == nobodys.text.replace("nowhere", "ID")
+    assert store.memory("ann", tenant="acme").get(ids["acme"]).text == "user: The secret of acme."
+
+
+def test_a_tenant_is_not_named_by_a_request(api, store):
+    store.keys.create("admin")
+    key = store.keys.create("web", tenant="acme", actions=["read", "write", "delete", "share", "administer"]).key
+    assert api.ask("GET", "/pages", tenant="default", key=key).json()["field"] == "tenant"
+    for tenant in ("default", "acme", "bolt"):
+        assert api.ask("GET", "/users", user=None, tenant=tenant, key=key).status_code == 403
+        assert api.ask("GET", "/keys", user=None, tenant=tenant, key=key).status_code == 403
+
+
+@pytest.mark.once
+def test_a_key_of_one_user_cannot_tell_who_else_there_is(api, store):
+    key = store.keys.create("web", users=["ann"]).key
+    (page,) = store.memory("bob").add([{"role": "user", "content": "I am Bob."}])
+    answers = [api.ask("GET", f"/memories/{page}", user=user, key=key) for user in ("bob", "carl")]
+    assert [told(one) for one in answers] == [(403, "PermissionDenied")] * 2
+    assert answers[0].text == answers[1].text
+    assert told(api.ask("GET", f"/memories/{page}", key=key)) == (404, "NotFound")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("path", ["/pages?user=ann", "/search", "/nowhere", "/memories/x"])
+@pytest.mark.parametrize(
+    "header", [None, "Bearer", "Bearer mos_0123456789abcdef_" + "A" * 43, "Basic YTpi", "Bearer \u00ff", "KEY"]
+)
+def test_without_a_valid_key_nothing_is_told(api, store, path, header):
+    store.keys.revoke(store.keys.create("web").info.id)  # keys are used here, though none is valid
+    headers = {} if header is None else {"Authorization": header.encode("latin-1")}
+    verb = "POST" if path == "/search" else "GET"
+    answer = api.http.request(verb, f"/v1{path}", headers=headers, content=b"{")
+    assert told(answer) == (401, "KeyNeeded")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert api.http.get("/metrics").status_code == 401
+    assert api.http.get("/health").status_code == 200
+
+
+@pytest.mark.once
+def test_a_key_that_is_revoked_opens_nothing_at_once(api, store):
+    made = store.keys.create("web")
+    assert api.ask("GET", "/pages", key=made.key).status_code == 200
+    store.keys.revoke(made.info.id)
+    assert told(api.ask("GET", "/pages", key=made.key)) == (401, "KeyNeeded")
+
+
+@pytest.mark.once
+def test_a_key_does_what_it_was_made_for(api, store):
+    key = store.keys.create("reader", actions=["read"]).key
+    assert told(api.ask("POST", "/memories", {"query": "Hi!"}, key=key)) == (403, "PermissionDenied")
+    assert told(api.ask("POST", "/forget", key=key)) == (403, "PermissionDenied")
+    assert api.ask("GET", "/pages", key=key).status_code == 200
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", ""])
+def test_without_keys_only_this_machine_is_answered(api, host):
+    said = f"GET /v1/pages?user=ann HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    assert api.raw(said.encode()).startswith((b"HTTP/1.1 403", b"HTTP/1.1 400"))
+    assert api.ask("GET", "/pages", headers={"Host": "localhost:99"}).status_code == 200
+
+
+@pytest.mark.once
+def test_a_replayed_answer_is_only_for_who_asked(api, store):
+    keys = [store.keys.create(name).key for name in ("one", "two")]
+    header = {"Idempotency-Key": "same"}
+    ids = [api("POST", "/snapshots", {"name": f"s{n}"}, key=key) for n, key in enumerate(keys)]
+    assert len(ids) == 2
+    first, second = (
+        api.ask("POST", "/snapshots", {"name": f"of {n}"}, key=key, headers=header) for n, key in enumerate(keys)
+    )
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json()["name"] != second.json()["name"]
+
+
+# Bodies
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 400),
+        (b"[" * 1_900, 400),
+        (b'{"query": ' + b"9" * 1_900 + b"}", (400, 422)),
+        (b"\xff\xfe", 400),
+        (b"[]", 422),
+        (b'"text"', 422),
+        (b"null", 422),
+        (b'{"query": null}', 422),
+        (b'{"query": "a\\u0000b"}', 422),
+        (b'{"query": "\\ud800"}', 422),
+        (b'{"query": "bees", "min_score": NaN}', 422),
+        (b'{"query": "bees", "pages": 1e999}', 422),
+        (b'{"query": "bees", "pages": true}', (200, 422)),
+        (b'{"query": "' + b"x" * 3_000 + b'"}', 413),
+    ],
+)
+def test_a_body_that_is_no_request_is_refused(api, body, status):
+    answer = api.http.post("/v1/search?user=ann", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (status if isinstance(status, tuple) else (status,)), answer.text
+    assert len(answer.content) < 2_000
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_body_of_another_type_is_refused(api, kind):
+    answer = api.http.post("/v1/search?user=ann", content=b'{"query": "x"}', headers={"Content-Type": kind})
+    assert told(answer) == (415, "UnsupportedMediaType")
+
+
+@pytest.mark.once
+def test_a_body_that_does_not_say_how_long_it_is_ends_at_the_limit(api):
+    head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\n" + JSON + b"Transfer-Encoding: chunked\r\n\r\n"
+    assert api.raw(head + b"1000\r\n" + b" " * 4_096 + b"\r\n").startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.once
+def test_a_body_that_does_not_come_is_not_awaited_for_ever(store):
+    with serving(store, body_seconds=0.0) as api:
+        head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n" + JSON + b"\r\n"
+        assert api.raw(head).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.once
+def test_an_answer_that_takes_too_long_is_given_up(store):
+    with serving(store, answer_seconds=0.0) as api:
+        assert told(api.ask("GET", "/pages")) == (504, "TooLong")
+
+
+# Rates
+
+
+@pytest.mark.once
+def test_too_many_requests_are_refused_until_later(store):
+    with serving(store, per_minute=2) as api:
+        statuses = [api.ask("GET", "/stats").status_code for _ in range(3)]
+        refused = api.ask("GET", "/stats")
+    assert statuses == [200, 200, 429]
+    assert told(refused) == (429, "TooManyRequests")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_a_bucket_fills_as_time_goes_by_and_each_caller_has_one():
+    now = [0.0]
+    rate = Rate(60, clock=lambda: now[0])
+    for _ in range(60):
+        rate.take("ann")
+    with pytest.raises(Refusing):
+        rate.take("ann")
+    rate.take("bob")
+    now[0] = 1.0
+    rate.take("ann")
+    with pytest.raises(Refusing):
+        rate.take("ann")
+    for number in range(MOST_CALLERS + 10):
+        rate.take(str(number))
+    assert len(rate._left) == MOST_CALLERS
+
+
+def test_replays_are_bounded_and_a_running_request_is_not_run_twice():
+    replays = Replays()
+    for number in range(MOST + 10):
+        assert replays.once((str(number),), "x", lambda: "done") == "done"
+    assert len(replays._known) == MOST
+
+    def again():
+        return replays.once(("running",), "x", lambda: None)
+
+    with pytest.raises(Refusing, match="is running"):
+        replays.once(("running",), "x", again)
+
+
+# Clients that go away
+
+
+@pytest.fixture
+def talking(tmp_path):
+    with scripted_model() as model:
+        settings = load_settings(embedder="hashing", llm_model="some-model", llm_api_key="k", llm_base_url=model.url)
+        store = MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing())
+        with closing(store), serving(store, recheck_seconds=0.0) as served:
+            yield served, model
+
+
+def until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def running(api):
+    """How many requests run, as the server counts them, without this one."""
+    lines = api.http.get("/metrics").text.splitlines()
+    return float(next(line for line in lines if line.startswith("memoryos_requests_running ")).split()[1]) - 1
+
+
+@pytest.mark.once
+def test_a_client_that_goes_away_in_mid_stream_stores_nothing_and_holds_nothing(talking):
+    api, model = talking
+    model.will(Reply(tuple(f"word{number} " * 200 for number in range(2_000))))
+    headers = {"Accept": "text/event-stream"}
+    with api.http.stream("POST", "/v1/respond?user=ann", json={"query": "Hi!"}, headers=headers) as answer:
+        next(answer.iter_text())
+    until(lambda: running(api) == 0)
+    api.store.wait()
+    assert api.store.memory("ann").pages.count() == 0
+
+
+@pytest.mark.once
+def test_a_client_that_goes_away_in_an_export_holds_nothing(api, store):
+    for number in range(3):
+        data = base64.b64encode(bytes([number]) * 4_000_000).decode()
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        store.memory("ann").add([{"role": "user", "content": [image]}])
+    with closing(api.connected()) as connection:
+        connection.sendall(b"GET /v1/export?user=ann HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 200")
+    until(lambda: running(api) == 0)
+    assert api.ask("GET", "/stats").status_code == 200
+
+
+def test_neither_end_of_an_export_waits_for_the_other_once_it_is_left():
+    lines = Lines()
+    with ThreadPoolExecutor(2) as threads:
+        reader = threads.submit(lines.next)
+        lines.leave()
+        assert reader.result(PATIENCE) is None
+        with pytest.raises(BrokenPipeError):
+            lines.write("more")
+        lines.end()
+
+
+@pytest.mark.once
+def test_a_client_that_goes_away_within_its_body_holds_nothing(api):
+    with closing(api.connected()) as connection:
+        connection.sendall(
+            b"POST /v1/memories?user=ann HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n" + JSON + b"\r\n{"
+        )
+    until(lambda: running(api) == 0)
+
+
+# The log
+
+
+@pytest.mark.once
+def test_the_log_has_no_word_of_a_request(api, store, caplog):
+    made = store.keys.create("web")
+    with caplog.at_level(logging.INFO, logger="memoryos.server"):
+        api("POST", "/memories", {"query": "I keep bees."}, key=made.key, user="annabel")
+        api("POST", "/search", {"query": ""}, key=made.key, user="annabel")
+        api.ask("GET", "/memories/annabel-7", key=made.key + "x", user="annabel")
+    lines = [json.loads(record.message) for record in caplog.records if record.name == "memoryos.server"]
+    assert [(one["route"], one["status"], one["by"]) for one in lines] == [
+        ("/v1/memories", 201, made.info.id),
+        ("/v1/search", 422, made.info.id),
+        ("unknown", 401, None),
+    ]
+    for secret in ("bees", "annabel", made.key.split("_", 2)[2]):
+        assert secret not in caplog.text
+
+
+@pytest.mark.once
+def test_a_fault_of_the_program_tells_its_class_alone(api, store, caplog, monkeypatch):
+    began = Event()
+
+    def fail(*_, **__):
+        began.set()
+        raise RuntimeError("I keep bees.")
+
+    monkeypatch.setattr(type(store.memory("ann")), "stats", fail)
+    answer = api.ask("GET", "/stats")
+    assert began.is_set()
+    assert told(answer) == (500, "Failure")
+    assert "bees" not in answer.text + caplog.text
+    assert "RuntimeError" in caplog.text

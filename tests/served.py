@@ -1,0 +1,65 @@
+"""A server for tests: the application of `memoryos serve` behind a real socket, on a thread of the test."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+
+import httpx
+
+from memoryos import MemoryOS
+from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.rest_server import RestServer
+
+PATIENCE = 60.0  # seconds; nobody waits that long when all is well
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server, the store behind it, and a client without a key."""
+
+    store: MemoryOS
+    url: str
+    http: httpx.Client
+
+    def __call__(self, verb: str, path: str, body: Any = None, *, key: str | None = None, **query: Any) -> Any:
+        """Ask, and return the document of the answer. The user is Ann unless the query names another one."""
+        return self.ask(verb, path, body, key=key, **query).json()
+
+    def ask(
+        self, verb: str, path: str, body: Any = None, *, key: str | None = None, headers: Any = None, **query: Any
+    ) -> httpx.Response:
+        more = {"Authorization": f"Bearer {key}"} if key else {}
+        query = {name: value for name, value in ({"user": "ann"} | query).items() if value is not None}
+        content = {} if body is None else {"json": body}
+        return self.http.request(verb, "/v1" + path, params=query, headers={**more, **(headers or {})}, **content)
+
+    def raw(self, sent: bytes) -> bytes:
+        """Everything that the server says to these bytes."""
+        with closing(self.connected()) as connection:
+            connection.sendall(sent)
+            return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+    def connected(self) -> socket.socket:
+        host, port = self.url.removeprefix("http://").rsplit(":", 1)
+        return socket.create_connection((host, int(port)), timeout=PATIENCE)
+
+
+@contextmanager
+def serving(store: MemoryOS, **limits: Any) -> Iterator[Served]:
+    """Serve a store until the end of the block."""
+    bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}))
+    server = bound.server()
+    thread = Thread(target=server.run, kwargs={"sockets": [bound.socket]})
+    thread.start()
+    try:
+        with httpx.Client(base_url=bound.url, timeout=PATIENCE, trust_env=False) as http:
+            yield Served(store, bound.url, http)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        bound.socket.close()

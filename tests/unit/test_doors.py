@@ -1,0 +1,41 @@
+"""No operation lacks a door silently: each has an address and a command, or a reason for having none."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryos import Memory, MemoryOS
+from memoryos.interface.cli.app import command
+from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_REST
+from memoryos.interface.rest.routes import ROUTES
+from memoryos.interface.rest.streamed_routes import STREAMED
+from public import methods_of
+
+OPERATIONS = {*methods_of(Memory), *(f"store:{name}" for name in methods_of(MemoryOS))}
+ADDRESSES = {route.operation for route in (*ROUTES, *STREAMED)} | {"respond_stream"}
+
+
+@pytest.mark.parametrize(("doors", "reasons"), [(ADDRESSES, NOT_REST), (COMMANDS, NOT_CLI)], ids=["rest", "cli"])
+def test_each_operation_has_a_door_or_a_reason(doors, reasons):
+    assert OPERATIONS - {*doors} - reasons.keys() == set()
+    assert {*doors} & reasons.keys() == set()
+    assert {*doors, *reasons} - OPERATIONS == set(), "doors of operations that do not exist"
+    assert all(reasons.values())
+
+
+def test_no_two_routes_have_one_address():
+    addresses = [(route.verb, route.path) for route in (*ROUTES, *STREAMED)]
+    assert len(addresses) == len({*addresses}) == len(ADDRESSES) - 1
+
+
+@pytest.mark.parametrize("line", sorted({*COMMANDS.values()}))
+def test_the_command_of_an_operation_exists(line):
+    found = command()
+    for word in line.split():
+        if word.startswith("--"):
+            assert word in {name for parameter in found.params for name in parameter.opts}
+        elif hasattr(found, "list_commands"):
+            found = found.get_command(found.context_class(found), word)
+            assert found is not None
+        else:
+            assert found.params, "the word is an argument"

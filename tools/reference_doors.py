@@ -1,0 +1,80 @@
+"""The page of the doors: each operation in Python, over HTTP and on the command line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from memoryos import Memory, MemoryOS
+from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_REST
+from memoryos.interface.rest.route import VERSION, Route
+from memoryos.interface.rest.routes import ROUTES
+from memoryos.interface.rest.streamed_routes import RESPOND, STREAMED
+
+
+def operations() -> Iterator[str]:
+    """The names of all public methods; those of MemoryOS have `store:` before them."""
+    for kind, before in ((Memory, ""), (MemoryOS, "store:")):
+        yield from (before + name for name in sorted(_methods(kind)))
+
+
+def addresses() -> dict[str, Route]:
+    """The routes by their operations."""
+    found = {route.operation: route for route in (*ROUTES, *STREAMED)}
+    return found | {"respond_stream": RESPOND}
+
+
+def _methods(kind: type) -> Iterator[str]:
+    for name, value in inspect.getmembers_static(kind):
+        if name.startswith("_"):
+            continue
+        if inspect.isfunction(value):
+            yield name
+        elif isinstance(value, property):
+            held = inspect.get_annotations(value.fget, eval_str=True).get("return") if value.fget else None
+            if inspect.isclass(held) and held.__module__.startswith("memoryos.nouns"):
+                yield from (f"{name}.{verb}" for verb in _methods(held))
+
+
+def doors_page(generated: str) -> str:
+    """The table, and why an operation lacks a door."""
+    found = addresses()
+    rows = [f"| `{name}` | {_address(name, found)} | {_command(name)} |" for name in operations()]
+    reasons = [_reason(name) for name in operations() if name in NOT_REST or name in NOT_CLI]
+    return "\n".join(
+        [
+            "# Doors",
+            "",
+            generated,
+            "",
+            "The operations of `Memory`, and behind `store:` those of `MemoryOS`. The names are the same everywhere.",
+            "A dash stands for a door that an operation does not have; the second table says why.",
+            "",
+            "| Python | REST | command |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "## What has no address or no command",
+            "",
+            "| Python | REST | command |",
+            "|---|---|---|",
+            *reasons,
+            "",
+        ]
+    )
+
+
+def _address(name: str, found: dict[str, Route]) -> str:
+    if name not in found:
+        return "–"
+    route = found[name]
+    more = ", Accept: text/event-stream" if name == "respond_stream" else ""
+    return f"`{route.verb} {VERSION}{route.path.replace(':path', '')}`{more}"
+
+
+def _command(name: str) -> str:
+    return f"`memoryos {COMMANDS[name]}`" if name in COMMANDS else "–"
+
+
+def _reason(name: str) -> str:
+    return f"| `{name}` | {NOT_REST.get(name, '')} | {NOT_CLI.get(name, '')} |"
