@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,17 @@ class Column:
     def nbytes(self) -> int:
         """Bytes held, unused rows included."""
         return self._data.nbytes
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Column:
+        """A column with these rows."""
+        made = cls(values.dtype)
+        made.extend(values)
+        return made
+
+    def fixed(self) -> Column:
+        """The rows that there are now; it does not grow with this column, but changes of these rows show in it."""
+        return copy(self)
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Append rows."""
@@ -96,6 +108,12 @@ class Matrix:
         if used:
             used[-1] = self._length - (len(used) - 1) * self._block_rows
         return [Block.of(block[:rows]) for block, rows in zip(self._blocks, used, strict=True)]
+
+    def fixed(self) -> Matrix:
+        """The rows that there are now; it does not grow with this matrix, but a row that is cleared shows in it."""
+        fixed = copy(self)
+        fixed._blocks = self._blocks.copy()
+        return fixed
 
     def append(self, vectors: NDArray[np.float32]) -> None:
         """Append rows, shape (k, dim)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +51,23 @@ class Facets:
         self._tags.extend([self._set(passage.tags) for passage in passages])
         self._expires_at.extend([_end(passage.expires_at) for passage in passages])
 
-    def note(self, rows: Sequence[int], facets: Sequence[Facet]) -> None:
-        """Set the facet of each of these rows."""
+    def fixed(self) -> Facets:
+        """The facets of the rows that there are now; what is noted of these rows later shows in it."""
+        fixed = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Column):
+                setattr(fixed, name, value.fixed())
+        return fixed
+
+    def note(self, rows: Sequence[int], facets: Sequence[Facet]) -> bool:
+        """Set the facet of each of these rows; returns whether their labels changed."""
         places = np.array(rows, np.int64)
+        labels = self._tags.values[places]
         self._tiers.values[places] = [_TIER_NUMBERS[facet.tier] for facet in facets]
         self._segments.values[places] = [self._segment(facet.segment) for facet in facets]
         self._tags.values[places] = [self._set(facet.tags) for facet in facets]
         self._expires_at.values[places] = [_end(facet.expires_at) for facet in facets]
+        return not np.array_equal(labels, self._tags.values[places])
 
     def session(self, name: str | None) -> int:
         """The number that rows of a session carry."""
@@ -70,6 +81,11 @@ class Facets:
     def sessions(self) -> NDArray[np.int32]:
         """The number of each row's session, shape (n,)."""
         return self._sessions.values
+
+    @property
+    def label_sets(self) -> NDArray[np.int32]:
+        """The number of each row's set of labels, shape (n,)."""
+        return self._tags.values
 
     @property
     def segments(self) -> NDArray[np.int32]:
@@ -115,8 +131,12 @@ class Facets:
 
     def admitted(self, admits: Callable[[str | None], bool]) -> Flags:
         """Which rows have a set of labels that is admitted, shape (n,); each set is asked about once."""
-        may = np.fromiter(map(admits, self._set_numbers), np.bool_, len(self._set_numbers))
+        may = self.admitted_sets(admits)
         return np.ones(len(self._tags), np.bool_) if may.all() else may[self._tags.values]
+
+    def admitted_sets(self, admits: Callable[[str | None], bool]) -> Flags:
+        """Which sets of labels are admitted, by their numbers, shape (k,)."""
+        return np.fromiter(map(admits, self._set_numbers), np.bool_, len(self._set_numbers))
 
     def _sets_with_any(self, labels: Iterable[str]) -> set[int]:
         return set().union(*(self._sets_with.get(label, set()) for label in labels))

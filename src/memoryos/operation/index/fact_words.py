@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from memoryos.cube import MemCube
 from memoryos.language.bm25 import idf
@@ -36,10 +36,22 @@ class FactWords:
         self._stems.clear()
         self._facts.clear()
 
-    def weights(self, words: Iterable[str]) -> dict[str, float]:
-        """The stems of a question's words, each with its idf among the facts as a part of their sum."""
+    @property
+    def facts(self) -> Iterable[str]:
+        """The ids of all facts."""
+        return self._stems.keys()
+
+    def weights(self, words: Iterable[str], among: Collection[str] | None = None) -> dict[str, float]:
+        """The stems of a question's words, each with its idf among the facts as a part of their sum.
+
+        Only the facts `among` these ids are counted; None: all.
+        """
         forms = {stem(word) for word in words}
-        weights = {form: float(idf(len(self._facts.get(form, ())), len(self._stems))) for form in forms}
+        having = {form: self._facts.get(form, set()) for form in forms}
+        if among is not None:
+            having = {form: facts.intersection(among) for form, facts in having.items()}
+        total_facts = len(self._stems if among is None else among)
+        weights = {form: float(idf(len(facts), total_facts)) for form, facts in having.items()}
         total = sum(weights.values())
         return {form: weight / total for form, weight in weights.items()} if total else {}
 

@@ -159,6 +159,16 @@ class Resident:
         other._vocabulary = Vocabulary(self._lexicon)
         return other
 
+    def seen(self, admits: Callable[[str | None], bool]) -> Resident:
+        """The same with only the turns whose labels are admitted."""
+        with self.lock:
+            turns = self.turns.seen(admits)
+            if turns is self.turns:
+                return self
+            other = copy(self)
+        other.turns = turns
+        return other
+
     def follow(
         self, reader: Reader, *, turns: bool = True, find_kept: Callable[[], Kept | None] = lambda: None
     ) -> None:

@@ -8,7 +8,9 @@ rows, because several talks of one owner may run at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -27,6 +29,9 @@ SITTING_PAUSE = 3600 * 10**6  # microseconds; a turn after a longer pause does n
 NOBODY = -1  # no row, no speaker
 
 OF_A_TURN = 8  # passages of a turn that count for how much was said
+
+_SEEN = "seen "  # before the sets of labels, in the names of what is derived
+_MOST_SEEN = 4  # indexes for callers with different rights, at once
 
 _PARTS = 1 << 24  # passages of a page, at most: position and part make one number that orders the rows
 _OPEN = -1  # the end of a passage that ends with its turn, wherever that is
@@ -186,7 +191,7 @@ class TurnIndex:
         rows, counts = self.postings.of(term)
         if not self._buried:
             return rows, counts
-        living = self.alive[rows]
+        living = self._are_alive(rows)
         return rows[living], counts[living]
 
     def having_any(self, terms: Ints) -> tuple[Rows, Counts, Ints]:
@@ -194,7 +199,7 @@ class TurnIndex:
         rows, counts, which = self.postings.of_any(terms)
         if not self._buried:
             return rows, counts, which
-        living = self.alive[rows]
+        living = self._are_alive(rows)
         return rows[living], counts[living], which[living]
 
     def frequency(self, terms: Ints, counted: Ints) -> Ints:
@@ -284,7 +289,41 @@ class TurnIndex:
     def note(self, facets: Mapping[str, Facet]) -> None:
         """Update properties of pages other than their words."""
         noted = [(row, facet) for page, facet in facets.items() for row in self.rows_of(page)]
-        self.facets.note([row for row, _ in noted], [facet for _, facet in noted])
+        if self.facets.note([row for row, _ in noted], [facet for _, facet in noted]):
+            for name in self._seen:
+                del self._derived[name]
+
+    def seen(self, admits: Callable[[str | None], bool]) -> TurnIndex:
+        """The index for a caller who may read the turns with some sets of labels only; `admits` tells which.
+
+        For that caller the others do not exist: their words are in no statistics, and what stands before and after
+        them are neighbours. Use it under the lock of this index, as this index; it stays as it is when turns come in.
+        """
+        sets = self.facets.admitted_sets(admits)
+        admitted = np.ones(len(self), np.bool_) if sets.all() else sets[self.facets.label_sets]
+        if admitted.all():
+            return self
+        if len(self._seen) > _MOST_SEEN:
+            del self._derived[self._seen[0]]
+        return self.derived(f"{_SEEN}{sets.tobytes().hex()}", partial(self._limited, admitted))
+
+    def _limited(self, admitted: Flags) -> TurnIndex:
+        limited = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Column | Facets | Matrix):
+                setattr(limited, name, value.fixed())
+        hidden = ~admitted
+        limited._derived = {}
+        limited._buried = 1  # the postings have the hidden rows, too
+        limited._alive = Column.of(self.alive & admitted)
+        limited._lengths = Column.of(np.where(hidden, np.float32(0), self.lengths))
+        limited._before = Column.of(_passing(self._before.values, hidden))
+        limited._after = Column.of(_passing(self._after.values, hidden))
+        return limited
+
+    @property
+    def _seen(self) -> list[str]:
+        return [name for name in self._derived if name.startswith(_SEEN)]
 
     def drop(self, page: str) -> None:
         """Remove a page; the pages before and after it become neighbours."""
@@ -367,6 +406,12 @@ class TurnIndex:
     def _speaker(self, name: str | None) -> int:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
 
+    def _are_alive(self, rows: Rows) -> Flags:
+        """Which of these rows are alive, shape (k,); the postings may have later ones than this index."""
+        alive = self.alive
+        is_known = rows < len(alive)
+        return alive[rows] if is_known.all() else is_known & alive[np.minimum(rows, len(alive) - 1)]
+
     def _count_said(self) -> int:
         pages = self.positions(np.flatnonzero(self.alive))
         turns = self.positions(np.flatnonzero(self.alive & self.beginning))
@@ -406,3 +451,15 @@ class TurnIndex:
         linked = np.flatnonzero(before != rows)
         after[before[linked]] = linked
         return Around(before, after)
+
+
+def _passing(links: Ints, hidden: Flags) -> Ints:
+    """The links between rows without the hidden rows: each leads to the next one that is not hidden, shape (n,)."""
+    nobody = len(links)
+    links = np.append(np.where(links == NOBODY, nobody, links), nobody)
+    leads = np.where(np.append(hidden, False), links, np.arange(nobody + 1))  # a hidden row leads on, others stay
+    while not np.array_equal(leads, further := leads[leads]):
+        leads = further
+    passed = leads[links[:-1]]
+    passed[(passed == nobody) | hidden] = NOBODY
+    return passed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,10 +38,12 @@ class FactLikeness:
     words: float  #: what all of the words count
 
     @classmethod
-    def of(cls, resident: Resident, asked: Asked, strategy: Strategy) -> FactLikeness:
-        """The likeness to a question, under a strategy."""
+    def of(
+        cls, resident: Resident, asked: Asked, strategy: Strategy, known: Collection[str] | None = None
+    ) -> FactLikeness:
+        """The likeness to a question, under a strategy; only words of the `known` facts are counted, None: of all."""
         with resident.lock:
-            weights = resident.fact_words.weights(index_words(asked.text))
+            weights = resident.fact_words.weights(index_words(asked.text), known)
             return cls.by(asked, weights, strategy, resident.fact_words.shares(weights))
 
     @classmethod

@@ -74,6 +74,8 @@ class Source:
         since = Since.of(self.reader, filters.snapshot)
         with self.resident.lock:
             turns = since.turns(self.reader, self.resident.turns, embedder)
+            if self.classes is not None and turns is not self.resident.turns:  # read again, with all turns
+                turns = turns.seen(self.classes.admits)
         resident = self.resident if turns is self.resident.turns else self.resident.having(turns)
         return replace(self, resident=resident, since=since)
 
@@ -94,6 +96,15 @@ class Source:
     def under(self, search: Search) -> Search:
         """The search with only the turns that the caller may read."""
         return replace(search, filters=replace(search.filters, classes=self.classes)) if self.classes else search
+
+    @property
+    def known_facts(self) -> set[str] | None:
+        """The facts whose words may be counted; None: all."""
+        if self.classes is None:
+            return None
+        with self.resident.lock:
+            known = list(self.resident.fact_words.facts)
+        return self.reader.permitted(known)
 
     def permitted(self, entries: Iterable[Entry]) -> list[Entry]:
         """The entries of the resident that the caller may read, as the reader shows them."""
@@ -123,7 +134,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         source = persona if subject is Subject.USER else owner
         then = former(source.reader, subject) if search.filters.as_of else []
         at_hand = held(source, [*source.resident.entries(Kind.FACT, subject), *then])
-        likeness = FactLikeness.of(source.resident, asked, search.strategy)
+        likeness = FactLikeness.of(source.resident, asked, search.strategy, source.known_facts)
         evicted = (held(source, some) for some in _batched(likeness.evicted(source.resident, subject)))
         return _nearest(at_hand, evicted, likeness, search, search.facts_under(settings))
 

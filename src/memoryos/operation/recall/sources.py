@@ -59,12 +59,12 @@ class Sources:
             self._note_size(owner, resident.nbytes)
             unindexed = self._outdated(resident)
             if not unindexed:
-                yield Source(reader, resident, self._classes(owner))
+                yield self._source(owner, reader, resident)
                 return
         self._index(owner, unindexed)
         with self.vault.view(owner) as reader:
             resident = self.residency.following(owner, reader.whole, whole=True)
-            yield Source(reader, resident, self._classes(owner))
+            yield self._source(owner, reader, resident)
 
     def answer(self, owner: Scope, asked: Asked, search: Search, pages: int, find: Callable[[Source], T]) -> T:
         """Call `find` with the owner's memory, with at least the turns that a search for that many pages needs.
@@ -99,7 +99,7 @@ class Sources:
             with follower.asking(owner) as candidates:
                 turns = excerpt(candidates, reader.whole, asked, search.filters, pages)
                 resident = self.residency.following(owner, reader.whole, whole=False).having(turns)
-                yield Source(reader, resident, self._classes(owner))
+                yield self._source(owner, reader, resident)
 
     def follow_erasure(self, owner: Scope) -> None:
         """Remove deleted turns from the owner's candidate index at once; an unreachable index does it later."""
@@ -142,10 +142,13 @@ class Sources:
             if self.follower is not None:
                 self.follower.close()
 
-    def _classes(self, owner: Scope) -> Classes | None:
-        """Which pages the caller may read; None: all."""
+    def _source(self, owner: Scope, reader: Reader, resident: Resident) -> Source:
+        """What the caller may read; a caller who may read everything gets the resident itself."""
         view = self.vault.seen(owner)
-        return None if view is None else Classes(view, owner.owner)
+        if view is None:
+            return Source(reader, resident)
+        classes = Classes(view, owner.owner)
+        return Source(reader, resident.seen(classes.admits), classes)
 
     def _outdated(self, resident: Resident) -> Sequence[str]:
         """The pages that must be indexed before a search."""
