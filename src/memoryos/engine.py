@@ -226,11 +226,12 @@ class Engine:
         """Remove a memory, and sign a receipt."""
         subject = {**scope.owner.to_dict(), "memory": memory_id}
         try:
-            return self.with_receipt(subject, lambda: self._erased(scope, memory_id))
+            return self.with_receipt(subject, lambda: self.erase_unsigned(scope, memory_id))
         finally:
             self.housekeeping.queued(scope)
 
-    def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
+    def erase_unsigned(self, scope: Scope, memory_id: str) -> Forgotten:
+        """Remove a memory."""
         self._brancher(scope).delete(memory_id)
         return self.forgetter.memory(self.corrector(scope), memory_id)
 
@@ -238,6 +239,7 @@ class Engine:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
         key = self.vault.erasure.make_signing_key()
         done = remove()
+        self.vault.erasure.note_forgotten(subject)
         names = ("tenant", "user", "agent", "session", "memory")
         receipt = Receipt(
             {name: subject.get(name) for name in names},

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from memoryos import arguments
 from memoryos.arguments import naming
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import Settings, load_settings
-from memoryos.errors import InvalidInput, WrongKey
+from memoryos.erasure_replay import ErasureReplay, WasForgotten
+from memoryos.errors import EmbedderMismatch, InvalidInput, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault import backup as backups
 from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied
 from memoryos.infrastructure.vault.damage import Report
+from memoryos.infrastructure.vault.forgotten_list import ForgottenList
 from memoryos.infrastructure.vault.key_file import EncryptionStatus, KeyFile
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import Place, check_is_there, open_vault, shown
@@ -67,20 +71,29 @@ def restore(
     file: str | Path,
     store: str | Path,
     *,
+    embedder: Embedder | None = None,
     settings: Settings | None = None,
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> Copied:
     """Restore a backup into a new or empty store, after checking that the backup is unchanged.
 
-    Run an interrupted restore again. Raises InvalidInput, StoreCorrupt if the backup was changed, and StorageError.
+    What was forgotten since it was made is forgotten again before the store can be opened: the backup has a list of it
+    beside it, FILE.forgotten. This needs the `embedder` of the store (default: the one of the settings), because what
+    also rests on other memories is derived again. Run an interrupted restore again. Raises CubeProtected if what was
+    forgotten is frozen or on hold in the backup, EmbedderMismatch, InvalidInput, StoreCorrupt if the backup was changed,
+    and StorageError.
     """
-    clock = _checked(settings, progress, clock)
+    clock = _checked(settings, progress, clock, embedder)
     path, place = _file(file), _place("store", store)
     key = _key_of(path, settings)
     manifest = backups.checked(path, key)
-    with backups.opened(path, manifest, clock=clock, key=key) as vault, naming("store"):
-        return _copied(vault, place, _command("restore", path, place), settings, progress, clock)
+    with backups.opened(path, manifest, clock=clock, key=key) as vault:
+        made_at = datetime.fromisoformat(manifest.made_at)
+        was_forgotten = ForgottenList(path).since(made_at, vault.erasure.signing_key())
+        replay = _Replay(was_forgotten, manifest.embedder, embedder) if was_forgotten else None
+        with naming("store"):
+            return _copied(vault, place, _command("restore", path, place), settings, progress, clock, replay)
 
 
 @stoppable
@@ -231,6 +244,33 @@ def encryption_status(store: str | Path) -> EncryptionStatus:
     return KeyFile(place).status()
 
 
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """What is forgotten again at the end of a restore."""
+
+    was_forgotten: WasForgotten
+    name: str | None  #: of the embedder of the store
+    embedder: Embedder | None  #: that the caller passed
+
+    def run(self, place: Place, settings: Settings, clock: Clock, key: EncryptionKey | None) -> None:
+        def open_as(name: str) -> SqlVault:
+            if name != self.name:
+                problem = f"{name!r} did not make the vectors of the backup, which were made by {self.name!r}"
+                raise EmbedderMismatch(f"{problem}; people were forgotten since: restore it with that embedder")
+            return open_vault(
+                place,
+                embedder=copying.UNFINISHED,
+                clock=clock,
+                busy_timeout_seconds=settings.busy_timeout_seconds,
+                object_store=settings.object_store,
+                key=key,
+            )
+
+        ours = self.embedder or load_embedder(settings.embedder, settings)
+        vault, embedder = opened_with(CheckedEmbedder(ours), open_as)
+        ErasureReplay(self.was_forgotten, embedder, settings, clock).run(vault)
+
+
 def _reencryption(store: str | Path, settings: Settings | None, progress: Progress | None) -> Reencryption:
     arguments.parts(settings=settings)
     arguments.callback("progress", progress)
@@ -253,15 +293,26 @@ def _checked(
 
 
 def _copied(
-    vault: SqlVault, place: Place, command: str, settings: Settings | None, progress: Progress | None, clock: Clock
+    vault: SqlVault,
+    place: Place,
+    command: str,
+    settings: Settings | None,
+    progress: Progress | None,
+    clock: Clock,
+    replay: _Replay | None = None,
 ) -> Copied:
     known = settings or load_settings()
     patience, objects = known.busy_timeout_seconds, known.object_store
     key = _key(known) if isinstance(place, Path) else None
     begun = copying.begin(place, command, clock=clock, busy_timeout_seconds=patience, object_store=objects, key=key)
+
+    def forget() -> None:
+        if replay:
+            replay.run(place, known, clock, key)
+
     with closing(begun) as target:
         _note_copy(vault, place)
-        return copying.copy(vault, target, progress)
+        return copying.copy(vault, target, progress, forget)
 
 
 def _opened(

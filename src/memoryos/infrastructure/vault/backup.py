@@ -27,6 +27,7 @@ from memoryos.infrastructure.objects.blobs import Blobs, folder_beside
 from memoryos.infrastructure.objects.object_store import settle
 from memoryos.infrastructure.vault import copying, migrations, rows
 from memoryos.infrastructure.vault.blob_copying import copy_blobs
+from memoryos.infrastructure.vault.forgotten_list import ForgottenList
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
@@ -88,6 +89,7 @@ def backup(
         if keys.exists():
             keys.rename(KeyFile(file).path)
         draft.rename(file)
+        ForgottenList(file).remove()  # of an earlier backup with this name
         settle(file.parent)
     finally:
         shutil.rmtree(objects, ignore_errors=True)

@@ -7,7 +7,7 @@ so every other session on it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
@@ -122,8 +122,10 @@ def begin(
     return target
 
 
-def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> Copied:
-    """Make the target equal to the source, and finish it."""
+def copy(
+    source: SqlVault, target: Target, progress: Progress | None = None, before_end: Callable[[], None] = lambda: None
+) -> Copied:
+    """Make the target equal to the source, and finish it; `before_end` is called when it holds everything."""
     for _ in range(ROUNDS):
         with source.snapshot() as ours:
             total = copy_snapshot(ours, target, progress)
@@ -134,6 +136,7 @@ def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> 
         if not behind:
             break
     bring_back(target, source.packs)
+    before_end()
     target.finish(meta)
     return Copied(total, behind)
 

@@ -17,7 +17,10 @@ from sqlalchemy import Connection, delete, select
 from memoryos.clock import Clock
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.forgotten_list import ForgottenList, Subject
+from memoryos.infrastructure.vault.owner_part import traces
 from memoryos.plain import Plain
+from memoryos.scope import Scope
 
 _KEY = "receipt key"
 _COPIES = "copied to:"  # before the place of a copy
@@ -74,6 +77,29 @@ class ErasurePart:
             found = [one for one in _copies(connection) if one.may_exist and one.place != own]
         return sorted(found, key=lambda one: (one.place, one.machine))
 
+    def owners(self) -> list[Scope]:
+        """The owners, of every tenant, of whom the store has more than deletion records."""
+        with self.snapshot() as connection:
+            return sorted((tables.scope_of(*row) for row in connection.execute(traces(None, None))), key=repr)
+
+    def note_forgotten(self, subject: Subject) -> None:
+        """Note beside each backup on this machine that a subject was forgotten, so that a restore forgets it again.
+
+        A backup beside which nothing can be written stays named in the receipt.
+        """
+        key = self.make_signing_key()
+        for copy in self.known_copies():
+            if "://" in copy.place or copy.machine != socket.gethostname():
+                continue
+            try:
+                ForgottenList(Path(copy.place)).add(subject, self.clock(), key)
+            except OSError as error:
+                logger.warning(
+                    "erasure not noted: %s",
+                    type(error).__name__,
+                    extra={"action": "forget", "error": type(error).__name__},
+                )
+
     def note_copy(self, place: str) -> None:
         """Record that this machine makes a copy, and drop the records of its files that are gone.
 
@@ -82,6 +108,7 @@ class ErasurePart:
         made = KnownCopy(place, self.clock(), socket.gethostname())
         told = json.dumps([made.machine, made.place, made.made_at.isoformat()])
         try:
+            self.make_signing_key()  # what is forgotten later is noted beside the copy, under this key
             with self.change() as connection:
                 gone = [one for one in _copies(connection) if not one.may_exist]
                 connection.execute(delete(_meta).where(_meta.c.key.in_([_key(one) for one in (*gone, made)])))

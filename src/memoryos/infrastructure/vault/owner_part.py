@@ -97,11 +97,13 @@ class OwnerPart:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
 
 
-def traces(tenant: str, user: str | None) -> CompoundSelect[Any]:
-    """The owners of a user, or of a tenant, for which a table has more than deletion records."""
+def traces(tenant: str | None, user: str | None) -> CompoundSelect[Any]:
+    """The owners of a user, of a tenant or of the store, for which a table has more than deletion records."""
     parts = [
         select(*(table.c[name] for name in OWNER)).where(
-            table.c.tenant == tenant, true() if user is None else table.c.user_id == user, _tells(table)
+            true() if tenant is None else table.c.tenant == tenant,
+            true() if user is None else table.c.user_id == user,
+            _tells(table),
         )
         for table in _tables()
     ]

@@ -94,6 +94,7 @@ class Forgetter:
 
     def memory(self, corrector: Corrector, memory_id: str) -> Forgotten:
         """Remove a memory, and what rests on it alone. Raises NotFound, CubeProtected and ObjectsUnreachable."""
+        corrector.removable(memory_id)  # before anything is read or removed that depends on it
         merged = corrector.absorbed([memory_id])
         gone = self._gone(corrector, [*merged, memory_id], lambda: self._delete_all(corrector, [*merged, memory_id]))
         left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values())

@@ -1,0 +1,196 @@
+"""A backup that was made before something was forgotten: the receipt names it, and a restore forgets again.
+
+Also packs of cold pages, snapshots, branches and copies: whatever is forgotten is in no file but those that the receipt
+names, however it is written there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract import server
+from memoryos import MemoryOS, Scope, load_settings, stores
+from memoryos.errors import CubeProtected, StorageError
+from memoryos.models.hashing import Hashing
+
+from .raw import is_in
+
+WORD = "zanzibarquux"
+Open = Callable[..., MemoryOS]
+
+
+@pytest.fixture
+def place(back_end: str, tmp_path: Path) -> Any:
+    if back_end == "sqlite":
+        return tmp_path / "memory.db"
+    return server.store_of(tmp_path).render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Any:
+    (tmp_path / "o").mkdir()
+    return load_settings(
+        embedder="hashing", short_term_capacity=1, heat_threshold=0, object_store=(tmp_path / "o").as_uri()
+    )
+
+
+@pytest.fixture
+def opened(settings: Any, clock: Any) -> Iterator[Open]:
+    with ExitStack() as stack:
+
+        def call(place: Any) -> MemoryOS:
+            return stack.enter_context(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock))
+
+        yield call
+
+
+@pytest.fixture
+def restore(tmp_path: Path, settings: Any, clock: Any, back_end: str) -> Callable[[], Any]:
+    """restore(): the place of the store that was restored from the backup."""
+
+    def call() -> Any:
+        target = tmp_path / "restored.db"
+        stores.restore(tmp_path / "one.backup", target, settings=settings, clock=clock)
+        return target
+
+    return call
+
+
+def fill(store: MemoryOS) -> dict[str, str]:
+    """Two tenants, two users, two agents, two sessions; each has a parrot. Returns ids of pages."""
+    found = {}
+    for name, scope in SCOPES.items():
+        memory = store.of(scope)
+        found[name] = memory.add(f"I have a parrot called {WORD}.", "Hello.")
+        memory.add("I live in Oslo.", "Is it cold?")
+        memory.consolidate()
+    return found
+
+
+SCOPES = {
+    "ann": Scope(user="ann"),
+    "ann's other session": Scope(user="ann", session="autumn"),
+    "ann's coder": Scope(user="ann", agent="coder"),
+    "bob": Scope(user="bob"),
+    "another tenant": Scope(user="ann", tenant="acme"),
+}
+FORGET: dict[str, tuple[Callable[[MemoryOS, str], Any], set[str]]] = {
+    "a tenant": (lambda store, _: store.admin.forget_tenant("acme"), {"another tenant"}),
+    "a user": (lambda store, _: store.admin.forget("ann"), {"ann", "ann's other session", "ann's coder"}),
+    "an owner": (lambda store, _: store.memory("ann").forget(), {"ann", "ann's other session"}),
+    "a session": (lambda store, _: store.of(SCOPES["ann's other session"]).forget(), {"ann's other session"}),
+    "a memory": (lambda store, page: store.memory("ann").governance.erase(page), {"ann"}),
+}
+
+
+def has(store: MemoryOS, scope: Scope, page: str) -> bool:
+    return page in {one.id for one in store.of(scope).pages.list()}
+
+
+@pytest.mark.parametrize("what", FORGET)
+def test_what_was_forgotten_is_forgotten_again_by_a_restore(opened, place, restore, tmp_path, clock, settings, what):
+    store = opened(place)
+    pages = fill(store)
+    clock.advance(hours=1)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    clock.advance(hours=1)
+    forget, gone = FORGET[what]
+    receipt = forget(store, pages["ann"]).receipt
+    assert [Path(one.place).name for one in receipt.copies] == ["one.backup"]
+    beside = (tmp_path / "one.backup.forgotten").read_text()
+    assert not [name for name in ("ann", "acme", "autumn", pages["ann"]) if f'"{name}' in beside], "it tells no names"
+    assert stores.verify(tmp_path / "one.backup", settings=settings).is_sound
+    restored = opened(restore())
+    assert {name for name, page in pages.items() if not has(restored, SCOPES[name], page)} == gone
+    own = {"ann", "ann's other session"}
+    for name in gone - own if own - gone else gone:  # both told the same fact
+        told = " ".join(fact.text for fact in restored.of(SCOPES[name]).facts.list())
+        assert WORD not in told.lower()
+    assert stores.verify(tmp_path / "restored.db", settings=settings).is_sound
+
+
+def test_what_was_only_deleted_comes_back(opened, place, restore, tmp_path, clock, settings):
+    """That is what backups are for."""
+    store = opened(place)
+    pages = fill(store)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    store.memory("ann").delete(pages["ann"])
+    assert has(opened(restore()), SCOPES["ann"], pages["ann"])
+
+
+def test_who_begins_anew_is_in_the_next_backup(opened, place, restore, tmp_path, clock, settings):
+    store = opened(place)
+    fill(store)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    clock.advance(hours=1)
+    store.admin.forget("ann")
+    clock.advance(hours=1)
+    page = store.memory("ann").add("Here I am again.")
+    for file in tmp_path.glob("one.backup"):
+        file.unlink()
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    assert has(opened(restore()), SCOPES["ann"], page)
+
+
+def test_what_is_frozen_in_the_backup_is_named_and_nothing_is_restored(
+    opened, place, restore, tmp_path, clock, settings
+):
+    store = opened(place)
+    page = fill(store)["ann"]
+    store.memory("ann").governance.freeze(page)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    store.memory("ann").governance.thaw(page)
+    store.admin.forget("ann")
+    with pytest.raises(CubeProtected, match="frozen"):
+        restore()
+    with pytest.raises(StorageError, match="not complete"):
+        opened(tmp_path / "restored.db")
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("text", ["no JSON\n", '{"at": "2030-01-01T00:00:00+00:00", "key": "x", "subject": "y"}\n'])
+def test_a_list_of_another_store_is_refused(opened, place, restore, tmp_path, clock, settings, text):
+    fill(opened(place))
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    (tmp_path / "one.backup.forgotten").write_text(text)
+    with pytest.raises(StorageError, match=r"one\.backup\.forgotten"):
+        restore()
+
+
+@pytest.mark.file
+def test_a_store_that_was_restored_has_none_of_the_bytes(opened, place, restore, tmp_path, clock, settings):
+    """Packs, snapshots, branches and attachments hold nothing; the receipt names the backup and the copy, which do."""
+    store = opened(place)
+    ann = store.memory("ann")
+    fill(store)
+    picture = {"type": "image", "source": {"media_type": "image/png", "data": WORD.encode() * 9}, "caption": WORD}
+    ann.add([{"role": "user", "content": ["Look.", picture]}])
+    ann.snapshots.create("before")
+    ann.branches.create("what if")
+    ann.branch("what if").add(f"And another {WORD}.")
+    store.admin.cool(after_days=0)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    stores.backup(place, tmp_path / "two.backup", settings=settings, clock=clock)
+    clock.advance(hours=1)
+    store.admin.forget_tenant("acme")
+    store.memory("bob").forget()
+    receipt = store.admin.forget("ann").receipt
+    assert {Path(one.place).name for one in receipt.copies} == {"one.backup", "two.backup"}
+    holding = {path.relative_to(tmp_path).parts[0] for path in files(tmp_path) if is_in(WORD, path.read_bytes())}
+    assert {"one.backup", "two.backup"} <= holding <= NAMED
+    restored = restore()
+    holding = {path.relative_to(tmp_path).parts[0] for path in files(tmp_path) if is_in(WORD, path.read_bytes())}
+    assert restored.name not in holding
+    assert holding <= NAMED, "and not in the object store, in which the restored store has its bytes"
+
+
+NAMED = {"one.backup", "one.backup.objects", "two.backup", "two.backup.objects"}
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file()]

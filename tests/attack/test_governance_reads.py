@@ -1,0 +1,124 @@
+"""What one person has, nobody else gets by any public method: not by its id, nor by search, links, counts or errors.
+
+The methods are found by reflection, so a new one is attacked from its first day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memoryos import MemoryOS, Scope
+from memoryos.errors import PermissionDenied
+
+from . import governed
+from .governed import ANN, METHODS, NURSE, OWNER, UNKNOWN, World, leaked, outcome, statements_in
+
+TAKING = [name for name in METHODS if governed.takes_names(name) and name not in ("of", "forget")]
+
+
+@pytest.fixture(scope="module")
+def world(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with governed.world(tmp_path_factory.mktemp("governed"), back_end) as made:
+        yield made
+
+
+@pytest.fixture
+def before(world: World) -> dict[str, Any]:
+    return world.fingerprint()
+
+
+def test_the_owner_gets_it(world, before):
+    ann = world.store.of(ANN, OWNER)
+    assert len(world.ids) == 7, "a secret of each kind"
+    assert leaked(outcome(ann, "facts.list", "")[1])  # a search would count visits
+    for name in ("get", "history", "governance.provenance"):
+        assert leaked(outcome(ann, name, world.ids["page"])[1])
+    assert before["cubes"], "the rows of the victim are compared"
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("forget", "of")])
+def test_no_method_gives_another_persons_memory_away_or_changes_it(world, before, name):
+    words = world.words(name) if name in TAKING else ["zyloprim"]
+    for who, memory in world.attackers.items():
+        is_shut_out = memory.scope.owner == ANN.owner
+        for word in words[:1] if is_shut_out else words:
+            kind, said = outcome(memory, name, word)
+            assert not leaked(said), (who, name, word, said)
+            assert kind or not is_shut_out or name in ("wait", "of"), (who, name, word)
+    assert world.changed(before) == {}
+
+
+@pytest.mark.parametrize("name", [name for name in TAKING if name not in governed.NAMES])
+def test_another_persons_name_is_as_unknown_as_one_that_nothing_has(world, name):
+    for who, memory in world.attackers.items():
+        expected = outcome(memory, name, UNKNOWN)
+        is_shut_out = memory.scope.owner == ANN.owner
+        for word in list(world.ids.values())[: 1 if is_shut_out else None]:
+            found = outcome(memory, name, word)
+            assert found[0] == expected[0], (who, name, word, found)
+            assert found[0] == "" or found[1] == expected[1], (who, name, word)
+
+
+@pytest.mark.parametrize("name", [name for name in TAKING if name not in governed.NAMES])
+def test_a_hidden_id_takes_as_many_statements_as_one_that_nothing_has(world, name):
+    """Who may read a part of a memory learns from neither words nor work that there is more."""
+    nurse = world.store.of(ANN, NURSE)
+    wanted = {kind: word for kind, word in world.ids.items() if kind in ("page", "fact", "segment")}
+    expected = outcome(nurse, name, UNKNOWN)
+    if expected[0] not in ("NotFound", "PermissionDenied"):
+        return  # what it is given is no id: a text, or the name of something new
+    outcome(nurse, name, UNKNOWN)
+    work = statements_in(lambda: outcome(nurse, name, UNKNOWN))
+    assert work
+    for kind, word in wanted.items():
+        assert outcome(nurse, name, word) == expected, (name, kind)
+        assert statements_in(lambda word=word: outcome(nurse, name, word)) == work, (name, kind)
+
+
+@pytest.mark.parametrize("who", range(9))
+def test_who_forgets_its_own_memory_forgets_nothing_of_others(back_end, tmp_path, who):
+    with governed.world(tmp_path, back_end) as own:
+        before = own.fingerprint()
+        memory = list(own.attackers.values())[who]
+        kind, said = outcome(memory, "forget", "")
+        assert not leaked(said)
+        assert bool(kind) == (who > 3)
+        after = own.fingerprint()
+        mine = {name: [row for row in rows if row not in after[name]] for name, rows in before.items()}
+        same_user = memory.scope.user == ANN.user and memory.scope.tenant == ANN.tenant and who < 4
+        assert same_user or not any(mine.values())
+        assert all("zorb" not in row.lower() for rows in mine.values() for row in rows)
+
+
+@pytest.mark.parametrize("identity", ["mallory", "memoryos", "ANN", "аnn", "ann ", "doctor"])
+def test_the_verbs_about_the_store_are_refused(world, before, identity):
+    from attack.arguments import plain
+    from memoryos import Caller
+    from public import function_of, method_of, methods_of
+
+    store = MemoryOS(world.store._engine, Caller(identity))
+    for name in methods_of(MemoryOS):
+        if name in ("close", "of", "memory", "wait", "keys.caller"):  # refused when used; no verb; takes a secret
+            continue
+        positional, named = plain(function_of(MemoryOS, name))
+        with pytest.raises(PermissionDenied):
+            method_of(store, name)(*positional, **named)
+    assert world.changed(before) == {}
+
+
+def test_a_mount_of_anothers_memory_shows_nothing_to_who_may_not_read_it(world):
+    from memoryos import Mount
+
+    operator = world.store
+    operator.mounts.add(Mount("ward", None, Scope(user="ann", namespace=("private",))))
+    try:
+        strangers = {who: one for who, one in world.attackers.items() if one.caller.identity != "ann"}
+        for who, memory in strangers.items():
+            for name in ("search", "context", "tagged", "respond", "digest"):
+                said = outcome(memory, name, "zyloprim")[1]
+                assert not leaked(said), (who, name, said)
+    finally:
+        operator.mounts.remove("ward")
