@@ -240,9 +240,8 @@ class Engine:
         key = self.vault.erasure.make_signing_key()
         done = remove()
         self.vault.erasure.note_forgotten(subject)
-        names = ("tenant", "user", "agent", "session", "memory")
         receipt = Receipt(
-            {name: subject.get(name) for name in names},
+            {name: subject.get(name) for name in ("tenant", "user", "agent", "session", "memory")},
             self.clock(),
             current().identity,
             done.memories,
@@ -474,7 +473,8 @@ class Engine:
             return None
         # What goes wrong there is kept with a job: it must not quote what a user said.
         chat = self.chat or self._connected(quoting=False)
-        return ModelReader(chat, self.account, schema, f"model:{self.settings.llm_model or 'custom'}")
+        name = f"model:{self.settings.llm_model or 'custom'}"
+        return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
 
     def _connected(self, *, quoting: bool) -> OpenAIChat:
         chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)

@@ -81,8 +81,8 @@ def restore(
     What was forgotten since it was made is forgotten again before the store can be opened: the backup has a list of it
     beside it, FILE.forgotten. This needs the `embedder` of the store (default: the one of the settings), because what
     also rests on other memories is derived again. Run an interrupted restore again. Raises CubeProtected if what was
-    forgotten is frozen or on hold in the backup, EmbedderMismatch, InvalidInput, StoreCorrupt if the backup was changed,
-    and StorageError.
+    forgotten is frozen or on hold in the backup, EmbedderMismatch, InvalidInput, StorageError, and StoreCorrupt if the
+    backup was changed.
     """
     clock = _checked(settings, progress, clock, embedder)
     path, place = _file(file), _place("store", store)

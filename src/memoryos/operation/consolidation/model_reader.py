@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from typing import Annotated, Any, Self, TypeVar
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from memoryos.cube import Fact, MemCube, ProfileField, Trait, Turn
+from memoryos.filter import METADATA_LABEL, labels_of
 from memoryos.kinds import Role, SemanticType
 from memoryos.language.times import named_periods
 from memoryos.models.chat import Answer, ChatModel, Message
@@ -127,6 +128,7 @@ class ModelReader:
     account: ModelAccount
     schema: PersonaSchema
     name: str
+    is_governed: bool = False  #: whether policies decide by labels who may read what
 
     def read(self, scope: Scope, pages: Sequence[MemCube], topics: Sequence[SummaryTarget]) -> Reading:
         """Read new pages, and what they add to their topics: the first of these, when there are very many.
@@ -136,11 +138,24 @@ class ModelReader:
         """
         call = _Call(self, scope)
         found: list[Finding] = []
-        for sheet in sheets([page for page in pages if not page.is_document]):
-            found += call.facts(sheet)
-            found += call.persona(sheet)
+        for some in self._apart([page for page in pages if not page.is_document]):
+            for sheet in sheets(some):
+                found += call.facts(sheet)
+                found += call.persona(sheet)
         summaries = call.summaries(topics[:TOPICS_AT_ONCE]) if topics else {}
         return Reading(found, summaries, dict(call.rejected))
+
+    def _apart(self, pages: Sequence[MemCube]) -> Iterable[Sequence[MemCube]]:
+        """The pages in groups that are read together.
+
+        With policies, pages with different labels are read apart: a model could put words of one that a caller may not
+        read into a fact that rests on another.
+        """
+        groups: dict[frozenset[str], list[MemCube]] = {}
+        for page in pages:
+            told = (label for label in labels_of(page) if not label.startswith(METADATA_LABEL))
+            groups.setdefault(frozenset(told) if self.is_governed else frozenset(), []).append(page)
+        return groups.values()
 
     def judge(self, scope: Scope) -> Judge:
         """Compares facts at the cost of this scope."""

@@ -1,0 +1,246 @@
+"""Names as weapons: through every id, with look-alikes, and by command; what is not said exactly opens nothing."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forked
+from contract import server
+from memoryos import Action, Caller, Memory, MemoryOS, Scope, load_settings
+from memoryos.errors import InvalidInput, MemoryOSError, PermissionDenied
+from memoryos.models.hashing import Hashing
+
+from . import governed
+from .governed import METHODS, leaked, told
+
+SECRET = "The zorbitis is quixotic."
+SETTINGS = load_settings(embedder="hashing", jobs="worker")
+
+INJECTIONS = [
+    "'; DROP TABLE cubes; --",
+    '" OR ""="',
+    "ann' OR '1'='1",
+    "ann%",
+    "_nn",
+    "*",
+    "a[n]n",
+    "../../etc/passwd",
+    "..\\..\\ann",
+    "/etc/passwd",
+    "file:///etc/passwd",
+    "ann\x1fsensitivity:none",
+    "ann\n",
+    "ann/private",
+    "ann%2Fprivate",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "%(user_id)s",
+    ":user_id",
+    "{user_id}",
+    "\\x27 OR 1=1",
+    "${jndi:x}",
+]
+LOOK_ALIKES = {
+    "José": [
+        "Jose",
+        "Jose\u0301",
+        "josé",
+        "JOSÉ",
+        "José ",
+        " José",
+        "José\u200b",
+        "\u200eJosé",
+        "Josе\u0301",
+        "José\u00ad",
+    ],
+    "ann": ["Ann", "ANN", "аnn", "ａｎｎ", "ann\u200d", "ann\ufeff", "a\u200cnn", "ann\u3000", "ⓐⓝⓝ", "𝐚𝐧𝐧"],
+    "Straße": ["Strasse", "STRASSE", "straße", "Straẞe"],
+    "ﬁsh": ["fish", "FISH"],
+}
+
+Open = Callable[..., MemoryOS]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryOS]:
+    with MemoryOS.open(tmp_path / "memory.db", settings=SETTINGS, embedder=Hashing()) as store:
+        yield store
+
+
+def everything(memory: Memory) -> str:
+    found = memory.search("zorbitis", pages=9)
+    return told([memory.pages.list(), *found.hits, *found.user_facts, memory.stats(), memory.log.events()])
+
+
+@pytest.mark.parametrize("field", ["user", "tenant", "agent", "namespace", "session"])
+def test_no_part_of_a_scope_reaches_beyond_itself(store, tmp_path, field):
+    """Each hostile name is the name of a memory of its own, or it is refused."""
+    victim = store.memory("ann")
+    page = victim.add(SECRET)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for name in INJECTIONS:
+        try:
+            scope = replace(Scope(user="ann"), **{field: ("private", name) if field == "namespace" else name})
+        except InvalidInput:
+            continue
+        memory = store.of(scope)
+        if field != "session":  # a session narrows nothing: it labels what is written
+            assert not leaked(everything(memory)), name
+        own = memory.add("Mine.")
+        assert own in {one.id for one in memory.pages.list()}
+        memory.forget()
+        assert [one.id for one in victim.pages.list()] == [page], name
+        assert store.admin.users() == ["ann"], name
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("real", LOOK_ALIKES)
+def test_a_name_that_looks_alike_is_another_name(store, real):
+    store.memory(real).add(SECRET)
+    key = store.keys.create("bot", users=[real], actions=list(Action))
+    caller = store.keys.caller(key.key)
+    for false in LOOK_ALIKES[real]:
+        assert false != real
+        assert not leaked(everything(store.memory(false))), false
+        assert not leaked(everything(store.memory(real, tenant=false))), false
+        with pytest.raises(PermissionDenied):
+            store.memory(false, caller=caller).search("zorbitis")
+    assert leaked(everything(store.memory(real, caller=caller)))
+    assert {unicodedata.normalize("NFKC", one) for one in store.admin.users()} == {unicodedata.normalize("NFKC", real)}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("real", LOOK_ALIKES)
+def test_a_policy_names_exactly_one_caller(tmp_path, real):
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    owned = "permit (principal, action, resource is Cube) when { resource.owner == principal };"
+    staff = f'permit (principal in Role::"{real}", action, resource is Cube);'
+    (folder / "all.cedar").write_text(f"{owned}\n{staff}")
+    settings = SETTINGS.model_copy(update={"policies": str(folder)})
+    with MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing()) as store:
+        scope = Scope(user=real)
+        store.of(scope, Caller(real)).add(SECRET)
+        assert leaked(everything(store.of(scope, Caller("eve", frozenset({real})))))
+        for false in LOOK_ALIKES[real]:
+            for caller in (Caller(false), Caller("eve", frozenset({false}))):
+                try:
+                    said = everything(store.of(scope, caller))
+                except PermissionDenied:
+                    continue
+                assert not leaked(said), (caller, said)  # of an id that is not printable, each memory is asked about
+
+
+@pytest.mark.parametrize("name", [one for one in METHODS if governed.takes_names(one) and one not in ("of", "forget")])
+def test_no_id_is_a_part_of_a_statement_or_of_a_path(store, tmp_path, name):
+    """Refused, or an id that nothing has, or a text like any other; the victim's rows stay as they are."""
+    victim = store.memory("ann")
+    page = victim.add(SECRET)
+    attacker = store.memory("mallory")
+    attacker.add("Hello.")
+    (tmp_path / "elsewhere").mkdir()
+    before = {path for path in tmp_path.rglob("*") if "memory.db" not in path.name}
+    for word in [*INJECTIONS[:12], f"{page}' --", f"../{page}", page.upper(), f"{page}\u200b"]:
+        try:
+            said = told(governed.call(attacker, name, word))
+        except MemoryOSError as error:
+            said = str(error)
+        assert not leaked(said), word
+        assert "syntax error" not in said.lower()
+    assert [one.id for one in victim.pages.list()] == [page]
+    assert {path for path in tmp_path.rglob("*") if "memory.db" not in path.name} == before
+
+
+# By command, on both stores
+
+COMMANDS = {
+    "search": "zorbitis",
+    "tagged": "zorbtag",
+    "context": "zorbitis",
+    "digest": "",
+    "show": "",
+    "stats": "",
+    "list": "pages",
+    "count": "pages",
+    "get": "PAGE",
+    "history": "PAGE",
+    "update": "PAGE new",
+    "delete": "PAGE",
+    "usage": "",
+    "profile get": "",
+    "jobs list": "",
+    "proposals list": "",
+    "governance transitions": "PAGE",
+    "governance provenance": "PAGE",
+    "governance holds": "",
+    "snapshots list": "",
+    "branches list": "",
+    "duplicates list": "",
+    "export": "-",
+}
+
+
+@pytest.fixture(scope="module")
+def commanded(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A store that commands can open, on each back end, with keys of others than the victim."""
+    folder = tmp_path_factory.mktemp("commanded")
+    place = str(folder / "memory.db")
+    if back_end == "postgres":
+        place = server.store_of(folder).render_as_string(hide_password=False)
+    with ExitStack() as stack:
+        store = stack.enter_context(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing()))
+        ann = store.memory("ann")
+        page = ann.add(SECRET, tags=["zorbtag"])
+        ann.facts.add("takes Zyloprim")
+        store.memory("mallory").add("Hello.")
+        other = store.keys.create("ann", users=["mallory"], actions=list(Action)).key
+        revoked = store.keys.create("ann", actions=list(Action))
+        store.keys.revoke(revoked.info.id)
+        yield folder, {"place": place, "PAGE": page, "other": other, "revoked": revoked.key}
+    if back_end == "postgres":
+        server.give_back(folder)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_gives_another_persons_memory_away(commanded, name):
+    folder, known = commanded
+    words = [known.get(one, one) for one in COMMANDS[name].split()]
+
+    def run(*more: str, **variables: str) -> Any:
+        command = [*name.split(), *words, "--db", known["place"], *more]
+        json_too = ["--json"] if name != "export" else []
+        return forked.memoryos(*command, *json_too, cwd=folder, MEMORYOS_EMBEDDER="hashing", **variables)
+
+    for key in ("other", "revoked"):
+        done = run("--user", "ann", MEMORYOS_KEY=known[key])
+        assert done.returncode == 5, (key, done.stdout, done.stderr)
+        assert not leaked((done.stdout + done.stderr).replace("zorbtag", "").replace("zorbitis", ""))
+    for who in (["--user", "mallory"], ["--user", "ann", "--tenant", "evil"], ["--user", "аnn"], ["--user", "ann%"]):
+        done = run(*who)
+        said = (done.stdout + done.stderr).lower().replace("zorbtag", "").replace("zorbitis", "")
+        assert not leaked(said), (who, said)
+        assert "Traceback" not in said
+
+
+def test_the_victims_memory_is_as_it_was(commanded):
+    _, known = commanded
+    told_now = forked.memoryos(
+        "get",
+        known["PAGE"],
+        "--user",
+        "ann",
+        "--db",
+        known["place"],
+        "--json",
+        cwd=commanded[0],
+        MEMORYOS_EMBEDDER="hashing",
+    )
+    assert SECRET in json.dumps(json.loads(told_now.stdout), ensure_ascii=False)
