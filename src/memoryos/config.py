@@ -273,6 +273,9 @@ class Settings(BaseSettings):
     privacy_kinds: tuple[SensitiveKind, ...] = Field(
         (), description='kinds that these policies apply to, as JSON: ["secret", "card"]; empty: all'
     )
+    privacy_names: str | None = Field(
+        None, description="spaCy pipeline that finds names of persons, by package or folder; None: no names are found"
+    )
     privacy_key: SecretStr | None = Field(
         None, description="key of the pseudonyms, 32 random characters or more; whoever has it can turn them back"
     )

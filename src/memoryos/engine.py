@@ -484,7 +484,7 @@ class Engine:
 
 def _protection(settings: Settings, action: PrivacyAction) -> Protection:
     key = settings.privacy_key.get_secret_value() if settings.privacy_key else None
-    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key)
+    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key, settings.privacy_names)
 
 
 def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:

@@ -25,10 +25,23 @@ Open = Callable[..., MemoryOS]
 
 
 @pytest.fixture
-def place(back_end: str, tmp_path: Path) -> Any:
+def places(back_end: str, tmp_path: Path) -> Iterator[tuple[Any, Any]]:
+    """Where the store is, and where it is restored."""
     if back_end == "sqlite":
-        return tmp_path / "memory.db"
-    return server.store_of(tmp_path).render_as_string(hide_password=False)
+        yield tmp_path / "memory.db", tmp_path / "restored.db"
+        return
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    first, second = (server.store_of(folder).render_as_string(hide_password=False) for folder in folders)
+    yield first, second
+    for folder in folders:
+        server.give_back(folder)
+
+
+@pytest.fixture
+def place(places: tuple[Any, Any]) -> Any:
+    return places[0]
 
 
 @pytest.fixture
@@ -50,13 +63,12 @@ def opened(settings: Any, clock: Any) -> Iterator[Open]:
 
 
 @pytest.fixture
-def restore(tmp_path: Path, settings: Any, clock: Any, back_end: str) -> Callable[[], Any]:
+def restore(tmp_path: Path, settings: Any, clock: Any, places: tuple[Any, Any]) -> Callable[[], Any]:
     """restore(): the place of the store that was restored from the backup."""
 
     def call() -> Any:
-        target = tmp_path / "restored.db"
-        stores.restore(tmp_path / "one.backup", target, settings=settings, clock=clock)
-        return target
+        stores.restore(tmp_path / "one.backup", places[1], settings=settings, clock=clock)
+        return places[1]
 
     return call
 
@@ -105,13 +117,14 @@ def test_what_was_forgotten_is_forgotten_again_by_a_restore(opened, place, resto
     beside = (tmp_path / "one.backup.forgotten").read_text()
     assert not [name for name in ("ann", "acme", "autumn", pages["ann"]) if f'"{name}' in beside], "it tells no names"
     assert stores.verify(tmp_path / "one.backup", settings=settings).is_sound
-    restored = opened(restore())
+    target = restore()
+    restored = opened(target)
     assert {name for name, page in pages.items() if not has(restored, SCOPES[name], page)} == gone
     own = {"ann", "ann's other session"}
     for name in gone - own if own - gone else gone:  # both told the same fact
         told = " ".join(fact.text for fact in restored.of(SCOPES[name]).facts.list())
         assert WORD not in told.lower()
-    assert stores.verify(tmp_path / "restored.db", settings=settings).is_sound
+    assert stores.verify(target, settings=settings).is_sound
 
 
 def test_what_was_only_deleted_comes_back(opened, place, restore, tmp_path, clock, settings):
@@ -138,7 +151,7 @@ def test_who_begins_anew_is_in_the_next_backup(opened, place, restore, tmp_path,
 
 
 def test_what_is_frozen_in_the_backup_is_named_and_nothing_is_restored(
-    opened, place, restore, tmp_path, clock, settings
+    opened, places, place, restore, tmp_path, clock, settings
 ):
     store = opened(place)
     page = fill(store)["ann"]
@@ -149,7 +162,7 @@ def test_what_is_frozen_in_the_backup_is_named_and_nothing_is_restored(
     with pytest.raises(CubeProtected, match="frozen"):
         restore()
     with pytest.raises(StorageError, match="not complete"):
-        opened(tmp_path / "restored.db")
+        opened(places[1])
 
 
 @pytest.mark.file

@@ -6,7 +6,7 @@ import json
 
 from memoryos.bench.labels import Language, Split
 from memoryos.bench.sensitive_texts import sensitive_texts
-from memoryos.privacy.sensitive import SensitiveKind
+from memoryos.privacy.sensitive import STRUCTURED
 
 
 def test_what_a_program_reads(bench):
@@ -17,7 +17,7 @@ def test_what_a_program_reads(bench):
     for split in Split:
         half = found[split]
         assert half["texts"] == len(list(sensitive_texts(split)))
-        assert list(half["kinds"]) == [kind.value for kind in SensitiveKind]
+        assert list(half["kinds"]) == [kind.value for kind in STRUCTURED]
         assert sum(half["languages"][language]["labelled"] for language in Language) == half["labelled"]
         assert sum(kind["right"] for kind in half["kinds"].values()) == half["overall"]["right"] > 0
         assert half["overall"]["right"] <= half["overall"]["found"]

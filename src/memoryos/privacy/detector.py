@@ -13,6 +13,7 @@ from itertools import chain
 
 from memoryos.privacy import checks
 from memoryos.privacy.credentials import secret_spans
+from memoryos.privacy.names import NameFinder
 from memoryos.privacy.phones import phone_spans
 from memoryos.privacy.plain_text import as_plain
 from memoryos.privacy.sensitive import PSEUDONYM, SensitiveKind, SensitiveSpan
@@ -59,11 +60,12 @@ _CUE_CHARS = 24
 _KNOWN = regex(rf"{PSEUDONYM.pattern}|\[(?:{'|'.join(SensitiveKind)})\]")  # what a policy wrote
 
 
-def detect(text: str) -> tuple[SensitiveSpan, ...]:
+def detect(text: str, names: NameFinder | None = None) -> tuple[SensitiveSpan, ...]:
     """Return the personal data and secrets in a text, in order and without overlaps.
 
     Finds e-mail addresses, telephone and card numbers, IBANs, identity numbers of the US, China and Germany, network
-    addresses, passwords, tokens and private keys. It has no model and finds no names or postal addresses.
+    addresses, passwords, tokens and private keys; names of persons by `names`, if it is given. It has no model of its
+    own and finds no postal addresses.
     """
     plain, places = (text, None) if text.isascii() else as_plain(text)
     known = [place.span() for place in _KNOWN.finditer(plain)] if "⟨" in text or "[" in text else []
@@ -73,6 +75,8 @@ def detect(text: str) -> tuple[SensitiveSpan, ...]:
     for kind, needs, spans in _DETECTORS if _MARKED.search(plain) else _DETECTORS[:1]:
         if needs is None or has[needs]:
             taken.take(kind, spans(plain))
+    if names is not None:
+        taken.take(SensitiveKind.NAME, names(plain))
     found = taken.found()
     return found if places is None else tuple(_moved(span, places) for span in found)
 

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from memoryos.errors import PrivacyRefused
 from memoryos.privacy.detector import detect
+from memoryos.privacy.names import NameFinder, name_finder
 from memoryos.privacy.pseudonyms import Pseudonyms
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
 from memoryos.privacy.walk import Walk
@@ -25,12 +26,21 @@ class Protection:
     action: PrivacyAction = PrivacyAction.OFF
     kinds: frozenset[SensitiveKind] = frozenset(SensitiveKind)  #: what it applies to
     pseudonyms: Pseudonyms | None = None
+    names: NameFinder | None = None  #: finds names of persons; None: they are not looked for
 
     @classmethod
-    def of(cls, action: PrivacyAction, kinds: frozenset[SensitiveKind], key: str | None) -> Protection:
-        """Make the policy. Raises InvalidInput for a missing or short key, MissingExtra for a key without the extra."""
+    def of(
+        cls, action: PrivacyAction, kinds: frozenset[SensitiveKind], key: str | None, pipeline: str | None = None
+    ) -> Protection:
+        """Make the policy; `pipeline` finds names.
+
+        Raises InvalidInput for a missing or short key or a pipeline that is not there, and MissingExtra for a key or a
+        pipeline without its extra.
+        """
         needs_key = action is PrivacyAction.PSEUDONYM or key is not None
-        return cls(action, kinds, Pseudonyms.of(key) if needs_key else None)
+        needs_names = pipeline and action is not PrivacyAction.OFF and SensitiveKind.NAME in kinds
+        names = name_finder(pipeline) if pipeline and needs_names else None
+        return cls(action, kinds, Pseudonyms.of(key) if needs_key else None, names)
 
     def for_owner(self, owner: Scope) -> OwnerProtection:
         """The policy for what one user says."""
@@ -38,7 +48,7 @@ class Protection:
 
     def found(self, text: str) -> list[SensitiveSpan]:
         """What the policy applies to in a text."""
-        return [span for span in detect(text) if span.kind in self.kinds]
+        return [span for span in detect(text, self.names) if span.kind in self.kinds]
 
     def tags(self, *values: object) -> tuple[str, ...]:
         """The tags that these values get; none unless the policy is to tag."""

@@ -23,6 +23,10 @@ class SensitiveKind(StrEnum):
     IP = "ip"  # a network address, IPv4 or IPv6
     MAC = "mac"  # the address of a network card
     SECRET = "secret"  # a password, token or private key
+    NAME = "name"  # a person's name; found only with the setting `privacy_names`
+
+
+STRUCTURED = tuple(kind for kind in SensitiveKind if kind is not SensitiveKind.NAME)  # found without a model
 
 
 class PrivacyAction(StrEnum):

@@ -14,7 +14,7 @@ from memoryos.bench.privacy_cost import Detection, measure_adds, measure_detecti
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Json
 from memoryos.interface.cli.watched import watched
-from memoryos.privacy.sensitive import SensitiveKind
+from memoryos.privacy.sensitive import STRUCTURED
 
 
 def privacy(
@@ -41,9 +41,9 @@ def _json(found: Detection) -> dict[str, Any]:
         "decoys": found.decoys,
         "overall": _count(found.overall),
         "languages": {language.value: _count(found.of_language(language)) for language in Language},
-        "kinds": {kind.value: _count(found.of_kind(kind)) for kind in SensitiveKind},
+        "kinds": {kind.value: _count(found.of_kind(kind)) for kind in STRUCTURED},
         "languages_and_kinds": {
-            language.value: {kind.value: _count(found.counts.get((language, kind), Count())) for kind in SensitiveKind}
+            language.value: {kind.value: _count(found.counts.get((language, kind), Count())) for kind in STRUCTURED}
             for language in Language
         },
     }
@@ -67,7 +67,7 @@ def _table(split: Split, found: Detection) -> Table:
         table.add_column(column, justify="right")
     rows = {"all": found.overall}
     rows |= {language.value: found.of_language(language) for language in Language}
-    rows |= {kind.value: found.of_kind(kind) for kind in SensitiveKind}
+    rows |= {kind.value: found.of_kind(kind) for kind in STRUCTURED}
     for name, count in rows.items():
         shares = [f"{share:.3f}" for share in (count.precision, count.recall)]
         table.add_row(name, *shares, f"{count.right} of {count.found}", f"{count.right} of {count.labelled}")
