@@ -226,12 +226,11 @@ class Engine:
         """Remove a memory, and sign a receipt."""
         subject = {**scope.owner.to_dict(), "memory": memory_id}
         try:
-            return self.with_receipt(subject, lambda: self.erase_unsigned(scope, memory_id))
+            return self.with_receipt(subject, lambda: self._erased(scope, memory_id))
         finally:
             self.housekeeping.queued(scope)
 
-    def erase_unsigned(self, scope: Scope, memory_id: str) -> Forgotten:
-        """Remove a memory."""
+    def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
         self._brancher(scope).delete(memory_id)
         return self.forgetter.memory(self.corrector(scope), memory_id)
 

@@ -13,6 +13,7 @@ from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.scope import Scope
 
 WasForgotten = Callable[[Subject], bool]
@@ -45,7 +46,8 @@ class ErasureReplay:
             for session in self._sessions(engine, owner):
                 engine.forget_unsigned(replace(owner, session=session))
             for memory in self._memories(engine, owner):
-                engine.erase_unsigned(owner, memory)
+                Brancher.of(engine.promoter, engine.forgetter, owner).delete(memory)
+                engine.forgetter.memory(engine.corrector(owner), memory)
 
     def _sessions(self, engine: Engine, owner: Scope) -> list[str]:
         with engine.vault.read(owner) as reader:

@@ -30,7 +30,7 @@ from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import Place, check_is_there, open_vault, shown
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
-from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.infrastructure.vault.sql_vault import UNFINISHED, SqlVault
 from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
@@ -259,7 +259,7 @@ class _Replay:
                 raise EmbedderMismatch(f"{problem}; people were forgotten since: restore it with that embedder")
             return open_vault(
                 place,
-                embedder=copying.UNFINISHED,
+                embedder=UNFINISHED,
                 clock=clock,
                 busy_timeout_seconds=settings.busy_timeout_seconds,
                 object_store=settings.object_store,

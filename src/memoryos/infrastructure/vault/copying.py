@@ -69,12 +69,17 @@ class Target:
                 raise StorageError("another process is already continuing this copy; nothing was written")
             yield connection
 
-    def finish(self, meta: Mapping[str, str]) -> None:
-        """Turn the target into a normal store with these data about itself."""
+    def number(self) -> None:
+        """Let events that are written from now on get later numbers than those that were copied."""
         newest = select(func.max(tables.events.c.sequence))
         with self.change() as connection:
             if sequence := connection.scalar(newest):
                 self.vault.number_after(connection, sequence)
+
+    def finish(self, meta: Mapping[str, str]) -> None:
+        """Turn the target into a normal store with these data about itself."""
+        self.number()
+        with self.change() as connection:
             connection.execute(delete(tables.meta))
             _note(connection, {**meta, COPY: str(uuid7())})
 
@@ -136,6 +141,7 @@ def copy(
         if not behind:
             break
     bring_back(target, source.packs)
+    target.number()
     before_end()
     target.finish(meta)
     return Copied(total, behind)
