@@ -70,9 +70,9 @@ def test_the_table_of_trust_is_that_of_the_code():
 
 def test_the_table_of_extras_is_that_of_the_package():
     page = (ROOT / "docs" / "how-to" / "install.md").read_text("utf-8")
-    told = re.findall(r"^\| (?:none|`(\w+)`) \| .+ \| \d+ \|$", page, re.MULTILINE)
+    told = re.findall(r"^\| (?:none|`([\w-]+)`) \| .+ \| \d+ \|$", page, re.MULTILINE)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert sorted(filter(None, told)) == sorted(extras)
     (left_out,) = re.findall(r"^\| `all` \| all of these except (.+?) \|", page, re.MULTILINE)
     (inside,) = re.findall(r"\[(.+)\]", extras["all"][0])
-    assert set(re.findall(r"`(\w+)`", left_out)) == extras.keys() - {"all", *inside.split(",")}
+    assert set(re.findall(r"`([\w-]+)`", left_out)) == extras.keys() - {"all", *inside.split(",")}
