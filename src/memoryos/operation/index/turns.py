@@ -300,14 +300,18 @@ class TurnIndex:
         them are neighbours. Use it under the lock of this index, as this index; it stays as it is when turns come in.
         """
         sets = self.facets.admitted_sets(admits)
-        admitted = np.ones(len(self), np.bool_) if sets.all() else sets[self.facets.label_sets]
+        if sets.all():
+            return self
+        name = f"{_SEEN}{sets.tobytes().hex()}"
+        if name not in self._derived and len(self._seen) >= _MOST_SEEN:
+            del self._derived[self._seen[0]]
+        return self.derived(name, partial(self._limited, sets))
+
+    def _limited(self, sets: Flags) -> TurnIndex:
+        """The index without the rows whose set of labels is not among these; itself if it has no such row."""
+        admitted = sets[self.facets.label_sets]
         if admitted.all():
             return self
-        if len(self._seen) > _MOST_SEEN:
-            del self._derived[self._seen[0]]
-        return self.derived(f"{_SEEN}{sets.tobytes().hex()}", partial(self._limited, admitted))
-
-    def _limited(self, admitted: Flags) -> TurnIndex:
         limited = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Column | Facets | Matrix):
