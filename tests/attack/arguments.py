@@ -140,7 +140,13 @@ def plain(function: Callable[..., Any]) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _plain_value(hint: Any) -> Any:
-    made = {Event: _stopped(), Mount: Mount("other", "other.db", Scope(user="ann")), str: "x", int: 1}
+    made = {
+        Caller: Caller("dr-lee"),
+        Event: _stopped(),
+        Mount: Mount("other", "other.db", Scope(user="ann")),
+        str: "x",
+        int: 1,
+    }
     return made.get(hint, [])
 
 
