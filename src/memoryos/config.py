@@ -114,6 +114,12 @@ class Settings(BaseSettings):
     mid_term_capacity: int = Field(200, ge=1, description="segments in MTM")
     most_snapshots: int = Field(32, ge=1, description="snapshots of an owner, and branches, at most")
     snapshot_days: float = Field(365.0, gt=0, le=36_500, description="days after which a snapshot ends, at the latest")
+    most_versions: int | None = Field(
+        None, ge=0, description="earlier versions of a memory that are kept, the latest; None: all"
+    )
+    version_days: float | None = Field(
+        None, gt=0, le=36_500, description="days for which an earlier version is kept after the next one; None: no end"
+    )
     knowledge_capacity: int = Field(100, ge=1, description="facts in LPM about the user, and as many about the agent")
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")

@@ -31,7 +31,7 @@ from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keyed_gate import KeyedGate
+from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate
 from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -68,6 +68,7 @@ from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
+from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 from memoryos.signing import ContentMark, hash_of
 from memoryos.text import checked_text
@@ -100,10 +101,13 @@ class Engine:
         self.policies = vault.views = gate if isinstance(gate, Views) else None  # they decide about mounts, too
         if self.policies is not None:
             self.policies.rights = vault.roles.rights
+        elif not isinstance(gate, OpenGate):
+            gate = GrantedGate(gate, vault.roles)
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
         vault.audits = self.trail is not None
+        vault.version_limit = VersionLimit.of(self.settings.most_versions, self.settings.version_days)
         self.hand = Hand("calls", self.settings.zone)
         self.hand.is_observed = vault.audits
         self.after_close = ExitStack()

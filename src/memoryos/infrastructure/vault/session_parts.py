@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.records import (
     Link,
     LinkKind,
     Operation,
+    ReplacedVersion,
     Spending,
     StoredPassage,
     Vector,
@@ -96,6 +97,10 @@ class CubeReader(Protocol):
 
     def kept_versions(self, ids: Iterable[str]) -> list[KeptVersion]:
         """Return the size of each earlier version of these cubes, by cube, oldest first."""
+        ...
+
+    def replaced(self, cube_id: str) -> list[ReplacedVersion]:
+        """Return when each earlier version of a cube gave way to the next one, oldest first."""
         ...
 
     def census(self) -> Census:
@@ -282,7 +287,7 @@ class CubeWriter(Protocol):
         ...
 
     def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
-        """Remove earlier versions of cubes that will be deleted. Raises CubeProtected if a cube is frozen."""
+        """Remove earlier versions of cubes. Raises CubeProtected if a cube is frozen or on hold."""
         ...
 
 

@@ -40,6 +40,7 @@ from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
+from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class SqlVault(ABC):
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
         self.audits = False
+        self.version_limit: VersionLimit | None = None
         self.views: Views | None = None
         self.keys = KeyPart(self._reading, self._rewriting)
         self.erasure = ErasurePart(name, clock, self.snapshot, self.change)
@@ -131,6 +133,7 @@ class SqlVault(ABC):
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
+            writer.version_limit = self.version_limit
             if self.audits:
                 writer.changes = {}
             yield writer

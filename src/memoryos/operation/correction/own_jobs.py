@@ -11,6 +11,7 @@ from memoryos.operation.correction.brancher import Brancher, BranchJob
 from memoryos.operation.correction.deletion_job import DeletionJob
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.retention_job import RetentionJob
+from memoryos.operation.correction.trim_job import TrimJob
 from memoryos.operation.maintenance.archive_job import ArchiveJob
 from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.recall.sources import Sources
@@ -31,6 +32,7 @@ def own_jobs(
         internal(JobKind.ERASE, DeletionJob(promoter, sources)),
         internal(JobKind.RETAIN, RetentionJob(vault)),
         internal(JobKind.EXPIRE, ExpiryJob(promoter, sources)),
+        internal(JobKind.TRIM, TrimJob(vault, promoter.clock)),
         internal(JobKind.BRANCH, BranchJob(brancher)),
         internal(JobKind.ARCHIVE, ArchiveJob(vault, promoter.clock)),
     ]
