@@ -45,6 +45,10 @@ class CubeReader(Protocol):
         """Return the ids of those cubes that the caller may read: all, unless the session is a view."""
         ...
 
+    def shown(self, cube: MemCube) -> MemCube:
+        """Return the cube without the words and ids of others that the caller may not read."""
+        ...
+
     def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
         """Return the classes of those cubes that exist; a derived one has one for each different page beneath it."""
         ...

@@ -304,7 +304,6 @@ keys = Table(  # of callers; a key itself is only known to who has it
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
-    Column("agents", _Text),  # a JSON list of agents whose memories it opens; NULL: all
     PrimaryKeyConstraint("tenant", "id"),
 )
 

@@ -144,9 +144,12 @@ class Corrector:
                 derived = derived_from(reader, pages)
                 states = reader.states({*given, *segments, *derived, *reader.successions(derived)})
                 _refuse_held(reader, given, {*segments, *derived})
-            for frozen in (one for one, state in states.items() if state is State.FROZEN):
-                reason = "" if frozen in given else ", which depends on it,"
-                raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
+                for frozen in (one for one, state in states.items() if state is State.FROZEN):
+                    reason = "" if frozen in given else ", which depends on it,"
+                    raise CubeProtected(
+                        f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first",
+                        memory_id=frozen,
+                    )
 
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""

@@ -225,7 +225,7 @@ CREATE TABLE keys (
 	created_by TEXT NOT NULL, 
 	created_at BIGINT NOT NULL, 
 	expires_at BIGINT, 
-	revoked_at BIGINT, agents TEXT, 
+	revoked_at BIGINT, 
 	PRIMARY KEY (tenant, id)
 )
 
