@@ -53,6 +53,14 @@ class ExtractorKind(StrEnum):
     MODEL = "model"
 
 
+class MergePolicy(StrEnum):
+    """Which memories of one owner are merged by themselves."""
+
+    OFF = "off"  # none
+    EQUAL = "equal"  # those with the same words
+    NEAR = "near"  # also those of which one says nothing that the other does not say
+
+
 class JobsRun(StrEnum):
     """Where background jobs run."""
 
@@ -181,6 +189,12 @@ class Settings(BaseSettings):
     policies: Path | None = Field(
         None, description="a .cedar file, or a folder of them, that says who may do what; None: everybody may"
     )
+
+    merge_duplicates: MergePolicy = Field(
+        MergePolicy.OFF,
+        description="pages and facts that a job merges: off, equal (the same words) or near (one says no more)",
+    )
+    merge_near: float = Field(0.95, ge=0.9, le=1, description="cosine from which near memories are merged")
 
     key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
 

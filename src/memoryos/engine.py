@@ -13,7 +13,7 @@ from memoryos import arguments
 from memoryos.about import NOTHING, About, about_of
 from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
-from memoryos.config import ExtractorKind, Settings, load_settings
+from memoryos.config import ExtractorKind, MergePolicy, Settings, load_settings
 from memoryos.cube import MemCube
 from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
@@ -107,6 +107,7 @@ class Engine:
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
         vault.audits = self.trail is not None
+        vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
         vault.version_limit = VersionLimit.of(self.settings.most_versions, self.settings.version_days)
         self.hand = Hand("calls", self.settings.zone)
         self.hand.is_observed = vault.audits

@@ -113,13 +113,12 @@ class StaleVersion(Refused):
             " read it again, and update it with `expected_version` of what was read",
             memory_id=memory_id,
         )
-        self.memory_id = memory_id
         self.expected = expected  #: the version number that the caller passed
         self.stored = stored  #: the one that the memory has
 
     def __reduce__(self) -> tuple[type[StaleVersion], tuple[str, int, int]]:
         """Pickle the id and the numbers."""
-        return type(self), (self.memory_id, self.expected, self.stored)
+        return type(self), (self.memory_id or "", self.expected, self.stored)
 
 
 class ModelError(MemoryOSError):

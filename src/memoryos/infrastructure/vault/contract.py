@@ -155,6 +155,7 @@ class Vault(Reembeddable, Protocol):
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
+    merges: bool  #: whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None  #: which earlier versions are kept; None: all
     audits: bool  #: whether each transaction adds what it did to the audit log
     keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it

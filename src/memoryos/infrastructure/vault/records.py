@@ -84,6 +84,7 @@ class JobKind(StrEnum):
     SWEEP = "sweep"  # bytes of attachments that nothing refers to any more
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
     RETAIN = "retain"  # the memories of a scope get the ends that its changed retention rules say
+    MERGE = "merge"  # the memories of a scope that say the same
     TRIM = "trim"  # the earlier versions of a cube that are not kept
     EXPIRE = "expire"  # the memories of a scope whose lifespan has ended
     BRANCH = "branch"  # the branches of a scope that have ended

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Table, delete, insert, select
 
 from memoryos.caller import acting_caller
-from memoryos.clock import micros
+from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
@@ -34,10 +34,12 @@ from memoryos.infrastructure.vault.records import (
     KeptVersion,
     Link,
     Operation,
+    ReplacedVersion,
     Spending,
 )
 from memoryos.infrastructure.vault.removal_part import RemovalPart
 from memoryos.infrastructure.vault.statements import (
+    ask,
     chunks,
     delete_links,
     delete_rows,
@@ -57,6 +59,7 @@ _GOVERNING = (Operation.REVISE, Operation.REFRESH)  # what may change the tags o
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
+MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
 
 _VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
@@ -67,6 +70,13 @@ class SqlReader(StoredCubes):
     @property
     def whole(self) -> SqlReader:
         return self
+
+    def shown(self, cube: MemCube) -> MemCube:
+        return cube
+
+    def replaced(self, cube_id: str) -> list[ReplacedVersion]:
+        rows = ask(self._connection, queries.REPLACED, {**self._owner, "cube_id": cube_id})
+        return [ReplacedVersion(number, from_micros(at), sequence) for number, at, sequence in rows]
 
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):
@@ -119,6 +129,7 @@ class SqlWriter(SqlReader):
 
     has_removed_words = False  # of a page
     has_erased = False  # a cube, of whatever kind
+    merges = False  # whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None = None  # how many earlier versions are kept; None: all
     changes: dict[Operation, list[AuditedCube]] | None = None  # by operation; None: nobody asks for them
 
@@ -134,6 +145,8 @@ class SqlWriter(SqlReader):
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
         self._ask_to_sweep(self._expiry.first_end(entry.cube for entry in entries))
+        if self.merges:
+            self.enqueue(JobKind.MERGE, not_before=self._clock() + MERGE_AFTER)
 
     def update(
         self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None, cause: str | None = None

@@ -84,6 +84,7 @@ class SqlVault(ABC):
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
         self.audits = False
+        self.merges = False
         self.version_limit: VersionLimit | None = None
         self.views: Views | None = None
         self.keys = KeyPart(self._reading, self._rewriting)
@@ -160,7 +161,7 @@ class SqlVault(ABC):
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
-            writer.version_limit = self.version_limit
+            writer.version_limit, writer.merges = self.version_limit, self.merges
             if self.audits:
                 writer.changes = {}
             with self._discreet(scope, connection):

@@ -40,7 +40,6 @@ from memoryos.infrastructure.vault.records import (
     Link,
     LinkKind,
     Operation,
-    ReplacedVersion,
     StoredPassage,
     Vector,
 )
@@ -88,9 +87,6 @@ class StoredCubes:
 
     def permitted(self, ids: Iterable[str]) -> set[str]:
         return set(ids)
-
-    def shown(self, cube: MemCube) -> MemCube:
-        return cube
 
     def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
         wanted, found = list(ids), dict[str, CubeClass]()
@@ -217,10 +213,6 @@ class StoredCubes:
         return [
             parse_document(cube_id, whole[one.version], one.checksum, f"version {one.version} of ") for one in stored
         ]
-
-    def replaced(self, cube_id: str) -> list[ReplacedVersion]:
-        rows = ask(self._connection, queries.REPLACED, {**self._owner, "cube_id": cube_id})
-        return [ReplacedVersion(number, from_micros(at), sequence) for number, at, sequence in rows]
 
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):

@@ -10,6 +10,7 @@ from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.brancher import Brancher, BranchJob
 from memoryos.operation.correction.deletion_job import DeletionJob
 from memoryos.operation.correction.expiry_job import ExpiryJob
+from memoryos.operation.correction.merge_job import MergeJob
 from memoryos.operation.correction.retention_job import RetentionJob
 from memoryos.operation.correction.trim_job import TrimJob
 from memoryos.operation.maintenance.archive_job import ArchiveJob
@@ -32,6 +33,7 @@ def own_jobs(
         internal(JobKind.ERASE, DeletionJob(promoter, sources)),
         internal(JobKind.RETAIN, RetentionJob(vault)),
         internal(JobKind.EXPIRE, ExpiryJob(promoter, sources)),
+        internal(JobKind.MERGE, MergeJob(vault, promoter.settings, promoter.clock)),
         internal(JobKind.TRIM, TrimJob(vault, promoter.clock)),
         internal(JobKind.BRANCH, BranchJob(brancher)),
         internal(JobKind.ARCHIVE, ArchiveJob(vault, promoter.clock)),
