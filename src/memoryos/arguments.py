@@ -17,7 +17,7 @@ from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
-from memoryos.kinds import Kind, Role, Tier, Trust
+from memoryos.kinds import Kind, Role, Tier, Trust, UpdateMode
 from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
@@ -283,6 +283,13 @@ def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_It
 def tags(value: Iterable[str]) -> tuple[str, ...]:
     """Check tags."""
     return checked_tags("tags", value)
+
+
+def said_at(value: datetime | str | None, mode: UpdateMode) -> datetime | None:
+    """Check when the words of a merge were said. Raises InvalidInput for another mode."""
+    if value is not None and mode is not UpdateMode.MERGE:
+        raise InvalidInput("at", f"has no meaning with the mode {mode.value!r}", "Leave it out, or use mode='merge'")
+    return moment("at", value)
 
 
 def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:

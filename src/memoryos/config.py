@@ -53,6 +53,14 @@ class ExtractorKind(StrEnum):
     MODEL = "model"
 
 
+class MergePolicy(StrEnum):
+    """Which memories of one owner are merged by themselves."""
+
+    OFF = "off"  # none
+    EQUAL = "equal"  # those with the same words
+    NEAR = "near"  # also those of which one says nothing that the other does not say
+
+
 class JobsRun(StrEnum):
     """Where background jobs run."""
 
@@ -114,6 +122,12 @@ class Settings(BaseSettings):
     mid_term_capacity: int = Field(200, ge=1, description="segments in MTM")
     most_snapshots: int = Field(32, ge=1, description="snapshots of an owner, and branches, at most")
     snapshot_days: float = Field(365.0, gt=0, le=36_500, description="days after which a snapshot ends, at the latest")
+    most_versions: int | None = Field(
+        None, ge=0, description="earlier versions of a memory that are kept, the latest; None: all"
+    )
+    version_days: float | None = Field(
+        None, gt=0, le=36_500, description="days for which an earlier version is kept after the next one; None: no end"
+    )
     knowledge_capacity: int = Field(100, ge=1, description="facts in LPM about the user, and as many about the agent")
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")
@@ -175,6 +189,12 @@ class Settings(BaseSettings):
     policies: Path | None = Field(
         None, description="a .cedar file, or a folder of them, that says who may do what; None: everybody may"
     )
+
+    merge_duplicates: MergePolicy = Field(
+        MergePolicy.OFF,
+        description="pages and facts that a job merges: off, equal (the same words) or near (one says no more)",
+    )
+    merge_near: float = Field(0.95, ge=0.9, le=1, description="cosine from which near memories are merged")
 
     key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
 

@@ -10,16 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from memoryos import arguments
-from memoryos.about import NOTHING, About
+from memoryos.about import NOTHING, About, about_of
 from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
-from memoryos.config import ExtractorKind, Settings, load_settings
+from memoryos.config import ExtractorKind, MergePolicy, Settings, load_settings
 from memoryos.cube import MemCube
 from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
@@ -30,22 +29,19 @@ from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
-from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keyed_gate import KeyedGate
+from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate
 from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
-from memoryos.operation.correction.brancher import Brancher, BranchJob
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.correct import Corrector
-from memoryos.operation.correction.deletion_job import DeletionJob
-from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.forget import Forgetter, Forgotten
+from memoryos.operation.correction.own_jobs import own_jobs
 from memoryos.operation.correction.receipt import Receipt
-from memoryos.operation.correction.retention_job import RetentionJob
 from memoryos.operation.correction.revised import NewWords, NextVersion
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
@@ -55,7 +51,6 @@ from memoryos.operation.intake import ingest
 from memoryos.operation.intake.page_writer import Arriving, Intake
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.stated import told_in
-from memoryos.operation.maintenance.archive_job import ArchiveJob
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.maintenance.rebuild import Rebuilder
@@ -68,11 +63,12 @@ from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
-from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
+from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 from memoryos.signing import ContentMark, hash_of
 from memoryos.text import checked_text
@@ -105,10 +101,14 @@ class Engine:
         self.policies = vault.views = gate if isinstance(gate, Views) else None  # they decide about mounts, too
         if self.policies is not None:
             self.policies.rights = vault.roles.rights
+        elif not isinstance(gate, OpenGate):
+            gate = GrantedGate(gate, vault.roles)
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
         vault.audits = self.trail is not None
+        vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
+        vault.version_limit = VersionLimit.of(self.settings.most_versions, self.settings.version_days)
         self.hand = Hand("calls", self.settings.zone)
         self.hand.is_observed = vault.audits
         self.after_close = ExitStack()
@@ -158,19 +158,8 @@ class Engine:
             self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
         )
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        asks = reader is not None
         self.job_types = JobTypes()
-        self.job_types.register(
-            internal(JobKind.EXTRACT, self.promoter, needs_model=asks),
-            internal(JobKind.READ_RECENT, self.promoter, needs_model=asks),
-            internal(JobKind.REPAIR, self.repairer),
-            internal(JobKind.SWEEP, Sweeper(self.vault)),
-            internal(JobKind.ERASE, DeletionJob(self.promoter, self.sources)),
-            internal(JobKind.RETAIN, RetentionJob(self.vault)),
-            internal(JobKind.EXPIRE, ExpiryJob(self.promoter, self.sources)),
-            internal(JobKind.BRANCH, BranchJob(self._brancher)),
-            internal(JobKind.ARCHIVE, ArchiveJob(self.vault, self.clock)),
-        )
+        self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
@@ -280,14 +269,21 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def reword(self, owner: Scope, cube_id: str, words: NewWords) -> MemCube:
-        """Give a memory new words. Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises."""
+    def reword(self, owner: Scope, cube_id: str, words: NewWords, labels: About = NOTHING) -> MemCube:
+        """Give a memory new words and more labels.
+
+        Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
+        """
 
         def checked(told: str) -> str:
             return self.said("text", told, owner)
 
-        told = replace(words, text=checked(words.text), checked=checked)
-        return self.revise(owner, cube_id, told, About(self.privacy(owner).tags(words.text)))
+        told, privacy = replace(words, text=checked(words.text), checked=checked), self.privacy(owner)
+        if labels != NOTHING:
+            labels = privacy.value("", labels).tagged(privacy.tags(labels))
+            cube, home = self.corrector(owner).find(cube_id, Action.WRITE)
+            check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube)).labels)
+        return self.revise(owner, cube_id, told, labels.tagged(privacy.tags(words.text)))
 
     def revise(
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None

@@ -83,6 +83,10 @@ class NotFound(MemoryOSError, LookupError):
 class Refused(MemoryOSError):
     """This may not be done; nothing was changed."""
 
+    def __init__(self, message: str | None = None, *, memory_id: str | None = None) -> None:
+        super().__init__(message)
+        self.memory_id = memory_id  #: the memory that stands in the way; None: not told
+
 
 class PermissionDenied(Refused, PermissionError):
     """The caller may not do this."""
@@ -106,15 +110,15 @@ class StaleVersion(Refused):
     def __init__(self, memory_id: str, expected: int, stored: int) -> None:
         super().__init__(
             f"the memory {memory_id} has version {stored}, not {expected}, and nothing was changed:"
-            " read it again, and update it with `expected_version` of what was read"
+            " read it again, and update it with `expected_version` of what was read",
+            memory_id=memory_id,
         )
-        self.memory_id = memory_id
         self.expected = expected  #: the version number that the caller passed
         self.stored = stored  #: the one that the memory has
 
     def __reduce__(self) -> tuple[type[StaleVersion], tuple[str, int, int]]:
         """Pickle the id and the numbers."""
-        return type(self), (self.memory_id, self.expected, self.stored)
+        return type(self), (self.memory_id or "", self.expected, self.stored)
 
 
 class ModelError(MemoryOSError):

@@ -51,7 +51,9 @@ class LegalHold(Plain):
 
     def refusal(self, cube_id: str) -> OnHold:
         """The error about a memory on hold."""
-        return OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {self._told} first")
+        return OnHold(
+            f"the memory {cube_id} is on hold, and nothing was changed: release {self._told} first", memory_id=cube_id
+        )
 
     def general_refusal(self, undone: str) -> OnHold:
         """The error about an operation on everything of the owner; `undone` is what it did not do, as `removed`."""

@@ -60,6 +60,7 @@ class UpdateMode(Choice):
 
     OVERWRITE = "overwrite"  # the new words take their place
     APPEND = "append"  # the new words follow them, on a new line
+    MERGE = "merge"  # what the memory does not say yet is added; of a fact, the later statement counts
 
 
 class Trust(Choice):

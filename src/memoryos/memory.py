@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
 
 from memoryos import arguments
-from memoryos.about import AboutArguments
+from memoryos.about import AboutArguments, about
 from memoryos.adding import Adding
 from memoryos.caller import Action, Caller, doing
 from memoryos.config import Settings
@@ -182,15 +182,24 @@ class Memory(MemoryParts):
         role: Role = Role.USER,
         mode: UpdateMode | str = UpdateMode.OVERWRITE,
         expected_version: int | None = None,
+        at: datetime | str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
     ) -> MemCube:
         """Correct a memory. Its earlier versions stay in the history.
 
         Of a page, the last turn with `role` gets the new text; with the mode "append", behind its words on a new line.
-        If the stored version is not `expected_version`, this raises StaleVersion, and nothing is changed.
+        With "merge", a page (and the reason of a trait) gets the lines that it does not have, apart from case, spaces
+        and punctuation. A fact or profile field gets the new value unless the old one was said later than `at`
+        (default: now); other words for the same fact become one of its `wordings`. What adds nothing makes no version.
+        `tags` and `metadata` join those of the memory. If the stored version is not `expected_version`, this raises
+        StaleVersion, and nothing is changed.
         """
-        chosen, how = arguments.one_of("role", role, Role), arguments.one_of("mode", mode, UpdateMode)
-        words = NewWords(text, chosen, how, arguments.optional("expected_version", expected_version, least=1))
-        return self._engine.reword(self._scope, arguments.cube_id(cube_id), words)
+        how = arguments.one_of("mode", mode, UpdateMode)
+        labels = about(self._engine.clock(), tags=tags, metadata=metadata)
+        expected, said = arguments.optional("expected_version", expected_version, least=1), arguments.said_at(at, how)
+        words = NewWords(text, arguments.one_of("role", role, Role), how, expected, said)
+        return self._engine.reword(self._scope, arguments.cube_id(cube_id), words, labels)
 
     def delete(self, cube_id: str) -> None:
         """Remove a memory and everything derived from it alone. Deleting a segment deletes its pages.

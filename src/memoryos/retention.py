@@ -70,6 +70,31 @@ class UnusedRule(Plain):
         return _later(max(known.last_access, cube.descriptive.recorded_at), self.unused_seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class VersionLimit:
+    """Which earlier versions of a memory are kept: the latest ones, and only for a time."""
+
+    most: int | None = None  #: so many; None: all
+    seconds: float | None = None  #: so long after the next version came; None: as long as the memory
+
+    @classmethod
+    def of(cls, most: int | None, days: float | None) -> VersionLimit | None:
+        """The limit of these settings; None without any."""
+        return None if most is None and days is None else cls(most, None if days is None else days * _DAY)
+
+    def ends(self, replaced: Sequence[tuple[int, datetime]]) -> list[tuple[int, datetime | None]]:
+        """The versions, oldest first, each with the moment from which it is not kept; None: no such moment.
+
+        `replaced` are their numbers, each with the moment when the next version came.
+        """
+        over = 0 if self.most is None else len(replaced) - self.most
+        return [(number, at if place < over else self._end(at)) for place, (number, at) in enumerate(replaced)]
+
+    def _end(self, at: datetime) -> datetime | None:
+        return None if self.seconds is None else _later(at, self.seconds)
+
+
+_DAY = 86_400.0
 _ARCHIVABLE = (State.GENERATED, State.ACTIVATED)
 
 

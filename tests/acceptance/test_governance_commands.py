@@ -118,4 +118,8 @@ def test_a_version_is_expected_compared_and_brought_back(run, told):
     assert run("governance", "diff", page, "--newer", "9").returncode == 3
     for option in ("--older", "--newer"):
         assert f"{option}: " in run("governance", "diff", page, option, "0").stderr
+    merged = told("update", page, "i live in Rome\nThe sun shines.", "--merge", "--tag", "weather")
+    assert merged["turns"][0]["text"].endswith("I live in Rome.\nThe sun shines.")
+    assert merged["tags"] == ["weather"]
+    assert "--merge: is passed together with --append" in run("update", page, "x", "--merge", "--append").stderr
     assert "--expected-version: " in run("update", page, "x", "--expected-version", "0").stderr

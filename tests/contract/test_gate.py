@@ -221,3 +221,28 @@ def test_a_caller_that_is_none_is_refused(field, values):
     with pytest.raises(InvalidInput) as caught:
         Caller(**values)
     assert caught.value.field == field
+
+
+@dataclass
+class OfDoctors:
+    """A gate of a caller: it lets doctors read, and the program and who opened the store do everything."""
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        if caller in (OPERATOR, SYSTEM) or "doctor" in caller.roles:
+            return
+        raise PermissionDenied(f"{caller.identity} is no doctor")
+
+
+def test_a_gate_of_the_caller_sees_the_roles_that_were_granted(vault: Vault, clock):
+    with closing(MemoryOS(Engine(vault, Hashing(), clock=clock, gate=OfDoctors()))) as store:
+        store.of(ANN, OPERATOR).add("I keep bees.")
+        lee, other = (store.of(Scope(user="ann", tenant=one), Caller("lee")) for one in ("default", "other"))
+        with pytest.raises(PermissionDenied):
+            lee.search("bees")
+        made = store.roles.grant("lee", ["doctor"])
+        assert lee.search("bees").hits
+        with pytest.raises(PermissionDenied):
+            other.search("bees")
+        store.roles.revoke(made.id)
+        with pytest.raises(PermissionDenied):
+            lee.search("bees")

@@ -139,6 +139,8 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     **about("facts.add", lambda memory, **told: memory.facts.add(f"likes {uuid4()}", **told)),
     ("facts.add", "text"): lambda memory, word: memory.facts.add(f"writes to {word}"),
     ("update", "text"): lambda memory, word: memory.update(with_page(memory), f"Rather {word}."),
+    ("update", "tags"): lambda memory, word: memory.update(with_page(memory), "Rather not.", tags=[word]),
+    ("update", "metadata"): lambda memory, word: memory.update(with_page(memory), "No.", metadata={word: word}),
     ("profile.set", "field"): lambda memory, word: memory.profile.set(f"mail of {word}", "unknown"),
     ("profile.set", "value"): lambda memory, word: memory.profile.set("email", word),
     ("proposals.publish", "facts"): lambda memory, word: memory.proposals.publish([f"uses {word}"], source="hr"),

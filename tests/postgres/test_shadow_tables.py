@@ -152,6 +152,7 @@ def test_an_upgrade_leaves_the_shadow_as_it_is(url, shadow):
         connection.execute("DROP INDEX public.cubes_by_end, public.cubes_expired")
         connection.execute("DROP TABLE public.audit, public.audit_heads, public.keys, public.delegations")
         connection.execute("DROP TABLE public.role_grants")
+        connection.execute("ALTER TABLE public.versions DROP COLUMN packed, DROP COLUMN base")
         connection.execute("DROP TABLE public.attached, public.blobs; ALTER TABLE public.jobs DROP COLUMN payload")
         connection.execute("ALTER TABLE public.cubes DROP COLUMN mark")
     with opened(url) as memory:

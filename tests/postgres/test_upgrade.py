@@ -143,6 +143,7 @@ def test_two_new_processes_that_come_at_once_upgrade_it_once(url):
 
 
 BACK_TO_0008 = """
+    ALTER TABLE versions DROP COLUMN packed, DROP COLUMN base;
     DROP TABLE audit;
     DROP TABLE audit_heads;
     DROP INDEX cubes_by_end;

@@ -122,7 +122,7 @@ DAMAGES = {
         (
             "INSERT INTO vectors VALUES ('t', 'gone', 0, x'00', NULL);"
             "INSERT INTO passages VALUES ('t', 'gone', 1, 1, NULL, 0, '', x'00', 0, 0, 0, NULL);"
-            "INSERT INTO versions VALUES ('t', 'gone', 1, '{}', NULL);"
+            "INSERT INTO versions VALUES ('t', 'gone', 1, '{}', NULL, NULL, NULL);"
             "INSERT INTO next_vectors VALUES ('t', 'gone', 0, 1, x'00');"
             f"INSERT INTO links SELECT tenant, id, 'chain', 'gone' FROM cubes WHERE id = {A_PAGE};"
             "INSERT INTO jobs VALUES ('t','u','a','private','j','extract','gone','queued',0,1,NULL,NULL,0,NULL,NULL)"

@@ -56,7 +56,8 @@ class Duplicates(Noun):
         if len(homes) > 1:
             raise InvalidInput("ids", "name memories of different agents", "Take them from `duplicates.list`")
         with self._engine.vault.write(homes.pop()) as writer:
-            return merge(writer, checked, cause, self._engine.clock())
+            merge(writer, checked, cause, self._engine.clock())
+        return corrector.find(checked[0])[0]
 
     def unmerge(self, memory_id: str) -> MemCube:
         """Give back a memory that was merged into another one, and return it. Raises NotFound."""
@@ -64,7 +65,8 @@ class Duplicates(Noun):
         checked = arguments.cube_id(memory_id)
         home = self._engine.corrector(self._scope).find(checked, Action.WRITE)[1]
         with self._engine.vault.write(home) as writer:
-            return unmerge(writer, checked)
+            unmerge(writer, checked)
+        return self._engine.corrector(self._scope).find(checked)[0]
 
     def merged(self, memory_id: str) -> Sequence[MemCube]:
         """List the memories that this one took in. Raises NotFound."""

@@ -65,7 +65,7 @@ class MemGovernance(Noun):
         thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
         for one in {self._scope.owner, thawed.scope.owner}:
             self._engine.housekeeping.queued(one)
-        return thawed
+        return self._engine.corrector(self._scope).find(checked)[0]
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
@@ -362,7 +362,8 @@ class MemGovernance(Noun):
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
-        return set_state(self._engine.vault, self._home(checked, Action.WRITE), checked, state, cause)
+        set_state(self._engine.vault, self._home(checked, Action.WRITE), checked, state, cause)
+        return self._engine.corrector(self._scope).find(checked)[0]
 
     def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id, action)[1]

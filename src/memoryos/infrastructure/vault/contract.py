@@ -47,6 +47,7 @@ from memoryos.infrastructure.vault.session_parts import (
 )
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.infrastructure.vault.user_part import UserPart
+from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
 
@@ -155,6 +156,8 @@ class Vault(Reembeddable, Protocol):
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
+    merges: bool  #: whether a job merges new memories with those that say the same
+    version_limit: VersionLimit | None  #: which earlier versions are kept; None: all
     audits: bool  #: whether each transaction adds what it did to the audit log
     keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it
     erasure: ErasurePart  #: the key of receipts, and where copies of the store are

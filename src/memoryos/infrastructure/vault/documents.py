@@ -109,4 +109,6 @@ def version_row(earlier: Entry) -> dict[str, Any]:
         "version": cube.version.number,
         "document": document,
         "checksum": checksum.of_text(document),
+        "packed": None,
+        "base": None,
     }

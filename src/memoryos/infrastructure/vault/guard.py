@@ -58,13 +58,14 @@ def check_contents(
     before = read(cube.id for cube in (*frozen, *read_only)) if frozen or read_only else {}
     for cube in frozen:
         if cube.id in before and _kept(before[cube.id]) != _kept(cube):
-            raise CubeProtected(f"the memory {cube.id} is frozen, and nothing was changed: {_FIX}")
+            raise CubeProtected(f"the memory {cube.id} is frozen, and nothing was changed: {_FIX}", memory_id=cube.id)
         if cube.tier is Tier.ARCHIVE and cube.id in before and before[cube.id].tier is not Tier.ARCHIVE:
-            raise CubeProtected(f"the memory {cube.id} is frozen and cannot be evicted: {_FIX}")
+            raise CubeProtected(f"the memory {cube.id} is frozen and cannot be evicted: {_FIX}", memory_id=cube.id)
     for cube in read_only:
         if cube.id in before and before[cube.id].text != cube.text:
             raise CubeProtected(
-                f"the memory {cube.id} is read-only, and nothing was changed: publish a new version and accept it"
+                f"the memory {cube.id} is read-only, and nothing was changed: publish a new version and accept it",
+                memory_id=cube.id,
             )
 
 
@@ -72,7 +73,7 @@ def check_deletion(stored: Mapping[str, State]) -> None:
     """Refuse to delete frozen memories. Raises CubeProtected."""
     for cube_id, state in stored.items():
         if state is State.FROZEN:
-            raise CubeProtected(f"the memory {cube_id} is frozen, and nothing was deleted: {_FIX}")
+            raise CubeProtected(f"the memory {cube_id} is frozen, and nothing was deleted: {_FIX}", memory_id=cube_id)
 
 
 def check_hold_act(act: HoldAct, by: Caller) -> None:
@@ -91,7 +92,8 @@ def _check(one: StateChange) -> None:
         raise TransitionRefused(
             f"the memory {one.cube.id} is {one.before.value} and cannot become {one.cube.state.value}"
             + (" by background work" if actor is Actor.PROGRAM else "")
-            + "; nothing was changed"
+            + "; nothing was changed",
+            memory_id=one.cube.id,
         )
 
 

@@ -36,7 +36,7 @@ from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
-from memoryos.infrastructure.vault.text_size import TextSize
+from memoryos.infrastructure.vault.text_size import stored_size
 from memoryos.kinds import Kind, State, Tier
 
 NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
@@ -236,16 +236,30 @@ VERSIONS = select(_cubes.c.id, _cubes.c.version).where(_owned_by_key(), _among(_
 REMOVAL = delete(_cubes).where(_owned_by_key(), _among(_cubes.c.id))
 
 KEPT_VERSIONS = (
-    select(_versions.c.cube_id, _versions.c.version, TextSize(_versions.c.document))
+    select(_versions.c.cube_id, _versions.c.version, stored_size(_versions))
     .join(_cubes, same_cube(_versions.c.cube_id))
     .where(_owned_by_key(), _among(_versions.c.cube_id))
     .order_by(_versions.c.cube_id, _versions.c.version)
 )
 
 HISTORY = (
-    select(_versions.c.version, _versions.c.document, _versions.c.checksum)
+    select(_versions.c.version, _versions.c.document, _versions.c.checksum, _versions.c.packed, _versions.c.base)
     .join(_cubes, same_cube(_versions.c.cube_id))
     .where(_owned_by_key(), _versions.c.cube_id == bindparam("cube_id"))
+    .order_by(_versions.c.version)
+)
+
+REPLACED = (  # when each kept version gave way to the next one: the first event that tells of a later one
+    select(_versions.c.version, func.min(_events.c.at), func.min(_events.c.sequence))
+    .join(_cubes, same_cube(_versions.c.cube_id))
+    .join(
+        _events,
+        (_events.c.tenant == _versions.c.tenant)
+        & (_events.c.cube_id == _versions.c.cube_id)
+        & (_events.c.version > _versions.c.version),
+    )
+    .where(_owned_by_key(), _versions.c.cube_id == bindparam("cube_id"))
+    .group_by(_versions.c.version)
     .order_by(_versions.c.version)
 )
 

@@ -36,6 +36,14 @@ class KeptVersion(NamedTuple):
     size: int  #: of its document: characters on SQLite, bytes on PostgreSQL
 
 
+class ReplacedVersion(NamedTuple):
+    """An earlier version of a cube, and when the next one came."""
+
+    number: int
+    at: datetime
+    sequence: int  #: of the event
+
+
 class LinkKind(StrEnum):
     """The relation between two cubes; read it as `source kind target`."""
 
@@ -76,6 +84,8 @@ class JobKind(StrEnum):
     SWEEP = "sweep"  # bytes of attachments that nothing refers to any more
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
     RETAIN = "retain"  # the memories of a scope get the ends that its changed retention rules say
+    MERGE = "merge"  # the memories of a scope that say the same
+    TRIM = "trim"  # the earlier versions of a cube that are not kept
     EXPIRE = "expire"  # the memories of a scope whose lifespan has ended
     BRANCH = "branch"  # the branches of a scope that have ended
     ARCHIVE = "archive"  # the pages of a scope that were not used for as long as a rule says

@@ -10,25 +10,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, Table, bindparam, literal_column, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, bindparam, literal_column, select
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.statements import ask, chunks, delete_rows
-from memoryos.infrastructure.vault.text_size import TextSize
+from memoryos.infrastructure.vault.text_size import TextSize, stored_size
 
 _cubes, _links, _versions = tables.cubes, tables.links, tables.versions
 
 
-def _rows_of(cube: Column[str], document: Column[str] | None = None) -> Select[Any]:
+def _rows_of(cube: Column[str], size: ColumnElement[int] | None = None) -> Select[Any]:
     """The keys of some rows that belong to cubes, each with the size of its document, if it has one."""
     table = cube.table
-    size = literal_column("0") if document is None else TextSize(document)
+    size = literal_column("0") if size is None else size
     mine = (table.c.tenant == bindparam("tenant"), cube.in_(bindparam("ids", expanding=True)))
     return select(*table.primary_key, size).where(*mine).limit(bindparam("limit"))
 
 
 _BELONGINGS = (  # whatever may be many
-    (_versions, _rows_of(_versions.c.cube_id, _versions.c.document)),
+    (_versions, _rows_of(_versions.c.cube_id, stored_size(_versions))),
     (tables.passages, _rows_of(tables.passages.c.cube_id)),
     (tables.next_vectors, _rows_of(tables.next_vectors.c.cube_id)),
     (_links, _rows_of(_links.c.source)),
@@ -37,7 +37,7 @@ _BELONGINGS = (  # whatever may be many
 
 _FEWER = 8  # times, if what belongs to cubes is too much
 
-_DOCUMENTS = _rows_of(_cubes.c.id, _cubes.c.document)
+_DOCUMENTS = _rows_of(_cubes.c.id, TextSize(_cubes.c.document))
 
 
 class RemovalPart:

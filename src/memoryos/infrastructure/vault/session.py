@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Table, delete, insert, select
 
 from memoryos.caller import acting_caller
-from memoryos.clock import micros
+from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
@@ -34,10 +34,12 @@ from memoryos.infrastructure.vault.records import (
     KeptVersion,
     Link,
     Operation,
+    ReplacedVersion,
     Spending,
 )
 from memoryos.infrastructure.vault.removal_part import RemovalPart
 from memoryos.infrastructure.vault.statements import (
+    ask,
     chunks,
     delete_links,
     delete_rows,
@@ -48,13 +50,16 @@ from memoryos.infrastructure.vault.statements import (
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
+from memoryos.infrastructure.vault.version_part import VersionPart
 from memoryos.kinds import Kind, State
+from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
 _GOVERNING = (Operation.REVISE, Operation.REFRESH)  # what may change the tags or the end of a cube
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
+MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
 
 _VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
@@ -65,6 +70,13 @@ class SqlReader(StoredCubes):
     @property
     def whole(self) -> SqlReader:
         return self
+
+    def shown(self, cube: MemCube) -> MemCube:
+        return cube
+
+    def replaced(self, cube_id: str) -> list[ReplacedVersion]:
+        rows = ask(self._connection, queries.REPLACED, {**self._owner, "cube_id": cube_id})
+        return [ReplacedVersion(number, from_micros(at), sequence) for number, at, sequence in rows]
 
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):
@@ -117,6 +129,8 @@ class SqlWriter(SqlReader):
 
     has_removed_words = False  # of a page
     has_erased = False  # a cube, of whatever kind
+    merges = False  # whether a job merges new memories with those that say the same
+    version_limit: VersionLimit | None = None  # how many earlier versions are kept; None: all
     changes: dict[Operation, list[AuditedCube]] | None = None  # by operation; None: nobody asks for them
 
     def insert(self, entries: Sequence[Entry]) -> None:
@@ -131,6 +145,8 @@ class SqlWriter(SqlReader):
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
         self._ask_to_sweep(self._expiry.first_end(entry.cube for entry in entries))
+        if self.merges:
+            self.enqueue(JobKind.MERGE, not_before=self._clock() + MERGE_AFTER)
 
     def update(
         self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None, cause: str | None = None
@@ -147,6 +163,7 @@ class SqlWriter(SqlReader):
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
+            self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
         changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
@@ -158,6 +175,8 @@ class SqlWriter(SqlReader):
         for one in changed_states:
             self._log([one.cube], Operation.TRANSITION, one.detail)
         self._ask_to_sweep(self._expiry.first_end((entry.cube for entry in entries), changed_states))
+        if operation is Operation.REVISE:
+            self._ask_to_trim([entry.cube for entry in entries])
 
     def delete(self, ids: Sequence[str]) -> None:
         guard.check_deletion(self.states(ids))
@@ -281,8 +300,10 @@ class SqlWriter(SqlReader):
         return self._everything.purge(limit)
 
     def keep_versions(self, earlier: Sequence[Entry]) -> None:
-        self._check_owned(entry.cube.id for entry in earlier)
+        ids = {entry.cube.id for entry in earlier}
+        self._check_owned(ids)
         insert_new_rows(self._connection, tables.versions, [version_row(entry) for entry in earlier])
+        self._kept.pack(ids)
 
     def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
         doomed = list(versions)
@@ -290,6 +311,8 @@ class SqlWriter(SqlReader):
         self._check_owned(ids)
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(list(ids))
+        self.has_erased |= bool(doomed)
+        self._kept.let_go({one: {each.number for each in doomed if each.cube_id == one} for one in ids})
         keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
         delete_rows(self._connection, tables.versions, keys)
 
@@ -306,6 +329,17 @@ class SqlWriter(SqlReader):
         """Have what expires removed then."""
         if due is not None:
             self.enqueue(JobKind.EXPIRE, not_before=due)
+
+    def _ask_to_trim(self, revised: Sequence[MemCube]) -> None:
+        """Have the versions removed that are not kept: now, or when the one that gave way is old enough."""
+        limit = self.version_limit
+        if limit is None:
+            return
+        over = [cube.id for cube in revised if limit.most is not None and cube.version.number - 1 > limit.most]
+        self.enqueue(JobKind.TRIM, over)
+        if limit.seconds is not None:
+            others = [cube.id for cube in revised if cube.id not in over]
+            self.enqueue(JobKind.TRIM, others, not_before=self._clock() + timedelta(seconds=limit.seconds))
 
     def _index(self, entries: Sequence[Entry]) -> None:
         vectors = [vector_row(entry) for entry in entries if entry.vector is not None]
@@ -331,6 +365,10 @@ class SqlWriter(SqlReader):
         for chunk in chunks(ids):
             mine = present.where(self._owned(tables.cubes), cubes.id.in_(chunk))
             self._connection.execute(insert(tables.versions).from_select(_VERSION_COLUMNS, mine))
+
+    @property
+    def _kept(self) -> VersionPart:
+        return VersionPart(self._connection, self._scope.tenant)
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)

@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.records import (
     Link,
     LinkKind,
     Operation,
+    ReplacedVersion,
     Spending,
     StoredPassage,
     Vector,
@@ -42,6 +43,10 @@ class CubeReader(Protocol):
 
     def permitted(self, ids: Iterable[str]) -> set[str]:
         """Return the ids of those cubes that the caller may read: all, unless the session is a view."""
+        ...
+
+    def shown(self, cube: MemCube) -> MemCube:
+        """Return the cube without the words and ids of others that the caller may not read."""
         ...
 
     def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
@@ -96,6 +101,10 @@ class CubeReader(Protocol):
 
     def kept_versions(self, ids: Iterable[str]) -> list[KeptVersion]:
         """Return the size of each earlier version of these cubes, by cube, oldest first."""
+        ...
+
+    def replaced(self, cube_id: str) -> list[ReplacedVersion]:
+        """Return when each earlier version of a cube gave way to the next one, oldest first."""
         ...
 
     def census(self) -> Census:
@@ -282,7 +291,7 @@ class CubeWriter(Protocol):
         ...
 
     def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
-        """Remove earlier versions of cubes that will be deleted. Raises CubeProtected if a cube is frozen."""
+        """Remove earlier versions of cubes. Raises CubeProtected if a cube is frozen or on hold."""
         ...
 
 

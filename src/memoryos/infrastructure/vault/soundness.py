@@ -6,7 +6,7 @@ one snapshot, some cubes at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
@@ -24,12 +24,16 @@ from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import strays
+from memoryos.infrastructure.vault.version_part import TRIMMED, whole_documents
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
+from memoryos.scope import Scope
 
 AT_A_TIME = 500  # cubes held at once, with what belongs to them
 
 _HALF, _SINGLE = np.dtype("<f2"), np.dtype("<f4")  # what passages and vectors are stored as
+
+_TRIMMED = select(*(tables.notes.c[name] for name in tables.OWNER)).where(tables.notes.c.key == TRIMMED)
 
 _Found = Mapping[tuple[str, str], Sequence[Row[Any]]]  # rows by the tenant and the id of their cube
 
@@ -60,6 +64,7 @@ class _Belongings:
     passages: _Found
     homes: _Found  #: the segments of pages
     members: Mapping[tuple[str, str], int]  #: how many pages segments have
+    trimmed: Collection[Scope]  #: the owners who keep only the latest versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class _Stored:
     homes: int
     members: int
     dim: int
+    is_trimmed: bool  #: whether the oldest versions of the owner's cubes may be gone
 
 
 def _changes(connection: Connection) -> list[Damage]:
@@ -120,6 +126,7 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
         beside(tables.passages, "cube_id"),
         beside(links, "source", joins),
         {(row[0], row[1]): row[2] for row in connection.execute(members)},
+        {tables.scope_of(*row) for row in connection.execute(_TRIMMED)},
     )
 
 
@@ -148,6 +155,7 @@ def _in_cube(row: Row[Any], packs: Packs, belongings: _Belongings, dim: int) -> 
         len(belongings.homes.get(key, ())),
         belongings.members.get(key, 0),
         dim,
+        cube.scope.owner in belongings.trimmed,
     )
     for fault, check in _CHECKS.items():
         if wrong := check(stored):
@@ -170,13 +178,18 @@ def _versions_wrong(stored: _Stored) -> str | None:
     starts = [place for place, (one, following) in enumerate(pairwise(numbers), 1) if following != one + 1]
     # An operation that writes very many versions of a cube leaves out some before the last ones.
     runs = [end - start for start, end in pairwise([*starts, len(numbers)])]
-    if numbers[0] != 1 or numbers != sorted(set(numbers)) or any(run < REVISIONS for run in runs):
+    if (
+        (numbers[0] != 1 and not stored.is_trimmed)
+        or numbers != sorted(set(numbers))
+        or any(run < REVISIONS for run in runs)
+    ):
         return f"there are {len(stored.versions)} before version {present}"
+    whole = whole_documents(stored.versions)
     for row in stored.versions:
-        if not checksum.is_text_sound(row.document, row.checksum):
+        if not checksum.is_text_sound(whole[row.version], row.checksum):
             return f"version {row.version} is not what was written"
         try:
-            old = from_json(row.document)
+            old = from_json(whole[row.version])
         except InvalidInput as error:
             return f"version {row.version} cannot be read: {error.field}"
         if (old.version.number, _identity(old)) != (row.version, _identity(stored.cube)):

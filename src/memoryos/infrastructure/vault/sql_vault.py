@@ -13,7 +13,15 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.caller import Action, Gate, View, Views, current, current_action, running_call
 from memoryos.clock import Clock
-from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
+from memoryos.errors import (
+    CubeProtected,
+    EmbedderMismatch,
+    Refused,
+    StorageError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreReadOnly,
+)
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
@@ -40,11 +48,14 @@ from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
+from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)
 
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
+
+HIDDEN = "a memory that depends on it is protected, and nothing was changed: ask who administers this memory"
 
 COPY = "copy"  # in `meta`: which copy of another store this is
 UNFINISHED = "unfinished"  # in the place of the embedder, while a store is being copied; in `meta`, who does so
@@ -74,6 +85,8 @@ class SqlVault(ABC):
         self.pace = SteadyPace()
         self.gate: Gate | None = None
         self.audits = False
+        self.merges = False
+        self.version_limit: VersionLimit | None = None
         self.views: Views | None = None
         self.keys = KeyPart(self._reading, self._rewriting)
         self.erasure = ErasurePart(name, clock, self.snapshot, self.change)
@@ -107,14 +120,31 @@ class SqlVault(ABC):
         with self._seeing(scope) as connection:
             whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
             view = self.seen(scope)
-            yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view)
+            yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view, is_shown=True)
 
     @contextmanager
     def _seeing(self, scope: Scope, action: Action = Action.READ) -> Iterator[Connection]:
         self.admit(action, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
-            yield connection
+            with self._discreet(scope, connection):
+                yield connection
+
+    @contextmanager
+    def _discreet(self, scope: Scope, connection: Connection) -> Iterator[None]:
+        """Tell a caller nothing of a memory that stands in its way and that it may not read."""
+        try:
+            yield
+        except Refused as error:
+            view = self.seen(scope) if error.memory_id is not None else None
+            if error.memory_id is None or view is None:
+                raise
+            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            if error.memory_id in ViewedReader(connection, scope, self._clock, whole, view).permitted(
+                [error.memory_id]
+            ):
+                raise
+            raise CubeProtected(HIDDEN) from None
 
     def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
         """What decides which cubes of the scope the caller may use; None: all."""
@@ -128,9 +158,11 @@ class SqlVault(ABC):
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
+            writer.version_limit, writer.merges = self.version_limit, self.merges
             if self.audits:
                 writer.changes = {}
-            yield writer
+            with self._discreet(scope, connection):
+                yield writer
             if writer.changes is not None:
                 deeds = audit_part.deeds_of(scope.owner, self._clock(), writer.changes)
                 audit_part.append(connection, scope.owner, deeds)

@@ -53,6 +53,7 @@ from memoryos.infrastructure.vault.statements import (
     stream,
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row, scope_of
+from memoryos.infrastructure.vault.version_part import StoredVersion, whole_documents
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
@@ -207,7 +208,11 @@ class StoredCubes:
 
     def history(self, cube_id: str) -> list[MemCube]:
         rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
-        return [parse_document(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
+        stored = [StoredVersion(cube_id, *row) for row in rows]
+        whole = whole_documents(stored)
+        return [
+            parse_document(cube_id, whole[one.version], one.checksum, f"version {one.version} of ") for one in stored
+        ]
 
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):

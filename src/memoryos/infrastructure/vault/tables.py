@@ -103,8 +103,10 @@ versions = Table(  # what a cube was before each revision
     Column("tenant", _Text, nullable=False),
     Column("cube_id", _Text, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("document", _Text, nullable=False),
+    Column("document", _Text, nullable=False),  # empty if it is packed
     _checksum(),
+    Column("packed", LargeBinary),  # the difference to another version; NULL: the document is whole
+    Column("base", Integer),  # the number of that version; NULL: compressed by itself
     PrimaryKeyConstraint("tenant", "cube_id", "version"),
     *_to_cube("cube_id"),
 )

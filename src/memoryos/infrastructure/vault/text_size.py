@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Integer
+from sqlalchemy import ColumnElement, Integer, Table, func
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -15,6 +15,11 @@ class TextSize(FunctionElement[int]):
 
     inherit_cache = True
     type = Integer()
+
+
+def stored_size(versions: Table) -> ColumnElement[int]:
+    """The size of an earlier version: of its document, or of the difference that stands for it."""
+    return TextSize(versions.c.document) + func.coalesce(TextSize(versions.c.packed), 0)
 
 
 @compiles(TextSize)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from memoryos.caller import View
 from memoryos.clock import Clock
-from memoryos.cube import MemCube
-from memoryos.infrastructure.vault import tables
+from memoryos.cube import MemCube, Trait
+from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.records import (
     Census,
     CubePlace,
@@ -39,10 +40,20 @@ from memoryos.scope import Scope
 class ViewedReader(SqlReader):
     """`contract.Reader` for a caller who may not read everything."""
 
-    def __init__(self, connection: Connection, scope: Scope, clock: Clock, whole: SqlReader, view: View) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        scope: Scope,
+        clock: Clock,
+        whole: SqlReader,
+        view: View,
+        *,
+        is_shown: bool = False,
+    ) -> None:
         super().__init__(connection, scope, clock, whole._packs, whole._known_jobs)
         self._whole = whole
         self._view = view
+        self._is_shown = is_shown  # to the caller; what is written again keeps the ids that it names
         # A shared persona rests on pages of other scopes, whose changes are not events of this one.
         is_alone = self._scope.agent is not None
         self._permitted = view.decided(self._scope, self.sequence()) if is_alone else dict[str, bool]()
@@ -66,7 +77,7 @@ class ViewedReader(SqlReader):
         if not self._permitted[cube_id]:
             return None
         cube = super().one(cube_id)
-        return cube and alone(cube)
+        return cube and self.shown(cube)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         return super().get(self.permitted(ids))
@@ -103,7 +114,7 @@ class ViewedReader(SqlReader):
 
     def history(self, cube_id: str) -> list[MemCube]:
         found = super().history(cube_id) if self.permitted([cube_id]) else []
-        return [alone(cube) for cube in found if self._admits(cube)]
+        return [self.shown(cube) for cube in found if self._admits(cube)]
 
     def transitions(self, cube_id: str) -> list[Transition]:
         return super().transitions(cube_id) if self.permitted([cube_id]) else []
@@ -170,7 +181,17 @@ class ViewedReader(SqlReader):
         cube = super()._readable(cube_id, stored, told)
         if cube is None or not self._admits(cube):
             return None
-        return alone(cube) if cube.kind is Kind.PAGE or self.permitted([cube_id]) else None
+        return self.shown(cube) if cube.kind is Kind.PAGE or self.permitted([cube_id]) else None
+
+    def shown(self, cube: MemCube) -> MemCube:
+        """The cube without what it says of others, and without the ids of those that the caller may not read."""
+        named = _named(cube) if self._is_shown else set[str]()
+        hidden = self._present(named - self.permitted(named)) if named else set[str]()
+        return alone(_without(cube, hidden) if hidden else cube)
+
+    def _present(self, ids: Collection[str]) -> set[str]:
+        """Those of these that are there: an id of what is gone hides nothing."""
+        return {cube_id for cube_id, _, _ in self._asked(queries.HEADS, ids)}
 
     def _admits(self, cube: MemCube) -> bool:
         """Whether a page may be read, as far as it says itself; what is derived is decided by its pages, too."""
@@ -191,6 +212,28 @@ class ViewedReader(SqlReader):
     def _decide(self, ids: Collection[str]) -> None:
         found = self.classes(ids) if ids else {}
         self._permitted |= {one: one in found and all(self._view.admits(*each) for each in found[one]) for one in ids}
+
+
+def _named(cube: MemCube) -> set[str]:
+    """The ids of other cubes that a cube names; what it rests on may be read, or the cube itself could not be."""
+    counter = cube.payload.counter if isinstance(cube.payload, Trait) else ()
+    return {one for one in (*counter, cube.version.supersedes, cube.version.superseded_by) if one is not None}
+
+
+def _without(cube: MemCube, hidden: Collection[str]) -> MemCube:
+    """The cube without the ids of these others."""
+    version, payload = cube.version, cube.payload
+    if isinstance(payload, Trait):
+        payload = replace(payload, counter=tuple(one for one in payload.counter if one not in hidden))
+    return replace(
+        cube,
+        payload=payload,
+        version=replace(
+            version,
+            supersedes=None if version.supersedes in hidden else version.supersedes,
+            superseded_by=None if version.superseded_by in hidden else version.superseded_by,
+        ),
+    )
 
 
 def limited(reader: Any, view: View) -> ViewedReader:

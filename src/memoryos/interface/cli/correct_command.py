@@ -25,6 +25,11 @@ def update(
     append: Annotated[
         bool, typer.Option("--append", help="Keep the old words; the text follows on a new line.")
     ] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Add what the memory does not say yet; of a fact, the later value counts.")
+    ] = False,
+    at: Annotated[str | None, typer.Option(help="With --merge: when it was said.", show_default=False)] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="One more tag; repeatable.")] = None,
     expected_version: Annotated[
         int | None, typer.Option(help="Change nothing if it has another version.", show_default=False)
     ] = None,
@@ -35,9 +40,13 @@ def update(
     json: Json = False,
 ) -> None:
     """Correct a memory; the earlier versions stay in its history."""
+    if append and merge:
+        raise InvalidInput("--merge", "is passed together with --append", "Pass one of them")
+    mode = UpdateMode.APPEND if append else UpdateMode.MERGE if merge else UpdateMode.OVERWRITE
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        mode = UpdateMode.APPEND if append else UpdateMode.OVERWRITE
-        cube = memory.update(memory_id, text, role=role, mode=mode, expected_version=expected_version)
+        cube = memory.update(
+            memory_id, text, role=role, mode=mode, expected_version=expected_version, at=at, tags=tag or ()
+        )
     if json:
         render.print_json(cube.to_dict())
     else:

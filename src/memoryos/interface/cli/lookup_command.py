@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -68,6 +68,14 @@ def history(
         render.print_json({"versions": [cube.to_dict() for cube in versions]})
     else:
         render.console().print(_table(versions))
+        if first := _first_kept(memory_id, versions):
+            render.say(f"Versions before {first:,} are not kept any more.")
+
+
+def _first_kept(memory_id: str, versions: Sequence[MemCube]) -> int:
+    """The number of the oldest version that is kept; 0 if all are."""
+    first = min((cube.version.number for cube in versions if cube.id == memory_id), default=1)
+    return first if first > 1 else 0
 
 
 def _lines(cube: MemCube) -> Iterator[str]:

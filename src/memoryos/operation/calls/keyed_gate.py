@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos import api_key
-from memoryos.caller import Action, Caller, Gate
+from memoryos.api_key import STORE_TENANT
+from memoryos.caller import SYSTEM, Action, Caller, Gate
 from memoryos.clock import Clock
 from memoryos.errors import PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.key_part import KeyPart
+from memoryos.infrastructure.vault.role_part import RolePart
 from memoryos.scope import Scope
 
 
@@ -26,6 +28,21 @@ def caller_with(keys: KeyPart, key: str, now: datetime) -> Caller:
     if info is None or not is_right or not info.is_valid(now):
         raise PermissionDenied("the key is not valid")
     return Caller(info.identity, info.roles, key=info.id)
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedGate:
+    """Another gate, which sees callers with the roles that were granted to them; policies look these up themselves."""
+
+    gate: Gate
+    roles: RolePart
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        """Return if the other gate admits the caller. Raises PermissionDenied."""
+        if caller is not SYSTEM:
+            granted = self.roles.rights(caller.identity).roles(scope.tenant if scope else STORE_TENANT)
+            caller = replace(caller, roles=caller.roles | granted) if granted - caller.roles else caller
+        self.gate.admit(caller, action, scope)
 
 
 @dataclass(frozen=True, slots=True)

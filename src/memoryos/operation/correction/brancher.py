@@ -18,6 +18,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, Mark, Operation, Passage, StoredPassage
+from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import Kind, State
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
@@ -160,6 +161,7 @@ class Brancher:
         with self._vault.write(scope) as writer:
             for rule in reader.retention.rules():
                 writer.retention.write_rule(rule)
+            writer.write_note(TRIMMED, reader.note(TRIMMED))
         ordered = list(self._ids(reader))
         known = set(ordered)
         for some in some_at_a_time(ordered, READ_AT_ONCE):

@@ -26,7 +26,7 @@ from memoryos.kinds import Kind, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
-from memoryos.operation.correction.revised import NextVersion
+from memoryos.operation.correction.revised import NextVersion, next_version
 from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
@@ -144,9 +144,12 @@ class Corrector:
                 derived = derived_from(reader, pages)
                 states = reader.states({*given, *segments, *derived, *reader.successions(derived)})
                 _refuse_held(reader, given, {*segments, *derived})
-            for frozen in (one for one, state in states.items() if state is State.FROZEN):
-                reason = "" if frozen in given else ", which depends on it,"
-                raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
+                for frozen in (one for one, state in states.items() if state is State.FROZEN):
+                    reason = "" if frozen in given else ", which depends on it,"
+                    raise CubeProtected(
+                        f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first",
+                        memory_id=frozen,
+                    )
 
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""
@@ -400,9 +403,11 @@ class _Revision:
         return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched}, ahead=planned.ahead())
 
     def planned(self, reader: Reader) -> Step:
-        """The new words, with what follows from them."""
+        """The new words, with what follows from them; nothing, if the memory says all of it already."""
         changes, promoter = Changes(reader), self.corrector.promoter
         entry = self._entry(reader)
+        if entry.cube == reader.one(self.cube_id):
+            return Step(changes.flush, {self.cube_id})
         changes.revise(entry, self.detail)
         pages = [self.cube_id] if entry.cube.kind is Kind.PAGE else []
         read = [page for page in pages if was_extracted(reader, page)]
@@ -429,7 +434,7 @@ class _Revision:
         if found is None:
             raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
         promoter = self.corrector.promoter
-        cube = self.labels.add_to(self.change.of(found, promoter.clock()))
+        cube = next_version(found, self.labels.add_to(self.change.of(found, promoter.clock())), promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
         return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)

@@ -29,6 +29,8 @@ from memoryos.plain import PlainContent
 
 MERGEABLE = (Kind.PAGE, Kind.FACT)  # of traits and profile fields there is one for each dimension and field
 NEAR = 0.9  # cosine from which words are asked
+ONLY_EQUAL = 2.0  # in its place: no cosine is as high
+UNMERGED = "unmerge"  # the cause of the transition of what is given back
 MOST = 2_000  # memories of a kind, the latest, that are compared with each other
 MOST_CLOSE = 20  # of these, the closest, whose words are compared with those of one memory
 _ROWS = 500  # compared at a time
@@ -48,13 +50,14 @@ class DuplicateGroup(PlainContent):
         return tuple(cube.id for cube in self.memories)
 
 
-def duplicates(reader: Reader, kind: Kind, now: datetime) -> list[DuplicateGroup]:
-    """The groups of memories of a kind that say the same, by their earliest memory."""
+def duplicates(reader: Reader, kind: Kind, now: datetime, *, near: float = NEAR) -> list[DuplicateGroup]:
+    """The groups of memories of a kind that say the same, by their earliest memory; `near` is the least cosine."""
     cubes = [cube for cube in reader.cubes(kind, last=MOST) if _is_open(cube) and not cube.has_expired(now)]
     equal: dict[Hashable, list[MemCube]] = {}
     for cube in sorted(cubes, key=lambda one: (one.at, one.id)):
         equal.setdefault((_outside(cube), _said(cube)), []).append(cube)
-    groups = _joined(list(equal.values()), _vectors(reader, kind, [some[0].id for some in equal.values()]))
+    vectors = _vectors(reader, kind, [some[0].id for some in equal.values()])
+    groups = _joined(list(equal.values()), vectors, near)
     return [DuplicateGroup(tuple(some), is_exact) for some, is_exact in groups if len(some) > 1]
 
 
@@ -80,7 +83,7 @@ def unmerge(writer: Writer, cube_id: str) -> MemCube:
     before = [one.before for one in writer.transitions(cube_id) if one.after is State.MERGED][-1:]
     back = given_back(cube, State.ARCHIVED if before == [State.ARCHIVED] else State.ACTIVATED)
     writer.unlink(links)
-    writer.update([Entry(back)], Operation.REFRESH, cause="unmerge")
+    writer.update([Entry(back)], Operation.REFRESH, cause=UNMERGED)
     return back
 
 
@@ -150,10 +153,12 @@ def _say_the_same(one: MemCube, other: MemCube) -> bool:
     )
 
 
-def _joined(groups: Sequence[list[MemCube]], vectors: Sequence[Vector | None]) -> Iterator[tuple[list[MemCube], bool]]:
+def _joined(
+    groups: Sequence[list[MemCube]], vectors: Sequence[Vector | None], near: float
+) -> Iterator[tuple[list[MemCube], bool]]:
     """The groups, each with those that say nearly the same as its first memory; whether all are equal."""
     taken: set[int] = set()
-    for first, others in _near(vectors):
+    for first, others in _near(vectors, near):
         if first in taken:
             continue
         taken.add(first)
@@ -168,7 +173,7 @@ def _joined(groups: Sequence[list[MemCube]], vectors: Sequence[Vector | None]) -
         yield [*groups[first], *(cube for other in close for cube in groups[other])], not close
 
 
-def _near(vectors: Sequence[Vector | None]) -> Iterator[tuple[int, Iterable[int]]]:
+def _near(vectors: Sequence[Vector | None], near: float) -> Iterator[tuple[int, Iterable[int]]]:
     """Each row with the later rows that are close to it."""
     dim = next((len(one) for one in vectors if one is not None), 1)
     nowhere = np.zeros(dim, np.float32)
@@ -179,7 +184,7 @@ def _near(vectors: Sequence[Vector | None]) -> Iterator[tuple[int, Iterable[int]
         for row in range(start, end):
             later = cosines[row - start, row + 1 :]
             nearest = np.argsort(-later, kind="stable")[:MOST_CLOSE]
-            yield row, [row + 1 + other for other in nearest.tolist() if later[other] >= NEAR]
+            yield row, [row + 1 + other for other in nearest.tolist() if later[other] >= near]
 
 
 def _vectors(reader: Reader, kind: Kind, ids: Sequence[str]) -> list[Vector | None]:

@@ -1,4 +1,7 @@
-"""Revised: the next version of a memory, with other words or with those of an earlier version."""
+"""Revised: the next version of a memory, with other words or with those of an earlier version.
+
+A version equal to the one before it is none: nothing is stored then.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import ClassVar, Protocol
 
 from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Trait
 from memoryos.errors import InvalidInput, StaleVersion
-from memoryos.kinds import Origin, Role, UpdateMode
+from memoryos.kinds import Kind, Origin, Role, UpdateMode
 from memoryos.language.words import keywords
+from memoryos.operation.correction.united import BY_MERGE, later_value, with_new_lines
 from memoryos.operation.hierarchy.page_entries import topic_words
 
 
@@ -35,18 +39,35 @@ class NewWords:
     role: Role = Role.USER
     mode: UpdateMode = UpdateMode.OVERWRITE
     expected: int | None = None  #: the number that the stored version must have; None: any
+    at: datetime | None = None  #: when the words were said, for a merge; None: now
     checked: Callable[[str], str] = str  #: makes of a text what may be stored
 
     @property
     def rests_on_stored(self) -> bool:
         """Whether the version that is stored decides what the memory becomes, or whether it may change."""
-        return self.mode is UpdateMode.APPEND or self.expected is not None
+        return self.mode is not UpdateMode.OVERWRITE or self.expected is not None
 
     def of(self, cube: MemCube, now: datetime) -> MemCube:
         """The version after this one. Raises InvalidInput, StaleVersion."""
         if self.expected is not None and self.expected != cube.version.number:
             raise StaleVersion(cube.id, self.expected, cube.version.number)
-        return _after(cube, self._payload(cube), now)
+        if self.mode is UpdateMode.MERGE:
+            return self._merged(cube, now)
+        known, whose = cube.descriptive, cube.descriptive.derived_by
+        told = replace(cube, descriptive=replace(known, derived_by=None if whose == BY_MERGE else whose))
+        return _after(told, self._payload(cube), now)
+
+    def _merged(self, cube: MemCube, now: datetime) -> MemCube:
+        """The memory with what it did not say before; as it is, if there is no such thing."""
+        at, old, new = self.at or now, cube.payload, self._payload(cube)
+        if isinstance(old, Fact | ProfileField) and isinstance(new, Fact | ProfileField):
+            new = later_value(cube, old, new, at)
+        if new == old:
+            return cube
+        merged = _after(cube, new, now)
+        if cube.kind is Kind.PAGE or at <= cube.at:
+            return merged
+        return replace(merged, descriptive=replace(merged.descriptive, event_at=at, derived_by=BY_MERGE))
 
     def _payload(self, cube: MemCube) -> Payload:
         old = cube.payload
@@ -57,14 +78,21 @@ class NewWords:
         if isinstance(old, ProfileField):
             return replace(old, value=self._told(old.value))
         if isinstance(old, Trait):
-            return replace(old, reason=self._told(old.reason))
+            return replace(old, reason=self._added(old.reason))
         raise _not_edited(cube)
 
     def _with_turn(self, page: Page) -> Page:
         if (old := page.turn_of(self.role)) is None:
             raise InvalidInput("role", f"the page has no {self.role.value} turn", "Name the role of a turn it has")
-        new = replace(old, text=self._told(old.text))
+        new = replace(old, text=self._added(old.text))
         return replace(page, turns=tuple(new if turn is old else turn for turn in page.turns))
+
+    def _added(self, old: str) -> str:
+        """The words of a page or a reason, of which a merge keeps each line once."""
+        if self.mode is not UpdateMode.MERGE:
+            return self._told(old)
+        united = with_new_lines(old, self.text)
+        return old if united == old else self.checked(united)
 
     def _told(self, old: str) -> str:
         is_added = self.mode is UpdateMode.APPEND and old
@@ -100,6 +128,14 @@ def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
         behaviour=replace(cube.behaviour, fingerprint=_topics(cube, payload)),
         version=replace(cube.version, number=cube.version.number + 1),
     )
+
+
+def next_version(stored: MemCube, revised: MemCube, now: datetime) -> MemCube:
+    """The revised memory with the next number, also if only its labels are others; the stored one if nothing is."""
+    if revised == stored or revised.version.number > stored.version.number:
+        return revised
+    described = replace(revised.descriptive, updated_at=now)
+    return replace(revised, descriptive=described, version=replace(stored.version, number=stored.version.number + 1))
 
 
 def _topics(cube: MemCube, payload: Payload) -> tuple[str, ...]:

@@ -345,7 +345,9 @@ class Knowledge:
         Raises CubeProtected if a frozen one would change.
         """
         for cube in frozen_that_change(chain, after):
-            raise CubeProtected(f"the fact {cube.id} is frozen, and nothing was changed: thaw it first")
+            raise CubeProtected(
+                f"the fact {cube.id} is frozen, and nothing was changed: thaw it first", memory_id=cube.id
+            )
         models = dict(after.copied)
         for cube in after.cubes:
             before = chain.cubes.get(cube.id)

@@ -14,7 +14,9 @@ def refuse_statement(known: MemCube, lesson: Lesson) -> None:
     """Refuse what a caller states of a frozen memory, unless it says the same. Raises CubeProtected."""
     is_same_thing = lesson.payload.text in (known.text, *getattr(known.payload, "wordings", ()))
     if not lesson.pages and not (is_same_thing and lesson.about.add_to(known) == known):
-        raise CubeProtected(f"the memory {known.id} is frozen, and nothing was changed: thaw it first")
+        raise CubeProtected(
+            f"the memory {known.id} is frozen, and nothing was changed: thaw it first", memory_id=known.id
+        )
 
 
 def frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:

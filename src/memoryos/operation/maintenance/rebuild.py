@@ -101,7 +101,10 @@ class Rebuilder:
             reader.retention.refuse_all("rebuilt")
             pages = reader.census().of(Kind.PAGE)
             if frozen := reader.cubes(Kind.SEGMENT, states=[State.FROZEN], first=1):
-                raise CubeProtected(f"the segment {frozen[0].id} is frozen, and nothing was rebuilt: thaw it first")
+                raise CubeProtected(
+                    f"the segment {frozen[0].id} is frozen, and nothing was rebuilt: thaw it first",
+                    memory_id=frozen[0].id,
+                )
         with self.promoter.vault.write(owner) as writer:
             if stage_of(writer) is None:
                 write_stage(writer, Stage(Phase.UNWIND, pages))

@@ -23,6 +23,7 @@ from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
@@ -63,6 +64,11 @@ class _Record:
     def edges(self) -> tuple[MemCube, ...]:
         """The first of the earlier versions and the last ones: with these, `verify` accepts the memory."""
         return (*self.earlier[:1], *self.earlier[1:][-REVISIONS:])
+
+    @property
+    def is_trimmed(self) -> bool:
+        """Whether the oldest versions were removed where it was exported."""
+        return (*self.earlier, self.cube)[0].version.number > 1
 
     @property
     def middle(self) -> tuple[MemCube, ...]:
@@ -120,6 +126,8 @@ class Loader:
                 fresh = [record.cube.id for record in records if record.cube.id not in present]
                 writer.insert([entries[cube_id] for cube_id in fresh])
                 writer.keep_versions([entry for cube_id in fresh for entry in earlier[cube_id]])
+                if any(record.is_trimmed for record in records if record.cube.id in fresh):
+                    writer.write_note(TRIMMED, "1")
             return fresh
 
         parcels = {sha: parcel for record in records for sha, parcel in record.parcels.items()}

@@ -13,7 +13,7 @@ from itertools import islice
 from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import Entry, alone
+from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Subject, Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
@@ -112,7 +112,7 @@ class Source:
         if self.classes is None:
             return held
         known = self.reader.permitted(entry.cube.id for entry in held)
-        return [replace(entry, cube=alone(entry.cube)) for entry in held if entry.cube.id in known]
+        return [replace(entry, cube=self.reader.shown(entry.cube)) for entry in held if entry.cube.id in known]
 
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:

@@ -31,7 +31,7 @@ CREATE TABLE versions (
 	tenant TEXT NOT NULL, 
 	cube_id TEXT NOT NULL, 
 	version INTEGER NOT NULL, 
-	document TEXT NOT NULL, checksum BIGINT, 
+	document TEXT NOT NULL, checksum BIGINT, packed BLOB, base INTEGER, 
 	PRIMARY KEY (tenant, cube_id, version), 
 	FOREIGN KEY(tenant, cube_id) REFERENCES cubes (tenant, id) ON DELETE CASCADE
 )

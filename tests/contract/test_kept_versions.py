@@ -1,0 +1,199 @@
+"""How earlier versions are stored, and how many of them are kept."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+
+from memoryos import stores
+from memoryos.cube import to_json
+from memoryos.errors import CubeDamaged, NotFound
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.damage import Fault
+from memoryos.infrastructure.vault.version_delta import PIECE, delta, restored
+from public import store_of
+
+DAY = 86_400
+
+
+def numbers(memory, cube_id):
+    return [one.version.number for one in memory.history(cube_id)]
+
+
+def stored(memory):
+    """The rows of earlier versions."""
+    with memory._engine.vault.snapshot() as connection:
+        return connection.execute(select(tables.versions).order_by(tables.versions.c.version)).all()
+
+
+def talk(words, seed=1):
+    """So many words, which do not repeat."""
+    rng = random.Random(seed)
+    return " ".join("".join(rng.choices("abcdefghij", k=6)) for _ in range(words))
+
+
+def edited(memory, times, words=1_400):
+    """A page with so many small edits, and what it said in each version."""
+    said = [talk(words)]
+    page = memory.add(said[0])
+    for number in range(times):
+        told = said[-1].split(" ")
+        told[number * 7 % words] = f"edit{number}"
+        said.append(" ".join(told))
+        memory.update(page, said[-1])
+    return page, said
+
+
+# How they are stored
+
+
+def test_old_versions_are_differences_and_read_as_they_were(open_memory, place):
+    memory = open_memory()
+    page, said = edited(memory, 40)
+    assert [one.payload.turns[0].text for one in memory.history(page)] == said
+    rows = stored(memory)
+    assert [row.version for row in rows if row.packed is None] == [40]
+    assert [row.version for row in rows if row.packed is not None and row.base is None] == [16, 32]
+    assert sum(len(row.packed or row.document) for row in rows) < sum(map(len, said)) / 8
+    assert stores.verify(place).damages == ()
+
+
+def test_a_difference_that_was_changed_is_told_and_verify_names_it(open_memory, place):
+    memory = open_memory()
+    page, _ = edited(memory, 4, words=100)
+    with memory._engine.vault.change() as connection:
+        connection.execute(update(tables.versions).where(tables.versions.c.version == 2).values(packed=b"damaged"))
+    with pytest.raises(CubeDamaged, match="version 1 of"):
+        memory.history(page)
+    assert [(one.fault, one.id) for one in stores.verify(place).damages] == [(Fault.VERSIONS, page)]
+
+
+def test_versions_of_an_older_program_are_read_and_packed_with_the_next_change(open_memory):
+    memory = open_memory()
+    page, said = edited(memory, 5, words=100)
+    whole = {one.version.number: to_json(one) for one in memory.history(page)}
+    with memory._engine.vault.change() as connection:
+        for row in stored(memory):
+            told = {"document": whole[row.version], "checksum": None, "packed": None, "base": None}
+            connection.execute(update(tables.versions).where(tables.versions.c.version == row.version).values(**told))
+    assert [one.payload.turns[0].text for one in memory.history(page)] == said
+    memory.update(page, "short")
+    assert [row.version for row in stored(memory) if row.packed is None] == [6]
+    assert [one.payload.turns[0].text for one in memory.history(page)] == [*said, "short"]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("size", [0, 1, PIECE, 5 * PIECE + 7])
+def test_a_difference_gives_the_document_again(size):
+    text = "é" + talk(size // 7 + 1)[:size]
+    for later in (None, text, text[100:] + "x" * 50, "of another memory"):
+        packed = delta(text, later)
+        assert restored(packed, later) == text
+    assert len(delta(text, text[:50] + "y" + text[50:])) < len(text) / 8 + 100
+    with pytest.raises(ValueError, match="no difference"):
+        restored(delta(text, text)[:-1], text)
+
+
+# How many are kept
+
+
+def test_the_latest_are_kept_and_the_others_leave_no_row(open_memory, place):
+    memory = open_memory(most_versions=2)
+    page, said = edited(memory, 5, words=60)
+    memory.jobs.run()
+    assert numbers(memory, page) == [4, 5, 6]
+    assert [one.payload.turns[0].text for one in memory.history(page)] == said[3:]
+    assert [row.version for row in stored(memory)] == [4, 5]
+    with pytest.raises(NotFound, match="version 1 is not kept"):
+        memory.governance.rollback(page, 1)
+    told = [json.loads(one.detail) for one in memory.log.events() if one.detail and "versions_removed" in one.detail]
+    assert {number for one in told for number in range(*one["versions_removed"])} <= {1, 2, 3}
+    assert told[-1]["versions_removed"][1] == 3
+    assert stores.verify(place).damages == ()
+
+
+def test_a_version_goes_when_it_is_old_enough_and_not_before(open_memory, clock):
+    memory = open_memory(version_days=2)
+    page, _ = edited(memory, 1, words=20)
+    clock.advance(days=1)
+    memory.update(page, "again")
+    clock.advance(days=1, seconds=-1)
+    memory.jobs.run()
+    assert numbers(memory, page) == [1, 2, 3]
+    clock.advance(seconds=1)
+    memory.jobs.run()
+    assert numbers(memory, page) == [2, 3]
+    clock.advance(days=1)
+    memory.jobs.run()
+    assert numbers(memory, page) == [3]
+
+
+@pytest.mark.parametrize("keeper", ["frozen", "hold"])
+def test_nothing_goes_of_what_is_frozen_or_on_hold(open_memory, clock, keeper):
+    memory = open_memory(version_days=1)
+    page, _ = edited(memory, 3, words=20)
+    governance = memory.governance
+    held = governance.freeze(page) if keeper == "frozen" else governance.hold(reason="a case", memory=page)
+    clock.advance(days=2)
+    memory.jobs.run()
+    assert numbers(memory, page) == [1, 2, 3, 4]
+    if keeper == "frozen":
+        governance.thaw(page)
+    else:
+        governance.release(held.id)
+    clock.advance(hours=1)
+    memory.jobs.run()
+    assert numbers(memory, page) == [4]
+
+
+def test_what_a_snapshot_shows_stays_until_it_ends(open_memory, clock):
+    memory = open_memory(most_versions=0)
+    page = memory.add("first")
+    memory.snapshots.create("start", ttl=DAY)
+    memory.update(page, "second")
+    memory.update(page, "third")
+    memory.jobs.run()
+    assert memory.get(page, as_of="start").text == "user: first"
+    clock.advance(days=2)
+    memory.jobs.run()
+    assert numbers(memory, page) == [3]
+
+
+def test_branches_and_exports_of_trimmed_memories_are_sound(open_memory, place, tmp_path):
+    memory = open_memory(most_versions=1)
+    page, _ = edited(memory, 4, words=20)
+    memory.jobs.run()
+    branch = memory.branches.create("what if")
+    copy = memory.branch("what if")
+    assert numbers(copy, branch.id_of(page)) == [4, 5]
+    memory.export(tmp_path / "tom.jsonl")
+    memory.branches.discard("what if")
+    memory.forget()
+    store_of(memory).admin.load(tmp_path / "tom.jsonl")
+    assert numbers(memory, page) == [4, 5]
+    assert stores.verify(place).damages == ()
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("way", ["trim", "delete", "forget"])
+def test_no_byte_of_a_packed_version_stays_in_the_files(open_memory, place, clock, way):
+    """The secret is in one old version only, and compressed there."""
+    memory = open_memory(version_days=1)
+    page = memory.add("SECRET " + talk(60, seed=7))
+    for text in (talk(60), talk(60, seed=2), talk(60, seed=3)):
+        memory.update(page, text)
+    packed = [row.packed for row in stored(memory) if row.packed]
+    assert len(packed) == 2
+    if way == "trim":
+        clock.advance(days=2)
+    else:
+        memory.delete(page) if way == "delete" else memory.forget()
+    memory.jobs.run()
+    assert not stored(memory)
+    memory.close()
+    left = b"".join(file.read_bytes() for file in Path(place).parent.glob("memory.db*"))
+    assert not [one for one in packed if one[8:40] in left]
