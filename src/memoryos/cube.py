@@ -44,6 +44,7 @@ _Made = TypeVar("_Made")
 MOST_VERSIONS = 2**31 - 1  # as stores can count
 
 _VALUE = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
+_MADE_BY_CALLERS = ConfigDict(extra="forbid", allow_inf_nan=False)  # to build it late would undo `_explained`
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
@@ -65,7 +66,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Attachment(Plain):
     """Something sent along with a turn. Searches find it by its caption."""
 
@@ -75,7 +76,7 @@ class Attachment(Plain):
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Turn(Plain):
     """One message of a dialogue."""
 
@@ -95,7 +96,7 @@ class Turn(Plain):
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
 
@@ -124,7 +125,7 @@ class Page:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
 
@@ -143,7 +144,7 @@ class Segment:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
 
@@ -156,7 +157,7 @@ class Fact:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Trait:
     """A level on one dimension of the persona schema, with the reason for it."""
 
@@ -176,7 +177,7 @@ class Trait:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
 
@@ -193,7 +194,7 @@ class ProfileField:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Blob:
     """Binary content kept outside the cube's JSON."""
 
@@ -203,7 +204,7 @@ class Blob:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Activation:
     """A KV cache for `model`, valid for exactly the text it was computed from."""
 
@@ -215,7 +216,7 @@ class Activation:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Parameter:
     """A parameter patch for `model`, such as a LoRA adapter."""
 
@@ -235,7 +236,7 @@ Payload = Annotated[
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Mention:
     """One occasion on which a fact was said."""
 
@@ -245,7 +246,7 @@ class Mention:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Descriptive:
     """Labels, times, sources and other descriptive metadata."""
 
@@ -267,7 +268,7 @@ class Descriptive:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Access:
     """Who may read, write and share; names are principals such as "agent:coder"."""
 
@@ -278,7 +279,7 @@ class Access:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Lifespan:
     """When the cube ends: at a fixed time, or by decay."""
 
@@ -293,7 +294,7 @@ class Lifespan:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Governance:
     """State, access and lifespan: what may be done with the cube."""
 
@@ -305,7 +306,7 @@ class Governance:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Behaviour:
     """How the cube is used: the inputs of heat, and the contextual fingerprint."""
 
@@ -316,7 +317,7 @@ class Behaviour:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
 
@@ -327,7 +328,7 @@ class Version:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""
 

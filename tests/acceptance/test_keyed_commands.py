@@ -118,6 +118,7 @@ COMMANDS: dict[str, str] = {
     "import export": "EXPORT",
 }
 WITHOUT_STORE = {  # and benches; the status of encryption is read of the head of the file, and tells no more
+    "serve",  # asks each of its callers for a key of their own
     *("demo", "policy check", "policy schema", "privacy find", "encryption new-key", "encryption status"),
 }
 NO_USER = (

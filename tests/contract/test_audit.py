@@ -248,8 +248,10 @@ def test_no_content_gets_into_the_log(store, doctor, vault):
 
 def test_entries_are_found_by_time_caller_type_and_operation(store, doctor, clock):
     page = doctor.add("I keep bees.")
+    store.wait()
     clock.advance(hours=1)
     fact = store.of(ANN).facts.add("has bees")
+    store.wait()
     clock.advance(hours=1)
     store.of(BOB).add("I keep hens.")
     hour = entries(store, since="2026-06-01T01:00:00+00:00", until="2026-06-01T01:00:00+00:00")

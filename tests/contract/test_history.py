@@ -78,7 +78,7 @@ def test_versions_of_what_is_deleted_can_go_first(vault, store):
     with vault.write(ALICE) as writer:
         kept = writer.kept_versions([cube.id, other.id, "nobody"])
         assert [(one.cube_id, one.number) for one in kept] == [(cube.id, number) for number in (1, 2, 3, 4)]
-        assert all(one.size > 100 for one in kept)
+        assert all(one.size > 0 for one in kept)
         writer.drop_versions(kept[1:3])
     with vault.read(ALICE) as reader:
         assert [one.version.number for one in reader.history(cube.id)] == [1, 4]

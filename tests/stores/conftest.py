@@ -148,10 +148,12 @@ def vault_of(place: str) -> SqlVault:
 
 
 def content(place: str) -> dict[str, list[tuple]]:
-    """Every row of every table, and what the store says of itself, but for which copy it is and where others are."""
+    """Every row of every table, and what the store says of itself, but for what a copy adds: which it is, where others
+    are, and the key under which it is noted what is forgotten."""
     with closing(vault_of(place)) as vault, vault.snapshot() as connection:
         found = {table.name: [tuple(row) for row in rows.stream(connection, table)] for table in all_tables()}
-    own = [row for row in found["meta"] if row[0] != COPY and not row[0].startswith("copied to:")]
+    added = (COPY, "receipt key", "copied to:")
+    own = [row for row in found["meta"] if not row[0].startswith(added)]
     return {**found, "meta": own}
 
 
