@@ -35,7 +35,7 @@ _LENT = "postgres.txt"  # in a folder: the name of its database
 
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
 
-postgres_tables.PARTITIONS = 4  # of each table, in the place of 16: what takes long about a store is to make them
+postgres_tables.PARTITIONS = 2  # of each table, in the place of 16: what takes long about a store is to make them
 
 _ENDING = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
 _SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
