@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from memoryos.language.leading_time import without_leading_time
 from memoryos.language.times import untimed
 from memoryos.language.yearly import without_yearly
 from memoryos.operation.consolidation.english_clauses import starts
@@ -68,5 +69,7 @@ def _begins(plain: str, at: int, said_at: datetime) -> bool:
 
 
 def _is_time(head: str, said_at: datetime) -> bool:
+    if head and not without_leading_time(head):
+        return True
     left = without_yearly(untimed(head, said_at))
     return _JOINING.issuperset(re.findall(r"\w+", left.lower()))

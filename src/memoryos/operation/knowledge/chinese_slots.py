@@ -15,6 +15,13 @@ _ADVERB = r"(?:现在|目前|如今|已经|终于|刚刚?|最近|前不久|也|�
 _END = r"(?=[，,。；;！!（(\s了]|$)"
 _PLACE = rf"(?P<value>{_HAN}{{2,12}}?)"
 _LEAD = regex(r"^(?:[^，,]{1,12}(?:年|月|日|天|起|以来|开始|后)[，,]?(?=我|[^，,]))(?=.{4})")
+# Of the past, or with its dates in brackets: behind it a change counts, but no state of the present.
+_PAST_LEAD = regex(
+    r"^(?:[^，,（住在是当做]{0,6}(?:年|月份?|日|天|周|星期|礼拜)[初底末中]?(?:[之以]?前)?（[^）]*）"
+    r"|[\d一二两三四五六七八九十几半]+个?(?:年|月|天|周|星期|礼拜)[之以]?前"
+    r"|上个?(?:周|星期|礼拜)[一二三四五六日天末]?|昨晚|[昨前]天|上个月|[今去前]年(?:[春夏秋冬]天|\d{1,2}月份?|[年初底]+)?)"
+    r"(?:早上|上午|中午|下午|晚上)?(?:（[^）]*）)?[，,]?"
+)
 _NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
 _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
@@ -98,7 +105,15 @@ _USER = regex("用户|助手|我们?|他|她")
 
 def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says 我."""
-    clause = _STANDS_FOR.sub("我", _LEAD.sub("", text))
+    begins = _PAST_LEAD.sub("", text)
+    if begins != text:
+        found = _of_clause(_STANDS_FOR.sub("我", begins), speaker)
+        if found and (found.is_change or (found.value == NO and "了" in begins)):
+            return found
+    return _of_clause(_STANDS_FOR.sub("我", _LEAD.sub("", text)), speaker)
+
+
+def _of_clause(clause: str, speaker: str) -> Filling | None:
     for relation, pattern, is_change, ends in _RULES:
         if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
             groups = match.groupdict()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
+from memoryos.language.leading_time import without_leading_time
 from memoryos.language.occupations import JOB
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import stem, words
-from memoryos.operation.knowledge.filling import NO, NONE_LEFT, WORK, YES, Filling, Slot
+from memoryos.operation.knowledge.filling import MEAT, NO, NONE_LEFT, WORK, YES, Filling, Slot
 from memoryos.regex import regex
 
 # Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.
@@ -21,7 +23,7 @@ _NEGATIONS = frozenset(
     """not never don't doesn't didn't isn't aren't ain't haven't hasn't can't cannot won't longer stopped quit
     dont doesnt""".split()
 )
-_AUXILIARIES = frozenset("is am are 's 'm 're 've be been has have do does did can no gave up".split())
+_AUXILIARIES = frozenset("is am are 's 'm 're 've be been has have do does did can no gave up started began".split())
 _ADVERBS = frozenset(
     """still now currently just recently also always often usually really very much actually finally already sometimes
     mostly generally typically regularly even totally absolutely simply lately newly happily officially only""".split()
@@ -40,7 +42,7 @@ _PLACE = r"(?P<value>(?:the )?[A-Z][\w'.-]*(?:(?: (?:of|de|la|do|upon))? [A-Z][\
 _COMPANY = r"(?P<value>(?:the )?[A-Z0-9][\w'.&-]*(?: (?:of |and |& )?[A-Z][\w'.&-]*)*)"
 _END = (
     r"(?=\s*(?:[.,;!()]|$)|\s(?:and|but|at|in|for|with|on|from|since|because|now|again|who|by|until|these|any"
-    r"|last|this)\b)"
+    r"|any ?more|last|this)\b)"
 )
 _LATEST = r"(?:new |latest |current )?"
 _NUMBER = r"(?P<value>\+?[\d(][\d\s().-]{4,}\d)"
@@ -50,6 +52,11 @@ _DO_NOT = r"(?:(?:do|does)(?:n't| not) |stopped |quit )?"
 _NOT_ALSO = r"(?:\w+ly |still |now |just |back |not |no longer |never )*"
 _THEIR = r"(?:my|our|their|his|her|the) (?:old |current )?"
 _FIRED = r"(?:fired|laid off|made redundant|let go)"
+_STAYED = (  # no move that was over when it was told
+    r"(?!.*\b(?:temporarily|returned|(?:came|moved|went) back"
+    r"|for (?:an?|one|two|three|four|five|six|a few|several|\d+) (?:days?|weeks?|months?|years?|summer|winter|while)))"
+)
+_DIET = r"(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"
 _GONE = r"(?=\s*[.,;!()]|$| (?:after|when|because|in|last|this|on|yesterday|today|and|since)\b)"
 _Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
@@ -63,7 +70,7 @@ _RULES = (
     _rule("residence", rf"{_HAS} (?:been )?{_SPARE}(?:lived|living|based) {_SPARE}in {_PLACE}(?=.*\b(?:since|for)\b)"),
     _rule(
         "residence",
-        rf"(?:{_HAS} )?{_SPARE}(?:moved|relocated) (?:back |over |out )?(?:from .{{2,40}}? )?to {_PLACE}",
+        rf"(?:{_HAS} )?{_SPARE}(?:moved|relocated) (?:back |over |out )?(?:from .{{2,40}}? )?to {_PLACE}{_STAYED}",
         change=True,
     ),
     _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>moved (?:out of|away from)) {_PLACE}", change=True),
@@ -103,6 +110,11 @@ _RULES = (
     ),
     _rule(
         "occupation",
+        rf"(?:{_HAS} )?{_SPARE}(?:started|began) (?:working|to work|work) as (?:an? |the )?(?P<value>[\w' -]+?){_END}",
+        change=True,
+    ),
+    _rule(
+        "occupation",
         rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) as (?:an? |the )?(?P<value>[\w' -]+?){_END}",
     ),
     _rule(
@@ -125,8 +137,9 @@ _RULES = (
         change=True,
     ),
     _rule("occupation", rf"{_BE} {_NOT_ALSO}an? {JOB}{_END}(?!.*\b(?:too|as well|on the side)\b)"),
-    _rule("diet", rf"{_BE} {_SPARE}(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
-    _rule("diet", r"(?:went|became|turned) (?P<value>vegan|vegetarian|pescatarian)\b", change=True),
+    _rule("diet", rf"{_BE} {_SPARE}{_DIET}"),
+    _rule("diet", rf"(?:{_HAS} )?{_SPARE}(?:went|gone|became|become|turned) {_DIET}", change=True),
+    _rule("diet", rf"(?:{_HAS} )?{_SPARE}(?P<gone>(?:stopped|quit|gave up) being) {_DIET}", change=True),
     _rule("name", rf"(?:full |real |first )?name {_SPARE}(?:is|'s) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*){_END}"),
     _rule("name", r"(?:is|'s|are) (?:called|named) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*)"),
     _rule("name", r"changed (?:my |his |her |their )?name to (?P<value>[A-Z]\w+(?: [A-Z]\w+)*)", change=True),
@@ -162,7 +175,7 @@ _RULES = (
     ),
 )
 _NUMBERS = frozenset({"phone"})
-_WORK = frozenset({"occupation", "employer"})
+_OVER = {"occupation": (WORK,), "employer": (WORK,), "diet": ("eat",)}  # what a value of a relation ends
 _BEING = regex(
     rf"^{_HOLDER}{_BE} (?P<no>not |no longer )?(?:still |now |also )?an? (?P<of>[a-z][\w-]*(?: [a-z][\w-]*)??)"
     r"(?P<gone> any ?more| any longer)?[.!]*$"
@@ -185,6 +198,9 @@ _DIGITS = {word: str(number) for number, word in enumerate(
 _LOOKS = frozenset("old new used little big small red blue black white green second-hand beloved".split())
 _MEALS = frozenset({"eat", "drink"})
 _POSSESS = {"own": "have", "has": "have"}  # one relation for all
+_NEXT = regex(r"[,;]\s*(?:(?:and|but|so|because) )?|\s(?:and|but)\s")  # between clauses
+_OWN = regex(r"(?:I|we|my|our)\b", re.IGNORECASE)
+_TURNS = regex(r"\b(?:stopped|quit|started|began|gave up|no longer|any ?more)\b")  # of a change, and no state
 _THINGS = 3  # words; what is told of a thing at more length may be true of another one, too
 _PERFECT = regex(r"\w+(?:ed|en)|never|always|also|just|recently|had|got|gone|made|met|left|lost|sold|quit|to")
 _FREQUENCY = regex(
@@ -203,14 +219,41 @@ _OBJECT_WORDS = 8  # more are a story, not an object
 
 def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says "I"."""
-    clause = _LEAD.sub("", text)
+    begins = without_leading_time(text)
+    found = _with_next(begins, speaker) if begins != text else None
+    if found and (found.is_change or _TURNS.search(begins)):
+        return found
+    return _with_next(_LEAD.sub("", text), speaker)
+
+
+def _with_next(clause: str, speaker: str) -> Filling | None:
+    """The slot that a clause fills; where it says what is over, and the next what is new, that of the next."""
+    found = _of_clause(clause, speaker)
+    if found is None or not (found.is_denied or found.value == NO):
+        return found
+    for part in _NEXT.split(clause)[1:]:
+        after = _of_clause(part, speaker)
+        if after and not _OWN.match(part):  # "he moved on": of whom the first clause tells
+            after = replace(after, slot=replace(after.slot, holder=after.slot.holder or found.slot.holder))
+        if after and not after.is_denied and after.value != NO and _replaces(after, found):
+            return after
+    return found
+
+
+def _replaces(after: Filling, found: Filling) -> bool:
+    """Whether the one leaves nothing of the other to end."""
+    is_over = after.slot.relation == found.slot.relation or found.slot.relation in after.ends
+    return is_over and (after.slot.holder, after.slot.of) == (found.slot.holder, found.slot.of)
+
+
+def _of_clause(clause: str, speaker: str) -> Filling | None:
     for relation, pattern, is_change, ends in _RULES:
         if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
             slot = Slot(holder, relation, match.groupdict().get("of", "").casefold())
             is_denied = _is_denied(match, clause)
             if relation == WORK:
                 return None if is_denied else Filling(slot, NONE_LEFT, is_change=is_change, ends=ends)
-            over = ends if is_denied or relation not in _WORK else (*ends, WORK)
+            over = ends if is_denied else (*ends, *_OVER.get(relation, ()))
             return Filling(slot, _value(relation, match["value"]), is_denied, is_change, over)
     return _being(clause, speaker) or _lost(clause, speaker) or _whether(clause, speaker)
 
@@ -304,4 +347,6 @@ def _answer(before: list[str], verb: str, after: list[str], speaker: str) -> Fil
     if quantity and not denied:
         return Filling(Slot(holder, "have", objects), _DIGITS.get(quantity["number"], quantity["number"]))
     ends = ("like",) if verb in _MEALS and denied and _STOPPED.intersection(before) else ()
+    if (relation, objects) == ("eat", MEAT) and not denied:
+        ends = ("diet",)
     return Filling(Slot(holder, relation, objects), NO if denied else YES, ends=ends)

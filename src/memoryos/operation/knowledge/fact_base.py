@@ -31,6 +31,7 @@ from memoryos.operation.knowledge.fact_values import (
     heirs_of,
     in_order,
     is_guarded,
+    is_same,
     is_same_slot,
     proposal_names,
     support_of,
@@ -182,6 +183,8 @@ class Knowledge:
         payload = fact_of(lesson)
         close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
         present = [(self._open[cube_id], cosine) for cube_id, cosine in close if cube_id in self._open]
+        if alike := next((cube for cube in chain.cubes.values() if self._is_one(cube, found)), None):
+            return alike, Verdict.SAME
         for cube, cosine in present:
             if cosine >= NEAR and says_the_same(cube.text, payload.text) and is_same_slot(cube, found):
                 return cube, Verdict.SAME
@@ -195,6 +198,11 @@ class Knowledge:
         self.tally += Tally(unsure=1)
         verdict = self._verdicts.get((closest.text, payload.text), Verdict.DIFFERENT)
         return (None if verdict is Verdict.DIFFERENT else closest), verdict
+
+    def _is_one(self, cube: MemCube, found: Filling | None) -> bool:
+        """Whether a fact that holds says the same value, and the value is all that such facts say."""
+        is_whole = found is not None and found.is_whole
+        return is_whole and cube.id in self._open and is_same(filling_of(cube), found)
 
     def _nearest(self, subject: Subject) -> Nearest:
         if subject not in self._near:

@@ -8,9 +8,12 @@ from datetime import datetime
 YES, NO = "yes", "no"  # the values of a slot that asks whether
 # Relations that a statement about another one may end: who quits a job has neither occupation nor employer left.
 WORK, NONE_LEFT = "work", "none"
+MEAT = "meat"  # what a diet leaves out: it ends together with whether somebody eats that
+_WHOLE = frozenset({"e-mail", "phone"})
 _FAMILIES = {
     "occupation": WORK,
     "employer": WORK,
+    "diet": "taste",
     "like": "taste",
     "eat": "taste",
     "drink": "taste",
@@ -36,7 +39,8 @@ class Slot:
     @property
     def family(self) -> Slot:
         """The family of slots that may end together with it."""
-        return Slot(self.holder, _FAMILIES.get(self.relation, self.relation), self.of)
+        of = MEAT if self.relation == "diet" else self.of
+        return Slot(self.holder, _FAMILIES.get(self.relation, self.relation), of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,11 @@ class Filling:
     def is_exclusive(self) -> bool:
         """Whether there is one value of many, rather than yes or no."""
         return self.value not in (YES, NO)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the value is all that such a statement says, in whatever words it says so: an address, a number."""
+        return self.slot.relation in _WHOLE and not self.is_denied
 
 
 @dataclass(frozen=True, slots=True)
