@@ -71,6 +71,7 @@ def test_a_change_leaves_only_what_it_tells(world: World) -> None:
         "In May I don't live in Oslo",
         "去年（2023年）用户住在北京。",
         "三年前我住在北京。",
+        "去年我住在北京。",
     ],
 )
 def test_a_time_in_front_makes_no_state_of_the_present(text: str) -> None:
@@ -109,6 +110,11 @@ def test_the_time_in_front_of_a_statement(text: str, left: str) -> None:
         ("Last month Tom stopped being vegan", "tom", "vegan", True),
         ("In 2019 Tom moved to Bergen", "tom", "bergen", False),
         ("两年前（2023年）小明搬到了北京。", "小明", "北京", False),
+        ("Last Friday I turned 30", "", "30", False),
+        ("今年（2024年）我住在北京。", "", "北京", False),
+        ("从去年（2023年）起我住在北京。", "", "北京", False),
+        ("去年起我住在北京。", "", "北京", False),
+        ("上个月我不抽烟了。", "", "no", False),
         ("上周小明搬到了北京。", "小明", "北京", False),
     ],
 )

@@ -17,11 +17,12 @@ _PLACE = rf"(?P<value>{_HAN}{{2,12}}?)"
 _LEAD = regex(r"^(?:[^，,]{1,12}(?:年|月|日|天|起|以来|开始|后)[，,]?(?=我|[^，,]))(?=.{4})")
 # Of the past, or with its dates in brackets: behind it a change counts, but no state of the present.
 _PAST_LEAD = regex(
-    r"^(?:[^，,（住在是当做]{0,6}(?:年|月份?|日|天|周|星期|礼拜)[初底末中]?(?:[之以]?前)?（[^）]*）"
+    r"^(?:[^，,（住在是当做从自]{0,6}(?:年|月份?|日|天|周|星期|礼拜)[初底末中]?(?:[之以]?前)?（[^）]*）"
     r"|[\d一二两三四五六七八九十几半]+个?(?:年|月|天|周|星期|礼拜)[之以]?前"
     r"|上个?(?:周|星期|礼拜)[一二三四五六日天末]?|昨晚|[昨前]天|上个月|[今去前]年(?:[春夏秋冬]天|\d{1,2}月份?|[年初底]+)?)"
-    r"(?:早上|上午|中午|下午|晚上)?(?:（[^）]*）)?[，,]?"
+    r"(?:早上|上午|中午|下午|晚上)?(?:（[^）]*）)?[，,]?(?!起|以来|开始|至今|后)"
 )
+_PRESENT = regex("[今这本]")  # 今年, 这个月
 _NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
 _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
@@ -108,8 +109,8 @@ def filling(text: str, speaker: str) -> Filling | None:
     begins = _PAST_LEAD.sub("", text)
     if begins != text:
         found = _of_clause(_STANDS_FOR.sub("我", begins), speaker)
-        if found and (found.is_change or (found.value == NO and "了" in begins)):
-            return found
+        tells = found and (found.is_change or "了" in begins or _PRESENT.match(text))
+        return found if tells else None
     return _of_clause(_STANDS_FOR.sub("我", _LEAD.sub("", text)), speaker)
 
 
