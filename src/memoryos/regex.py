@@ -18,8 +18,13 @@ class _Regex(Generic[AnyStr]):
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # `copy` and `pickle` ask for such names before the object has its values
+            raise AttributeError(name)
         value = self.__dict__[name] = getattr(self._compiled, name)
         return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return regex, (self.pattern, self._flags)
 
     @cached_property
     def _compiled(self) -> re.Pattern[AnyStr]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from starlette.requests import Request
@@ -13,8 +12,9 @@ from memoryos.errors import PermissionDenied
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import Rate
 from memoryos.memory_os import MemoryOS
+from memoryos.regex import regex
 
-_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
+_LOOPBACK = regex(r"(?i)(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
