@@ -227,7 +227,7 @@ class Engine:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
         key = self.vault.erasure.make_signing_key()
         done = remove()
-        self.vault.erasure.note_forgotten(subject)
+        copies = self.vault.erasure.note_forgotten(subject)
         receipt = Receipt(
             {name: subject.get(name) for name in ("tenant", "user", "agent", "session", "memory")},
             self.clock(),
@@ -235,7 +235,7 @@ class Engine:
             done.memories,
             done.places,
             done.left,
-            tuple(self.vault.erasure.known_copies()),
+            copies,
             tuple(mount.name for mount in self.mounted.mounts),
             tuple(self.vault.unerased),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -28,26 +29,38 @@ class ErasureReplay:
     settings: Settings
     clock: Clock
 
-    def run(self, vault: SqlVault) -> None:
-        """Forget what was forgotten, and close the vault. Raises CubeProtected if any of it is frozen or on hold."""
+    def run(self, vault: SqlVault) -> int:
+        """Forget what was forgotten, close the vault, and return how many erasures had something to forget.
+
+        Raises CubeProtected if any of it is frozen or on hold.
+        """
         alone = {"audit": False, "policies": None, "candidates": None, "mounts": (), "jobs": JobsRun.WORKER}
         settings = self.settings.model_copy(update={**alone, "extractor": ExtractorKind.RULES})
         engine = Engine(vault, self.embedder, settings=settings, clock=self.clock)
         try:
-            acting(SYSTEM, lambda: doing(Action.DELETE, lambda: self._forget(engine)))
+            return acting(SYSTEM, lambda: doing(Action.DELETE, lambda: self._forget(engine)))
         finally:
             engine.close()
 
-    def _forget(self, engine: Engine) -> None:
+    def _forget(self, engine: Engine) -> int:
+        applied: set[str] = set()  # a user or a tenant has several owners
         for owner in engine.vault.erasure.owners():
-            if any(map(self.was_forgotten, _whole(owner))):
+            if whole := list(filter(self.was_forgotten, _whole(owner))):
                 engine.forget_unsigned(owner)
-                continue
-            for session in self._sessions(engine, owner):
-                engine.forget_unsigned(replace(owner, session=session))
-            for memory in self._memories(engine, owner):
-                Brancher.of(engine.promoter, engine.forgetter, owner).delete(memory)
-                engine.forgetter.memory(engine.corrector(owner), memory)
+                applied.update(json.dumps(one, sort_keys=True) for one in whole)
+            else:
+                applied.update(self._forget_parts(engine, owner))
+        return len(applied)
+
+    def _forget_parts(self, engine: Engine, owner: Scope) -> list[str]:
+        sessions = self._sessions(engine, owner)
+        for session in sessions:
+            engine.forget_unsigned(replace(owner, session=session))
+        memories = self._memories(engine, owner)
+        for memory in memories:
+            Brancher.of(engine.promoter, engine.forgetter, owner).delete(memory)
+            engine.forgetter.memory(engine.corrector(owner), memory)
+        return [repr((owner, part)) for part in (*sessions, *memories)]
 
     def _sessions(self, engine: Engine, owner: Scope) -> list[str]:
         with engine.vault.read(owner) as reader:

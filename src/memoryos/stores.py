@@ -6,10 +6,10 @@ database, as for `MemoryOS.open`. An interrupt (Ctrl-C) ends an operation after 
 
 from __future__ import annotations
 
+import os
 import shlex
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from memoryos import arguments
@@ -60,7 +60,7 @@ def backup(
     clock = _checked(settings, progress, clock)
     target = _file(file)
     with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
-        if not target.exists():
+        if not os.path.lexists(target):
             _note_copy(vault, target)
         return backups.backup(vault, target, clock=clock, progress=progress, key=_key(settings))
 
@@ -80,17 +80,16 @@ def restore(
 
     What was forgotten since it was made is forgotten again before the store can be opened: the backup has a list of it
     beside it, FILE.forgotten. This needs the `embedder` of the store (default: the one of the settings), because what
-    also rests on other memories is derived again. Run an interrupted restore again. Raises CubeProtected if what was
-    forgotten is frozen or on hold in the backup, EmbedderMismatch, InvalidInput, StorageError, and StoreCorrupt if the
-    backup was changed.
+    also rests on other memories is derived again. `forgotten_again` of the result counts the erasures that had
+    something to forget. Run an interrupted restore again. Raises CubeProtected if what was forgotten is frozen or on
+    hold in the backup, EmbedderMismatch, InvalidInput, StorageError, and StoreCorrupt if the backup was changed.
     """
     clock = _checked(settings, progress, clock, embedder)
-    path, place = _file(file), _place("store", store)
+    path, place = Path(os.path.realpath(_file(file))), _place("store", store)
     key = _key_of(path, settings)
     manifest = backups.checked(path, key)
     with backups.opened(path, manifest, clock=clock, key=key) as vault:
-        made_at = datetime.fromisoformat(manifest.made_at)
-        was_forgotten = ForgottenList(path).since(made_at, vault.erasure.signing_key())
+        was_forgotten = ForgottenList(path).reader(vault.erasure.signing_key())
         replay = _Replay(was_forgotten, manifest.embedder, embedder) if was_forgotten else None
         with naming("store"):
             return _copied(vault, place, _command("restore", path, place), settings, progress, clock, replay)
@@ -252,7 +251,7 @@ class _Replay:
     name: str | None  #: of the embedder of the store
     embedder: Embedder | None  #: that the caller passed
 
-    def run(self, place: Place, settings: Settings, clock: Clock, key: EncryptionKey | None) -> None:
+    def run(self, place: Place, settings: Settings, clock: Clock, key: EncryptionKey | None) -> int:
         def open_as(name: str) -> SqlVault:
             if name != self.name:
                 problem = f"{name!r} did not make the vectors of the backup, which were made by {self.name!r}"
@@ -268,7 +267,7 @@ class _Replay:
 
         ours = self.embedder or load_embedder(settings.embedder, settings)
         vault, embedder = opened_with(CheckedEmbedder(ours), open_as)
-        ErasureReplay(self.was_forgotten, embedder, settings, clock).run(vault)
+        return ErasureReplay(self.was_forgotten, embedder, settings, clock).run(vault)
 
 
 def _reencryption(store: str | Path, settings: Settings | None, progress: Progress | None) -> Reencryption:
@@ -306,9 +305,8 @@ def _copied(
     key = _key(known) if isinstance(place, Path) else None
     begun = copying.begin(place, command, clock=clock, busy_timeout_seconds=patience, object_store=objects, key=key)
 
-    def forget() -> None:
-        if replay:
-            replay.run(place, known, clock, key)
+    def forget() -> int:
+        return replay.run(place, known, clock, key) if replay else 0
 
     with closing(begun) as target:
         _note_copy(vault, place)

@@ -43,6 +43,19 @@ def test_what_was_lost_comes_back(run, store, tmp_path):
     assert "Aurora" in document(run("search", "boat", "--json"))["hits"][0]["text"]
 
 
+def test_erasures_since_the_backup_are_counted_and_those_that_are_not_noted_are_named(run, store, tmp_path):
+    for name in ("one.backup", "two.backup"):
+        run("backup", name)
+    (tmp_path / "two.backup.forgotten").mkdir()
+    told = run("forget", "--yes", "--user", "default")
+    assert "two.backup brings it back: it was not noted there (Is a directory)" in " ".join(told.stdout.split())
+    assert "one.backup" not in told.stdout
+    assert document(run("restore", "one.backup", "1.db", "--json"))["forgotten_again"] == 1
+    assert "Applied 1 erasure again." in run("restore", "one.backup", "2.db").stdout
+    refused = run("restore", "two.backup", "3.db")
+    assert (refused.returncode, "two.backup.forgotten" in refused.stderr) == (1, True)
+
+
 def test_a_copy_is_found_at_its_place(run, store):
     assert "Copied" in run("copy", store, "other.db").stdout
     assert "成都" in document(run("search", "成都", "--db", "other.db", "--json"))["hits"][0]["text"]

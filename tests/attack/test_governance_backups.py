@@ -6,6 +6,7 @@ names, however it is written there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -207,3 +208,80 @@ NAMED = {"one.backup", "one.backup.objects", "two.backup", "two.backup.objects"}
 
 def files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_backup_and_a_link_to_it_have_one_list(opened, place, places, tmp_path, clock, settings, is_moved):
+    """Whichever of both the store knows."""
+    store = opened(place)
+    page = fill(store)["ann"]
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    link = tmp_path / "latest"
+    link.symlink_to(tmp_path / "one.backup")
+    if is_moved:  # the backup moved, and a link is where it was
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "one.backup").rename(tmp_path / "elsewhere" / "one.backup")
+        (tmp_path / "one.backup").symlink_to(tmp_path / "elsewhere" / "one.backup")
+    store.admin.forget("ann")
+    done = stores.restore(link, places[1], settings=settings, clock=clock)
+    assert done.forgotten_again == 1
+    assert not has(opened(places[1]), SCOPES["ann"], page)
+
+
+@pytest.mark.file
+def test_an_erasure_after_the_clock_was_set_back_is_applied(opened, place, restore, tmp_path, clock, settings):
+    store = opened(place)
+    page = fill(store)["ann"]
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    clock.advance(hours=-2)
+    store.admin.forget("ann")
+    assert not has(opened(restore()), SCOPES["ann"], page)
+
+
+@pytest.mark.file
+def test_an_erasure_while_a_backup_is_written_is_noted(opened, place, restore, tmp_path, clock, settings):
+    store = opened(place)
+    page = fill(store)["ann"]
+    receipts = []
+
+    def forget(done: int, total: int) -> None:
+        if not receipts:
+            receipts.append(store.admin.forget("ann").receipt)
+
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock, progress=forget)
+    assert [Path(one.place).name for one in receipts[0].copies] == ["one.backup"]
+    assert not has(opened(restore()), SCOPES["ann"], page)
+
+
+@pytest.mark.file
+def test_a_receipt_tells_where_the_erasure_could_not_be_noted(opened, place, tmp_path, clock, settings):
+    store = opened(place)
+    fill(store)
+    for name in ("one", "two", "three", "four"):
+        stores.backup(place, tmp_path / f"{name}.backup", settings=settings, clock=clock)
+    os.mkfifo(tmp_path / "one.backup.forgotten")
+    (tmp_path / "two.backup.forgotten").symlink_to(tmp_path / "victim")
+    (tmp_path / "three.backup.forgotten").mkdir()
+    receipt = store.admin.forget("ann").receipt
+    told = {Path(one.place).stem: one.not_noted for one in receipt.copies}
+    assert told.pop("four") is None
+    assert told["one"] == "it is not a regular file"
+    assert told["two"]
+    assert told["three"]
+    assert not (tmp_path / "victim").exists()
+    assert store.admin.verify_receipt(receipt.to_json())["copies"][1]["not_noted"] == told["one"]
+
+
+@pytest.mark.file
+def test_a_restore_counts_the_erasures_that_it_applied(opened, place, places, tmp_path, clock, settings):
+    store = opened(place)
+    pages = fill(store)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    store.admin.forget("bob")
+    store.memory("ann").governance.erase(pages["ann"])
+    store.of(SCOPES["ann's other session"]).forget()
+    store.admin.forget_tenant("acme")
+    store.memory("new").add("I began after the backup.")
+    store.admin.forget("new")
+    assert stores.restore(tmp_path / "one.backup", places[1], settings=settings, clock=clock).forgotten_again == 4

@@ -8,6 +8,7 @@ and on the disk.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -77,10 +78,11 @@ def backup(
     it is encrypted, and its sealed keys lie beside it. Raises InvalidInput when the file exists already.
     """
     for place in (file, folder_beside(file), KeyFile(file).path):
-        if place.exists():
+        if os.path.lexists(place):
             raise InvalidInput("file", f"{place} exists already", "Name a new file, or remove that one")
     draft = file.with_name(f"{file.name}.{uuid7()}.partial")
     objects, keys = folder_beside(draft), KeyFile(draft).path
+    ForgottenList(file).remove()  # of an earlier backup with this name, whose notes must not meet this one
     try:
         manifest = _written(vault, draft, clock, progress, key)
         put_in_one_file(draft, unlocked(draft, key))
@@ -89,7 +91,6 @@ def backup(
         if keys.exists():
             keys.rename(KeyFile(file).path)
         draft.rename(file)
-        ForgottenList(file).remove()  # of an earlier backup with this name
         settle(file.parent)
     finally:
         shutil.rmtree(objects, ignore_errors=True)

@@ -42,6 +42,7 @@ class Copied(Plain):
 
     rows: int
     behind: int  #: how many events the source logged since
+    forgotten_again: int = 0  #: how many erasures, made since the backup was, a restore applied again
 
 
 class Target:
@@ -128,9 +129,12 @@ def begin(
 
 
 def copy(
-    source: SqlVault, target: Target, progress: Progress | None = None, before_end: Callable[[], None] = lambda: None
+    source: SqlVault, target: Target, progress: Progress | None = None, before_end: Callable[[], int] = lambda: 0
 ) -> Copied:
-    """Make the target equal to the source, and finish it; `before_end` is called when it holds everything."""
+    """Make the target equal to the source, and finish it.
+
+    `before_end` is called when it holds everything, and returns how many erasures it applied.
+    """
     for _ in range(ROUNDS):
         with source.snapshot() as ours:
             total = copy_snapshot(ours, target, progress)
@@ -142,9 +146,9 @@ def copy(
             break
     bring_back(target, source.packs)
     target.number()
-    before_end()
+    forgotten_again = before_end()
     target.finish(meta)
-    return Copied(total, behind)
+    return Copied(total, behind, forgotten_again)
 
 
 def copy_snapshot(ours: Connection, target: Target, progress: Progress | None = None) -> int:

@@ -8,8 +8,9 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from glob import escape
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, select
@@ -38,11 +39,17 @@ class KnownCopy(Plain):
     place: str  #: its file, or its URL without a password
     made_at: datetime  #: when it was begun, or begun last
     machine: str  #: the name of the machine that made it, and that has the file
+    not_noted: str | None = None  #: why a restore of it brings back what was forgotten; None: it forgets it again
 
     @property
     def may_exist(self) -> bool:
         """Whether it is there, as far as this machine can tell: it sees its own files alone."""
-        return "://" in self.place or self.machine != socket.gethostname() or Path(self.place).exists()
+        return self.is_away or _is_there(Path(self.place))
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it is a database, or a file of another machine."""
+        return "://" in self.place or self.machine != socket.gethostname()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +89,25 @@ class ErasurePart:
         with self.snapshot() as connection:
             return sorted((tables.scope_of(*row) for row in connection.execute(traces(None, None))), key=repr)
 
-    def note_forgotten(self, subject: Subject) -> None:
+    def note_forgotten(self, subject: Subject) -> tuple[KnownCopy, ...]:
         """Note beside each backup on this machine that a subject was forgotten, so that a restore forgets it again.
 
-        A backup beside which nothing can be written stays named in the receipt.
+        Returns the known copies; those beside which nothing could be written tell why.
         """
         key = self.make_signing_key()
-        for copy in self.known_copies():
-            if "://" in copy.place or copy.machine != socket.gethostname():
-                continue
-            try:
-                ForgottenList(Path(copy.place)).add(subject, self.clock(), key)
-            except OSError as error:
-                logger.warning(
-                    "erasure not noted: %s",
-                    type(error).__name__,
-                    extra={"action": "forget", "error": type(error).__name__},
-                )
+        return tuple(replace(one, not_noted=self._noted(one, subject, key)) for one in self.known_copies())
+
+    def _noted(self, copy: KnownCopy, subject: Subject, key: bytes) -> str | None:
+        """Why it could not be noted; None if it was."""
+        if copy.is_away:
+            return "it is not a file of this machine"
+        try:
+            ForgottenList(Path(copy.place)).add(subject, self.clock(), key)
+        except OSError as error:
+            name = type(error).__name__
+            logger.warning("erasure not noted: %s", name, extra={"action": "forget", "error": name})
+            return error.strerror or name
+        return None
 
     def note_copy(self, place: str) -> None:
         """Record that this machine makes a copy, and drop the records of its files that are gone.
@@ -117,6 +126,19 @@ class ErasurePart:
             logger.warning(
                 "copy not recorded: %s", type(error).__name__, extra={"action": "copy", "error": type(error).__name__}
             )
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is a file, or a link, or a backup that is being written to it."""
+    is_begun = False
+    try:
+        is_begun = any(file.parent.glob(f"{escape(file.name)}.*.partial"))  # first: it gets its name when it is whole
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return is_begun
+    except OSError:  # nobody can tell
+        return True
+    return True
 
 
 def _signing_key(connection: Connection) -> bytes | None:

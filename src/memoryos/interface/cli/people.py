@@ -74,6 +74,10 @@ def forget(
         render.print_json({**done.to_dict(), "is_complete": done.is_complete})
     else:
         render.console().print(f"Forgot {what}: {_told(done.memories)}.", markup=False)
+        for copy in done.receipt.copies if done.receipt else ():
+            if copy.not_noted:
+                told = f"A restore of {copy.place} brings it back: it was not noted there ({copy.not_noted})."
+                render.console().print(told, markup=False)
     if not done.is_complete:
         raise typer.Exit(1)
 

@@ -47,9 +47,11 @@ def restore(
     with render.counted("restoring", quiet=json) as progress:
         restored = stores.restore(file, store, progress=progress)
     if json:
-        render.print_json({"rows": restored.rows})
+        render.print_json({"rows": restored.rows, "forgotten_again": restored.forgotten_again})
     else:
-        _print(f"Restored {restored.rows:,} rows of {file}.")
+        again = restored.forgotten_again
+        erasures = "1 erasure" if again == 1 else f"{again:,} erasures"
+        _print(f"Restored {restored.rows:,} rows of {file}. Applied {erasures} again.")
 
 
 def copy(
