@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.rest.admission import Admission, Asking
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
@@ -64,10 +66,14 @@ class Desk:
         return Response(json.dumps(document, ensure_ascii=False), route.status, media_type="application/json")
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do the work in a thread. Raises Refusing (504) if it takes too long; the thread then goes on to its end."""
+        """Do the work in a thread, as one call for its waiting time.
+
+        Raises Refusing (504) if it takes too long; the thread then goes on to its end.
+        """
+        alone = partial(apart, partial(in_one_call, work))
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self.threads)
+                return await to_thread.run_sync(alone, abandon_on_cancel=True, limiter=self.threads)
         except TimeoutError:
             fix = "It may still be done: look, or repeat it with the same Idempotency-Key"
             raise Refusing(504, "TooLong", "The answer takes too long", fix) from None

@@ -15,6 +15,7 @@ from typing import Self
 import uvicorn
 
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.rest.request_guard import log
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
@@ -59,7 +60,7 @@ class RestServer:
     def run(self) -> None:
         """Answer until SIGTERM or SIGINT, then complete the requests that run, as long as the limits allow."""
         with _signals_noted(), _logged():
-            self.server().run(sockets=[self.socket])
+            apart(lambda: self.server().run(sockets=[self.socket]))  # requests are no part of the call that serves them
 
     def server(self) -> uvicorn.Server:
         """The server of uvicorn, to be run with the socket."""
