@@ -136,6 +136,37 @@ def test_without_keys_only_this_machine_is_answered(api, host):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://127.0.0.1@evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        [("Origin", "http://HOST"), ("Origin", "https://evil.example")],
+    ],
+)
+def test_a_page_of_another_site_changes_nothing(api, store, header):
+    host = api.url.removeprefix("http://")
+    pairs = header.items() if isinstance(header, dict) else header
+    headers = [(name, value.replace("HOST", host)) for name, value in pairs]
+    for verb, path in (("POST", "/forget"), ("GET", "/pages")):
+        answer = api.http.request(verb, f"/v1{path}?user=ann", headers=headers)
+        assert told(answer) == (403, "OtherSite")
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("header", [{"Origin": "http://HOST"}, {"Sec-Fetch-Site": "same-origin"}])
+def test_a_page_of_the_server_itself_may_ask(api, header):
+    host = api.url.removeprefix("http://")
+    headers = {name: value.replace("HOST", host) for name, value in header.items()}
+    assert api.ask("GET", "/pages", headers=headers).status_code == 200
+
+
+@pytest.mark.once
 def test_a_replayed_answer_is_only_for_who_asked(api, store):
     keys = [store.keys.create(name).key for name in ("one", "two")]
     header = {"Idempotency-Key": "same"}
