@@ -201,6 +201,39 @@ def test_a_wrong_request_is_a_problem_that_names_the_field(api, verb, path, body
 
 
 @pytest.mark.once
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "field", "fix"),
+    [
+        ("POST", "/forget", {"session": "s1"}, "session", "Put session into the address"),
+        ("POST", "/forget", {"why": 1, "session": "s1"}, "session", "Put session into the address"),
+        ("POST", "/forget", {"why": 1}, "why", "Send no body"),
+        ("POST", "/forget", {"\ud800": 1}, "?", "Send no body"),
+        ("POST", "/forget", ["s1"], "body", "Send no body"),
+        ("DELETE", "/memories/{page}", {"expected_version": 7}, "expected_version", "Send no body"),
+        ("GET", "/export", {"agent": "x"}, "agent", "Put agent into the address"),
+        ("POST", "/memories", {"query": "x", "session": "s1"}, "session", "Put session into the address"),
+        ("POST", "/search?session=s1", {"query": "bees"}, "session", "Put session into the body"),
+        ("POST", "/forget?session=s1&session=s2", None, "session", "Pass it once"),
+        ("GET", "/pages?limit=1&limit=2", None, "limit", "Pass it once"),
+    ],
+)
+def test_what_is_in_the_wrong_place_is_refused(api, page, verb, path, body, field, fix):
+    where = f"/v1{path.format(page=page)}{'&' if '?' in path else '?'}user=ann"
+    content = None if body is None else json.dumps(body)
+    answer = api.http.request(verb, where, content=content, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json().get("field"), answer.json().get("fix")) == (422, field, fix)
+    assert api("GET", "/pages/count") == {"count": 1}
+
+
+@pytest.mark.once
+def test_an_empty_body_is_as_good_as_none_and_a_list_may_have_several(api, page):
+    assert api.ask("GET", "/jobs", states=["done", "queued"]).status_code == 200
+    assert api.ask("POST", "/forget", {}).status_code == 200
+    refused = api.http.post("/v1/forget?user=ann", content=b"{", headers={"Content-Type": "application/json"})
+    assert (refused.status_code, refused.json()["title"]) == (400, "Unreadable")
+
+
+@pytest.mark.once
 def test_a_missing_user_is_told(api):
     assert api.ask("GET", "/pages", user=None).json()["field"] == "user"
 

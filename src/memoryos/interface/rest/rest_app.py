@@ -19,6 +19,7 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.admission import Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
 from memoryos.interface.rest.rate import Rate
 from memoryos.interface.rest.request_guard import RequestGuard
@@ -96,7 +97,11 @@ def _refer(answers: dict[str, Any]) -> None:
             answers[status] = {"$ref": f"#/components/responses/Problem{status}"}
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError):
+        operation = getattr(request.scope.get("route"), "name", "")
+        route = next((one for one in (*ROUTES, *streamed_routes.STREAMED) if one.operation == operation), None)
+        return answer(misplaced(Parameters.of(route) if route else None, error) or error)
     return answer(error)
 
 
@@ -104,6 +109,8 @@ def _add(app: FastAPI, desk: Desk, route: Route, answering: Answering, streamed:
     parameters = Parameters.of(route)
 
     async def handle(request: Request, query: Any, body: Any = None, **path: str) -> Response:
+        check_repeated(parameters, request.query_params)
+        check_no_body(parameters, await request.body())
         return await answering(desk, parameters, RestRequest(request, query, body, path))
 
     handle.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
