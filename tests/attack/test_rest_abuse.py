@@ -8,13 +8,15 @@ import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from threading import Event
 
 import pytest
 
 from contract import server
 from generation.scripted_model import Reply, scripted_model
-from memoryos import MemoryOS, load_settings
+from memoryos import Action, MemoryOS, load_settings
+from memoryos.errors import PermissionDenied
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import MOST_CALLERS, Rate
 from memoryos.interface.rest.replays import MOST, Replays
@@ -266,15 +268,82 @@ def test_a_bucket_fills_as_time_goes_by_and_each_caller_has_one():
 
 def test_replays_are_bounded_and_a_running_request_is_not_run_twice():
     replays = Replays()
-    for number in range(MOST + 10):
-        assert replays.once((str(number),), "x", lambda: "done") == "done"
-    assert len(replays._known) == MOST
+
+    def once(name, work):
+        return replays.once((name,), b"x", work, lambda: None)
 
     def again():
-        return replays.once(("running",), "x", lambda: None)
+        for number in range(MOST + 10):
+            assert once(str(number), lambda: {"count": 1}) == {"count": 1}
+        assert len(replays._done) == MOST
+        return once("running", lambda: None)
 
     with pytest.raises(Refusing, match="is running"):
-        replays.once(("running",), "x", again)
+        once("running", again)
+    assert not replays._running
+
+
+def test_replays_keep_neither_words_nor_secrets():
+    replays = Replays()
+    answer = {"id": "7", "ids": ["7"], "count": 2, "key": "mos_secret", "text": "bees", "info": {"id": "bees"}}
+    answer |= {"owner_id": "bees" * 99}
+    first, second = (replays.once(("a",), b"bees", lambda: answer, lambda: None) for _ in range(2))
+    assert first == answer
+    assert second == {"id": "7", "ids": ["7"], "count": 2}
+    assert "bees" not in repr(vars(replays))
+    assert "secret" not in repr(replays._done)
+
+
+@pytest.mark.once
+def test_a_repeated_read_is_read_anew(api, store):
+    header, body = {"Idempotency-Key": "same"}, {"query": "bees"}
+    assert api.ask("POST", "/search", body, headers=header).json()["hits"] == []
+    api("POST", "/memories", {"query": "I keep bees."})
+    assert len(api.ask("POST", "/search", body, headers=header).json()["hits"]) == 1
+    api("POST", "/forget")
+    assert api.ask("POST", "/search", body, headers=header).json()["hits"] == []
+
+
+@pytest.mark.once
+def test_a_repeated_request_tells_no_secret_and_makes_no_second_key(api, store):
+    admin = store.keys.create("admin", roles=["administrator"], actions=["administer"]).key
+    header = {"Idempotency-Key": "same"}
+    ask = partial(api.ask, "POST", "/keys", {"identity": "web"}, key=admin, headers=header, user=None)
+    first, second = ask(), ask()
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json()["key"].startswith("mos_")
+    assert first.json()["key"] not in second.text
+    assert len(store.keys.list()) == 2
+
+
+@pytest.mark.once
+def test_a_key_of_a_request_has_a_length(api):
+    for key in ("", "k" * 257):
+        refused = api.ask("POST", "/snapshots", {"name": "a"}, headers={"Idempotency-Key": key})
+        assert (refused.status_code, refused.json()["field"]) == (422, "Idempotency-Key")
+    assert api.ask("POST", "/snapshots", {"name": "a"}, headers={"Idempotency-Key": "k" * 256}).status_code == 201
+
+
+class _OnlyAdmitted:
+    """A gate that admits as long as it is open."""
+
+    is_open = True
+
+    def admit(self, caller, action, scope):
+        if not self.is_open and action is Action.WRITE:
+            raise PermissionDenied("no")
+
+
+@pytest.mark.once
+def test_a_replay_is_only_for_who_may_still_ask(tmp_path):
+    gate = _OnlyAdmitted()
+    opened = MemoryOS.open(tmp_path / "memory.db", settings=SETTINGS, embedder=Hashing(), gate=gate)
+    with closing(opened) as store, serving(store) as api:
+        key, header = store.keys.create("web").key, {"Idempotency-Key": "same"}
+        ask = partial(api.ask, "POST", "/snapshots", {"name": "a"}, key=key, headers=header)
+        assert [ask().status_code, ask().status_code] == [201, 201]
+        gate.is_open = False
+        assert ask().status_code == 403
 
 
 # Clients that go away

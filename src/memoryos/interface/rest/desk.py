@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +14,13 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memoryos.caller import acting
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.rest.admission import Admission, Asking
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
-from memoryos.interface.rest.replays import Replays
+from memoryos.interface.rest.replays import KEY_CHARS, Replays
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
@@ -58,12 +59,11 @@ class Desk:
 
     async def answer(self, parameters: Parameters, asked: RestRequest) -> Response:
         """Do what is asked, and answer with JSON."""
-        route = parameters.route
-        result = await self.run(lambda: self._done(parameters, asked))
-        if result is None:
+        document = await self.run(lambda: self._done(parameters, asked))
+        if document is None:
             return Response(status_code=204)
-        document = document_of(result, route.named)
-        return Response(json.dumps(document, ensure_ascii=False), route.status, media_type="application/json")
+        content = json.dumps(document, ensure_ascii=False)
+        return Response(content, parameters.route.status, media_type="application/json")
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do the work in a thread, as one call for its waiting time.
@@ -83,23 +83,42 @@ class Desk:
         asking = asked.asking
         return self.store.of(parameters.owner(asked.query, asking.tenant), asking.caller)
 
-    def _done(self, parameters: Parameters, asked: RestRequest) -> Any:
-        asking = asked.asking
+    def _done(self, parameters: Parameters, asked: RestRequest) -> Mapping[str, Any] | None:
+        """Do what is asked, and return the document of the answer; None: there is nothing to tell."""
+        route = parameters.route
         several, named = parameters.arguments(asked.path, asked.query, asked.body)
-        key = asked.request.headers.get(IDEMPOTENCY_KEY)
+        key = _idempotency_key(asked.request) if route.changes else None
         if key is not None and "idempotency_key" in parameters.known:
             named.setdefault("idempotency_key", key)
             key = None  # the store keeps it
+        method = self._method(parameters, asked)
+
+        def work() -> Mapping[str, Any] | None:
+            result = method(*several, **named)
+            return None if result is None else document_of(result, route.named)
+
+        if key is None:
+            return work()
+        request = (asked.asking.name, route.operation, key)
+        return self.replays.once(request, _told(asked, named), work, lambda: self._check_still(parameters, asked))
+
+    def _method(self, parameters: Parameters, asked: RestRequest) -> Callable[..., Any]:
+        asking = asked.asking
         if parameters.route.is_of_store:
             thing: Any = self.store if asking.caller is None else self.store.by(asking.caller)
         else:
             thing = self.memory(parameters, asked)
         for name in parameters.route.name.split("."):
             thing = getattr(thing, name)
-        if key is None or parameters.route.verb == "GET":
-            return thing(*several, **named)
-        request = (asking.name, parameters.route.operation, key[:256])
-        return self.replays.once(request, _digest(asked, asking.tenant), lambda: thing(*several, **named))
+        found: Callable[..., Any] = thing
+        return found
+
+    def _check_still(self, parameters: Parameters, asked: RestRequest) -> None:
+        """Raise PermissionDenied if the caller may not do this any more."""
+        asking, route = asked.asking, parameters.route
+        scope = None if route.is_of_store else parameters.owner(asked.query, asking.tenant)
+        if asking.caller is not None:
+            acting(asking.caller, lambda: self.store._engine.admit(route.action, scope))
 
 
 def document_of(result: Any, named: str = "") -> Any:
@@ -116,8 +135,17 @@ def document_of(result: Any, named: str = "") -> Any:
     return {"items": plain(result), "cursor": None}
 
 
-def _digest(asked: RestRequest, tenant: str) -> str:
-    """What a request asks, as a hash: its words are not kept."""
-    told: list[Any] = [tenant, dict(asked.path), asked.query.model_dump(mode="json")]
-    told.append(asked.body.model_dump(mode="json") if asked.body else None)
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode(errors="replace")).hexdigest()
+def _idempotency_key(request: Request) -> str | None:
+    """The key of a request. Raises InvalidInput."""
+    key = request.headers.get(IDEMPOTENCY_KEY)
+    if key is not None and not 0 < len(key) <= KEY_CHARS:
+        problem = f"has {len(key):,} characters"
+        raise InvalidInput("Idempotency-Key", problem, f"Pass 1 to {KEY_CHARS} characters")
+    return key
+
+
+def _told(asked: RestRequest, named: Mapping[str, Any]) -> bytes:
+    """What a request asks, to compare it with another one."""
+    told: list[Any] = [asked.asking.tenant, dict(asked.path), asked.query.model_dump(mode="json")]
+    told += [asked.body.model_dump(mode="json") if asked.body else None, named.get("expected_version")]
+    return json.dumps(told, sort_keys=True).encode(errors="replace")

@@ -22,6 +22,7 @@ from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
 from memoryos.interface.rest.rate import Rate
+from memoryos.interface.rest.replays import KEY_CHARS
 from memoryos.interface.rest.request_guard import RequestGuard
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.route import VERSION, Route
@@ -187,11 +188,11 @@ _SCHEMA: dict[str, Any] = {
 
 
 def _header(parameters: Parameters) -> dict[str, Any]:
-    if parameters.route.verb == "GET":
+    if not parameters.route.changes:
         return {}
-    told = "A second request with the same key changes nothing and gets the first answer."
+    told = "A second request with the same key changes nothing, and gets the ids and counts of the first answer."
     header = {"name": IDEMPOTENCY_KEY, "in": "header", "required": False, "description": told}
-    return {"parameters": [{**header, "schema": {"type": "string", "maxLength": 256}}]}
+    return {"parameters": [{**header, "schema": {"type": "string", "maxLength": KEY_CHARS}}]}
 
 
 def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
