@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from threading import Event
 
@@ -396,8 +396,41 @@ def test_a_client_that_goes_away_in_an_export_holds_nothing(api, store):
     assert api.ask("GET", "/stats").status_code == 200
 
 
+@pytest.mark.once
+def test_readers_of_exports_that_stop_reading_block_nobody_else(api, store):
+    memory = store.memory("ann")
+    for number in range(4):
+        data = base64.b64encode(bytes([number]) * 2_000_000).decode()
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        memory.add([{"role": "user", "content": [image]}])
+    store.memory("bob").add("I keep bees.")
+    with ExitStack() as left:
+        for _ in range(18):  # more than threads of the server
+            connection = left.enter_context(closing(api.connected()))
+            connection.sendall(b"GET /v1/export?user=ann HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        assert "bees" in api.ask("GET", "/export", user="bob").text
+        assert api.ask("POST", "/memories", {"query": "I keep ants."}, user="bob").status_code == 201
+    until(lambda: running(api) == 0)
+
+
+@pytest.mark.once
+def test_exports_at_the_same_time_all_end(api, store):
+    store.memory("ann").add("I keep bees.")
+    with ThreadPoolExecutor(40) as threads:
+        told = list(threads.map(lambda _: api.http.get("/v1/export?user=ann").text, range(40)))
+    assert ["bees" in one for one in told] == [True] * 40
+
+
+def test_an_export_whose_reader_takes_nothing_is_given_up():
+    lines = Lines(0.0)
+    with pytest.raises(BrokenPipeError):
+        lines.write("more")
+    assert lines.next() is None
+
+
 def test_neither_end_of_an_export_waits_for_the_other_once_it_is_left():
-    lines = Lines()
+    lines = Lines(PATIENCE)
     with ThreadPoolExecutor(2) as threads:
         reader = threads.submit(lines.next)
         lines.leave()

@@ -16,4 +16,5 @@ class RestLimits:
     threads: int = 16  #: calls that run at the same time; others wait
     connections: int = 1_000  #: more are refused with 503
     closing_seconds: float = 10.0  #: for requests and background work that run when the server stops
+    stall_seconds: float = 60.0  #: that an export waits for a reader that takes nothing: later it is cut short
     recheck_seconds: float = 1.0  #: between two checks of a key while an answer is streamed
