@@ -60,6 +60,21 @@ def test_what_is_added_is_found_corrected_and_deleted(api, page):
     assert api.ask("GET", f"/memories/{page}").status_code == 404
 
 
+@pytest.mark.once
+def test_if_match_names_the_version_that_is_changed(api, page):
+    def ask(told, verb="PATCH", **more):
+        body = {"text": "I keep wasps.", **more} if verb == "PATCH" else None
+        answer = api.ask(verb, f"/memories/{page}", body, headers=[("If-Match", one) for one in told])
+        return answer.status_code
+
+    assert ask(['"2"']) == 412
+    wrong = (["1"], ["*"], ['W/"1"'], ['"1", "2"'], ['"1"', '"2"'], ['"x"'], [""], ['"' + "1" * 99 + '"'])
+    assert [ask(told) for told in wrong] == [400] * len(wrong)
+    assert [ask(['"1"'], expected_version=2), ask(['"1"'], "DELETE")] == [400, 400]
+    assert api("GET", f"/memories/{page}")["version"] == 1
+    assert [ask(['"1"']), ask(['"2"'], expected_version=2), ask(['"1"'])] == [200, 200, 412]
+
+
 def test_messages_are_added_as_a_chat_has_them(api):
     chat = [{"role": "user", "content": "My name is Ann."}, {"role": "assistant", "content": "Hello Ann!"}]
     made = api.ask("POST", "/memories", {"query": chat, "tags": ["hello"]}, session="s1")
@@ -126,6 +141,12 @@ def test_an_owner_is_forgotten(api, page):
     done = api("POST", "/forget")
     assert (done["memories"]["page"], done["left"]) == (1, {})
     assert api("GET", "/users", user=None)["items"] == []
+
+
+def test_nobody_is_forgotten_twice_or_unknown(api, page):
+    unknown = [api.ask("POST", "/forget", **whose) for whose in ({"user": "bob"}, {"session": "s9"}, {"agent": "x"})]
+    assert [(one.status_code, one.json()["title"]) for one in unknown] == [(404, "NotFound")] * 3
+    assert [api.ask("POST", "/forget").status_code for _ in range(2)] == [200, 404]
 
 
 def test_jobs_usage_events_and_users(api, page):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memoryos.caller import acting
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.rest.admission import Admission, Asking
 from memoryos.interface.rest.parameters import Parameters
@@ -24,11 +25,13 @@ from memoryos.interface.rest.replays import KEY_CHARS, Replays
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.plain import Plain, plain
 
 T = TypeVar("T")
 
 IDEMPOTENCY_KEY = "idempotency-key"
+_TAG = re.compile(r'"([0-9]{1,9})"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Desk:
         """Do what is asked, and return the document of the answer; None: there is nothing to tell."""
         route = parameters.route
         several, named = parameters.arguments(asked.path, asked.query, asked.body)
+        named |= _expected(asked.request, parameters, named)
         key = _idempotency_key(asked.request) if route.changes else None
         if key is not None and "idempotency_key" in parameters.known:
             named.setdefault("idempotency_key", key)
@@ -95,6 +99,8 @@ class Desk:
 
         def work() -> Mapping[str, Any] | None:
             result = method(*several, **named)
+            if isinstance(result, Forgotten) and not (result.memories or result.places or result.rows or result.packs):
+                raise NotFound("there is no memory of this user, agent and session")
             return None if result is None else document_of(result, route.named)
 
         if key is None:
@@ -133,6 +139,26 @@ def document_of(result: Any, named: str = "") -> Any:
     if isinstance(result, int):
         return {"count": result}
     return {"items": plain(result), "cursor": None}
+
+
+def _expected(request: Request, parameters: Parameters, named: Mapping[str, Any]) -> Mapping[str, int]:
+    """The expected version that the header If-Match names. Raises Refusing (400)."""
+    told = request.headers.getlist("if-match")
+    if not told or not parameters.route.changes:
+        return {}
+    if "expected_version" not in parameters.known:
+        raise _unmatched("This address takes no If-Match", "Leave it out: nothing was changed")
+    found = _TAG.fullmatch(told[0].strip())
+    if len(told) > 1 or not found:
+        raise _unmatched("If-Match is not one version in quotes", 'Send the version, such as If-Match: "1"')
+    version = int(found[1])
+    if named.get("expected_version") not in (None, version):
+        raise _unmatched("If-Match and expected_version differ", "Send one of them")
+    return {"expected_version": version}
+
+
+def _unmatched(problem: str, fix: str) -> Refusing:
+    return Refusing(400, "Unreadable", problem, fix)
 
 
 def _idempotency_key(request: Request) -> str | None:
