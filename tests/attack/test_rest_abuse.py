@@ -236,6 +236,35 @@ def test_an_answer_that_takes_too_long_is_given_up(store):
         assert told(api.ask("GET", "/pages")) == (504, "TooLong")
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /health HTTP/1.1\r\nHost: localh", b"GET /health HTTP/1.1\r\nHost: a\r\n\r\nG"]
+)
+def test_a_connection_without_a_request_is_closed(store, sent):
+    with serving(store, head_seconds=0.3) as api:
+        said = api.raw(sent)  # until the server closes
+        assert said[:12] == (b"HTTP/1.1 200" if sent.endswith(b"G") else b"")
+        assert api.http.get("/health").status_code == 200
+
+
+@pytest.mark.once
+def test_an_answer_may_take_longer_than_the_headers_of_its_request(talking_slowly):
+    api, model = talking_slowly
+    goes_on = Event()
+
+    def pieces():
+        yield "Hello "
+        assert goes_on.wait(PATIENCE)
+        yield "Ann."
+
+    model.will(Reply(pieces()))
+    headers = {"Accept": "text/event-stream"}
+    with api.http.stream("POST", "/v1/respond?user=ann", json={"query": "Hi!"}, headers=headers) as answer:
+        assert api.raw(b"") == b""  # as long as a silent connection lasts
+        goes_on.set()
+        assert "event: end" in "".join(answer.iter_text())
+
+
 # Rates
 
 
@@ -349,13 +378,22 @@ def test_a_replay_is_only_for_who_may_still_ask(tmp_path):
 # Clients that go away
 
 
-@pytest.fixture
-def talking(tmp_path):
+def talking_within(tmp_path, **limits):
     with scripted_model() as model:
         settings = load_settings(embedder="hashing", llm_model="some-model", llm_api_key="k", llm_base_url=model.url)
         store = MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing())
-        with closing(store), serving(store, recheck_seconds=0.0) as served:
+        with closing(store), serving(store, recheck_seconds=0.0, **limits) as served:
             yield served, model
+
+
+@pytest.fixture
+def talking(tmp_path):
+    yield from talking_within(tmp_path)
+
+
+@pytest.fixture
+def talking_slowly(tmp_path):
+    yield from talking_within(tmp_path, head_seconds=0.3)
 
 
 def until(holds):

@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.rest.request_guard import log
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.timely_protocol import TimelyProtocol
 from memoryos.memory_os import MemoryOS
 
 _KEEP_ALIVE = 5  # seconds between two requests of one connection
@@ -66,7 +67,7 @@ class RestServer:
         """The server of uvicorn, to be run with the socket."""
         config = uvicorn.Config(
             rest_app(self.store, self.limits),
-            http="h11",
+            http=TimelyProtocol.within(self.limits.head_seconds),
             ws="none",
             loop="asyncio",
             log_config=None,
