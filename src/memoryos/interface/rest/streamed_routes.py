@@ -32,7 +32,7 @@ ATTACHMENT = Route("pages.attachment", "GET", "/pages/{page_id}/attachments/{id}
 STREAMED = (RESPOND, EXPORT, ATTACHMENT)
 
 EVENTS, LINES = "text/event-stream", "application/x-ndjson"
-_PIECES = 64  # of an export that wait for a slow reader
+_PIECES = 4  # of an export that wait for a slow reader; a piece may have a whole attachment
 
 
 async def respond(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
