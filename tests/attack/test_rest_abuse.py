@@ -353,6 +353,26 @@ def test_a_key_of_a_request_has_a_length(api):
     assert api.ask("POST", "/snapshots", {"name": "a"}, headers={"Idempotency-Key": "k" * 256}).status_code == 201
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("action", "verb", "path"),
+    [
+        ("delete", "DELETE", "/memories/{}"),
+        ("delete", "POST", "/forget"),
+        ("administer", "POST", "/memories/{}/thaw"),
+        ("write", "POST", "/memories/{}/freeze"),
+    ],
+)
+def test_a_repeated_change_needs_the_right_of_the_change_alone(api, store, action, verb, path):
+    page = store.memory("ann").add("I keep bees.")
+    if "thaw" in path:
+        store.memory("ann").governance.freeze(page)
+    key = store.keys.create("web", actions=["read", action]).key
+    ask = partial(api.ask, verb, path.format(page), key=key, headers={"Idempotency-Key": "same"})
+    first, second = ask(), ask()
+    assert first.status_code == second.status_code < 300
+
+
 class _OnlyAdmitted:
     """A gate that admits as long as it is open."""
 

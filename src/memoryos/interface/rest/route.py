@@ -24,7 +24,7 @@ _READS = {  # which have a body
     "store:admin.verify_receipt",
 }
 _ACTIONS = {  # of changes; others write
-    Action.DELETE: {"delete", "forget", "governance.erase", "branches.discard"},
+    Action.DELETE: {"delete", "forget", "governance.expire", "governance.erase", "branches.discard"},
     Action.SHARE: {"governance.delegate", "governance.revoke"},
     Action.ADMINISTER: {
         "governance.thaw",
