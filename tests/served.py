@@ -35,8 +35,9 @@ class Served:
     ) -> httpx.Response:
         more = {"Authorization": f"Bearer {key}"} if key else {}
         query = {name: value for name, value in ({"user": "ann"} | query).items() if value is not None}
+        told = headers.items() if isinstance(headers, dict) else headers or ()
         content = {} if body is None else {"json": body}
-        return self.http.request(verb, "/v1" + path, params=query, headers={**more, **(headers or {})}, **content)
+        return self.http.request(verb, "/v1" + path, params=query, headers=[*more.items(), *told], **content)
 
     def raw(self, sent: bytes) -> bytes:
         """Everything that the server says to these bytes."""

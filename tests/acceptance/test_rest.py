@@ -60,6 +60,21 @@ def test_what_is_added_is_found_corrected_and_deleted(api, page):
     assert api.ask("GET", f"/memories/{page}").status_code == 404
 
 
+@pytest.mark.once
+def test_if_match_names_the_version_that_is_changed(api, page):
+    def ask(told, verb="PATCH", **more):
+        body = {"text": "I keep wasps.", **more} if verb == "PATCH" else None
+        answer = api.ask(verb, f"/memories/{page}", body, headers=[("If-Match", one) for one in told])
+        return answer.status_code
+
+    assert ask(['"2"']) == 412
+    wrong = (["1"], ["*"], ['W/"1"'], ['"1", "2"'], ['"1"', '"2"'], ['"x"'], [""], ['"' + "1" * 99 + '"'])
+    assert [ask(told) for told in wrong] == [400] * len(wrong)
+    assert [ask(['"1"'], expected_version=2), ask(['"1"'], "DELETE")] == [400, 400]
+    assert api("GET", f"/memories/{page}")["version"] == 1
+    assert [ask(['"1"']), ask(['"2"'], expected_version=2), ask(['"1"'])] == [200, 200, 412]
+
+
 def test_messages_are_added_as_a_chat_has_them(api):
     chat = [{"role": "user", "content": "My name is Ann."}, {"role": "assistant", "content": "Hello Ann!"}]
     made = api.ask("POST", "/memories", {"query": chat, "tags": ["hello"]}, session="s1")
@@ -126,6 +141,12 @@ def test_an_owner_is_forgotten(api, page):
     done = api("POST", "/forget")
     assert (done["memories"]["page"], done["left"]) == (1, {})
     assert api("GET", "/users", user=None)["items"] == []
+
+
+def test_nobody_is_forgotten_twice_or_unknown(api, page):
+    unknown = [api.ask("POST", "/forget", **whose) for whose in ({"user": "bob"}, {"session": "s9"}, {"agent": "x"})]
+    assert [(one.status_code, one.json()["title"]) for one in unknown] == [(404, "NotFound")] * 3
+    assert [api.ask("POST", "/forget").status_code for _ in range(2)] == [200, 404]
 
 
 def test_jobs_usage_events_and_users(api, page):
@@ -198,6 +219,39 @@ def test_a_wrong_request_is_a_problem_that_names_the_field(api, verb, path, body
     assert (answer.status_code, told["status"], told.get("field")) == (status, status, field)
     assert answer.headers["content-type"] == "application/problem+json"
     assert told["type"] == f"urn:memoryos:problem:{told['title']}"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "field", "fix"),
+    [
+        ("POST", "/forget", {"session": "s1"}, "session", "Put session into the address"),
+        ("POST", "/forget", {"why": 1, "session": "s1"}, "session", "Put session into the address"),
+        ("POST", "/forget", {"why": 1}, "why", "Send no body"),
+        ("POST", "/forget", {"\ud800": 1}, "?", "Send no body"),
+        ("POST", "/forget", ["s1"], "body", "Send no body"),
+        ("DELETE", "/memories/{page}", {"expected_version": 7}, "expected_version", "Send no body"),
+        ("GET", "/export", {"agent": "x"}, "agent", "Put agent into the address"),
+        ("POST", "/memories", {"query": "x", "session": "s1"}, "session", "Put session into the address"),
+        ("POST", "/search?session=s1", {"query": "bees"}, "session", "Put session into the body"),
+        ("POST", "/forget?session=s1&session=s2", None, "session", "Pass it once"),
+        ("GET", "/pages?limit=1&limit=2", None, "limit", "Pass it once"),
+    ],
+)
+def test_what_is_in_the_wrong_place_is_refused(api, page, verb, path, body, field, fix):
+    where = f"/v1{path.format(page=page)}{'&' if '?' in path else '?'}user=ann"
+    content = None if body is None else json.dumps(body)
+    answer = api.http.request(verb, where, content=content, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json().get("field"), answer.json().get("fix")) == (422, field, fix)
+    assert api("GET", "/pages/count") == {"count": 1}
+
+
+@pytest.mark.once
+def test_an_empty_body_is_as_good_as_none_and_a_list_may_have_several(api, page):
+    assert api.ask("GET", "/jobs", states=["done", "queued"]).status_code == 200
+    assert api.ask("POST", "/forget", {}).status_code == 200
+    refused = api.http.post("/v1/forget?user=ann", content=b"{", headers={"Content-Type": "application/json"})
+    assert (refused.status_code, refused.json()["title"]) == (400, "Unreadable")
 
 
 @pytest.mark.once

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 
 import httpx
 import pytest
@@ -19,11 +21,11 @@ def start(tmp_path):
     begun = []
     wanted = {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_DB": str(tmp_path / "memory.db")}
 
-    def begin(*arguments):
+    def begin(*arguments, **more):
         begun.append(
             subprocess.Popen(
                 [forked.executable(), "-m", "memoryos", "serve", "--port", "0", "--json", *arguments],
-                env=forked.settings(**wanted),
+                env=forked.settings(**wanted, **more),
                 cwd=tmp_path,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -52,6 +54,20 @@ def test_a_server_answers_until_it_is_told_to_stop(start, tmp_path, told):
     here = {"MEMORYOS_DB": "memory.db", "MEMORYOS_EMBEDDER": "hashing"}
     kept = forked.memoryos("get", made.json()["ids"][0], "--user", "ann", "--json", cwd=tmp_path, **here)
     assert json.loads(kept.stdout)["text"] == "user: I keep bees."
+
+
+def test_each_request_has_its_own_time_to_wait_for_a_lock(start, tmp_path):
+    server, line = start(MEMORYOS_BUSY_TIMEOUT_SECONDS="0.2")
+    with httpx.Client(base_url=line["url"], timeout=SOON, trust_env=False) as http:
+        http.post("/v1/memories?user=ann", json={"query": "I keep bees."})
+        with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            held = [http.post("/v1/memories?user=ann", json={"query": "I keep ants."}).status_code for _ in range(3)]
+    server.send_signal(signal.SIGTERM)
+    _, log = server.communicate(timeout=SOON)
+    assert held == [503] * 3
+    waits = [json.loads(line)["milliseconds"] for line in log.splitlines() if '"status": 503' in line]
+    assert [wait >= 150 for wait in waits] == [True] * 3, waits
 
 
 def test_other_machines_are_answered_only_with_keys(start, tmp_path):

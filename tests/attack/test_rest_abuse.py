@@ -7,14 +7,16 @@ import json
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from threading import Event
 
 import pytest
 
 from contract import server
 from generation.scripted_model import Reply, scripted_model
-from memoryos import MemoryOS, load_settings
+from memoryos import Action, MemoryOS, load_settings
+from memoryos.errors import PermissionDenied
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import MOST_CALLERS, Rate
 from memoryos.interface.rest.replays import MOST, Replays
@@ -136,6 +138,37 @@ def test_without_keys_only_this_machine_is_answered(api, host):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://127.0.0.1@evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        [("Origin", "http://HOST"), ("Origin", "https://evil.example")],
+    ],
+)
+def test_a_page_of_another_site_changes_nothing(api, store, header):
+    host = api.url.removeprefix("http://")
+    pairs = header.items() if isinstance(header, dict) else header
+    headers = [(name, value.replace("HOST", host)) for name, value in pairs]
+    for verb, path in (("POST", "/forget"), ("GET", "/pages")):
+        answer = api.http.request(verb, f"/v1{path}?user=ann", headers=headers)
+        assert told(answer) == (403, "OtherSite")
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("header", [{"Origin": "http://HOST"}, {"Sec-Fetch-Site": "same-origin"}])
+def test_a_page_of_the_server_itself_may_ask(api, header):
+    host = api.url.removeprefix("http://")
+    headers = {name: value.replace("HOST", host) for name, value in header.items()}
+    assert api.ask("GET", "/pages", headers=headers).status_code == 200
+
+
+@pytest.mark.once
 def test_a_replayed_answer_is_only_for_who_asked(api, store):
     keys = [store.keys.create(name).key for name in ("one", "two")]
     header = {"Idempotency-Key": "same"}
@@ -203,6 +236,35 @@ def test_an_answer_that_takes_too_long_is_given_up(store):
         assert told(api.ask("GET", "/pages")) == (504, "TooLong")
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /health HTTP/1.1\r\nHost: localh", b"GET /health HTTP/1.1\r\nHost: a\r\n\r\nG"]
+)
+def test_a_connection_without_a_request_is_closed(store, sent):
+    with serving(store, head_seconds=0.3) as api:
+        said = api.raw(sent)  # until the server closes
+        assert said[:12] == (b"HTTP/1.1 200" if sent.endswith(b"G") else b"")
+        assert api.http.get("/health").status_code == 200
+
+
+@pytest.mark.once
+def test_an_answer_may_take_longer_than_the_headers_of_its_request(talking_slowly):
+    api, model = talking_slowly
+    goes_on = Event()
+
+    def pieces():
+        yield "Hello "
+        assert goes_on.wait(PATIENCE)
+        yield "Ann."
+
+    model.will(Reply(pieces()))
+    headers = {"Accept": "text/event-stream"}
+    with api.http.stream("POST", "/v1/respond?user=ann", json={"query": "Hi!"}, headers=headers) as answer:
+        assert api.raw(b"") == b""  # as long as a silent connection lasts
+        goes_on.set()
+        assert "event: end" in "".join(answer.iter_text())
+
+
 # Rates
 
 
@@ -235,27 +297,123 @@ def test_a_bucket_fills_as_time_goes_by_and_each_caller_has_one():
 
 def test_replays_are_bounded_and_a_running_request_is_not_run_twice():
     replays = Replays()
-    for number in range(MOST + 10):
-        assert replays.once((str(number),), "x", lambda: "done") == "done"
-    assert len(replays._known) == MOST
+
+    def once(name, work):
+        return replays.once((name,), b"x", work, lambda: None)
 
     def again():
-        return replays.once(("running",), "x", lambda: None)
+        for number in range(MOST + 10):
+            assert once(str(number), lambda: {"count": 1}) == {"count": 1}
+        assert len(replays._done) == MOST
+        return once("running", lambda: None)
 
     with pytest.raises(Refusing, match="is running"):
-        replays.once(("running",), "x", again)
+        once("running", again)
+    assert not replays._running
+
+
+def test_replays_keep_neither_words_nor_secrets():
+    replays = Replays()
+    answer = {"id": "7", "ids": ["7"], "count": 2, "key": "mos_secret", "text": "bees", "info": {"id": "bees"}}
+    answer |= {"owner_id": "bees" * 99}
+    first, second = (replays.once(("a",), b"bees", lambda: answer, lambda: None) for _ in range(2))
+    assert first == answer
+    assert second == {"id": "7", "ids": ["7"], "count": 2}
+    assert "bees" not in repr(vars(replays))
+    assert "secret" not in repr(replays._done)
+
+
+@pytest.mark.once
+def test_a_repeated_read_is_read_anew(api, store):
+    header, body = {"Idempotency-Key": "same"}, {"query": "bees"}
+    assert api.ask("POST", "/search", body, headers=header).json()["hits"] == []
+    api("POST", "/memories", {"query": "I keep bees."})
+    assert len(api.ask("POST", "/search", body, headers=header).json()["hits"]) == 1
+    api("POST", "/forget")
+    assert api.ask("POST", "/search", body, headers=header).json()["hits"] == []
+
+
+@pytest.mark.once
+def test_a_repeated_request_tells_no_secret_and_makes_no_second_key(api, store):
+    admin = store.keys.create("admin", roles=["administrator"], actions=["administer"]).key
+    header = {"Idempotency-Key": "same"}
+    ask = partial(api.ask, "POST", "/keys", {"identity": "web"}, key=admin, headers=header, user=None)
+    first, second = ask(), ask()
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json()["key"].startswith("mos_")
+    assert first.json()["key"] not in second.text
+    assert len(store.keys.list()) == 2
+
+
+@pytest.mark.once
+def test_a_key_of_a_request_has_a_length(api):
+    for key in ("", "k" * 257):
+        refused = api.ask("POST", "/snapshots", {"name": "a"}, headers={"Idempotency-Key": key})
+        assert (refused.status_code, refused.json()["field"]) == (422, "Idempotency-Key")
+    assert api.ask("POST", "/snapshots", {"name": "a"}, headers={"Idempotency-Key": "k" * 256}).status_code == 201
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("action", "verb", "path"),
+    [
+        ("delete", "DELETE", "/memories/{}"),
+        ("delete", "POST", "/forget"),
+        ("administer", "POST", "/memories/{}/thaw"),
+        ("write", "POST", "/memories/{}/freeze"),
+    ],
+)
+def test_a_repeated_change_needs_the_right_of_the_change_alone(api, store, action, verb, path):
+    page = store.memory("ann").add("I keep bees.")
+    if "thaw" in path:
+        store.memory("ann").governance.freeze(page)
+    key = store.keys.create("web", actions=["read", action]).key
+    ask = partial(api.ask, verb, path.format(page), key=key, headers={"Idempotency-Key": "same"})
+    first, second = ask(), ask()
+    assert first.status_code == second.status_code < 300
+
+
+class _OnlyAdmitted:
+    """A gate that admits as long as it is open."""
+
+    is_open = True
+
+    def admit(self, caller, action, scope):
+        if not self.is_open and action is Action.WRITE:
+            raise PermissionDenied("no")
+
+
+@pytest.mark.once
+def test_a_replay_is_only_for_who_may_still_ask(tmp_path):
+    gate = _OnlyAdmitted()
+    opened = MemoryOS.open(tmp_path / "memory.db", settings=SETTINGS, embedder=Hashing(), gate=gate)
+    with closing(opened) as store, serving(store) as api:
+        key, header = store.keys.create("web").key, {"Idempotency-Key": "same"}
+        ask = partial(api.ask, "POST", "/snapshots", {"name": "a"}, key=key, headers=header)
+        assert [ask().status_code, ask().status_code] == [201, 201]
+        gate.is_open = False
+        assert ask().status_code == 403
 
 
 # Clients that go away
 
 
-@pytest.fixture
-def talking(tmp_path):
+def talking_within(tmp_path, **limits):
     with scripted_model() as model:
         settings = load_settings(embedder="hashing", llm_model="some-model", llm_api_key="k", llm_base_url=model.url)
         store = MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing())
-        with closing(store), serving(store, recheck_seconds=0.0) as served:
+        with closing(store), serving(store, recheck_seconds=0.0, **limits) as served:
             yield served, model
+
+
+@pytest.fixture
+def talking(tmp_path):
+    yield from talking_within(tmp_path)
+
+
+@pytest.fixture
+def talking_slowly(tmp_path):
+    yield from talking_within(tmp_path, head_seconds=0.3)
 
 
 def until(holds):
@@ -296,8 +454,41 @@ def test_a_client_that_goes_away_in_an_export_holds_nothing(api, store):
     assert api.ask("GET", "/stats").status_code == 200
 
 
+@pytest.mark.once
+def test_readers_of_exports_that_stop_reading_block_nobody_else(api, store):
+    memory = store.memory("ann")
+    for number in range(4):
+        data = base64.b64encode(bytes([number]) * 2_000_000).decode()
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        memory.add([{"role": "user", "content": [image]}])
+    store.memory("bob").add("I keep bees.")
+    with ExitStack() as left:
+        for _ in range(18):  # more than threads of the server
+            connection = left.enter_context(closing(api.connected()))
+            connection.sendall(b"GET /v1/export?user=ann HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        assert "bees" in api.ask("GET", "/export", user="bob").text
+        assert api.ask("POST", "/memories", {"query": "I keep ants."}, user="bob").status_code == 201
+    until(lambda: running(api) == 0)
+
+
+@pytest.mark.once
+def test_exports_at_the_same_time_all_end(api, store):
+    store.memory("ann").add("I keep bees.")
+    with ThreadPoolExecutor(40) as threads:
+        told = list(threads.map(lambda _: api.http.get("/v1/export?user=ann").text, range(40)))
+    assert ["bees" in one for one in told] == [True] * 40
+
+
+def test_an_export_whose_reader_takes_nothing_is_given_up():
+    lines = Lines(0.0)
+    with pytest.raises(BrokenPipeError):
+        lines.write("more")
+    assert lines.next() is None
+
+
 def test_neither_end_of_an_export_waits_for_the_other_once_it_is_left():
-    lines = Lines()
+    lines = Lines(PATIENCE)
     with ThreadPoolExecutor(2) as threads:
         reader = threads.submit(lines.next)
         lines.leave()

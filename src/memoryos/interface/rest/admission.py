@@ -17,6 +17,11 @@ from memoryos.regex import regex
 _LOOPBACK = regex(r"(?i)(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
 
 
+_SAME_SITE = {"", "same-origin", "none"}  # of Sec-Fetch-Site; programs that are no browsers send none
+_ORIGIN = re.compile(r"https?://([^/?#@]+)", re.IGNORECASE)
+_USUAL_PORT = re.compile(r":(80|443)$")
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
     """Who asks: the caller, and the tenant whose memories its key opens."""
@@ -34,7 +39,11 @@ class Admission:
     rate: Rate
 
     def admit(self, request: Request) -> None:
-        """Note who asks, in the state of the request. Raises Refusing: 401 without a valid key, 429 beyond the rate."""
+        """Note who asks, in the state of the request.
+
+        Raises Refusing: 401 without a valid key, 403 from a page of another site, 429 beyond the rate.
+        """
+        _refuse_other_sites(request)
         address = request.client.host if request.client else "unknown"
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         found = self._with_key(key.strip(), address) if kind.lower() == "bearer" else None
@@ -66,3 +75,21 @@ class Admission:
         if not _LOOPBACK.fullmatch(host):  # a page of another site, whose name now means this machine
             raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
         return Asking(None, STORE_TENANT, address)
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Refuse what a browser sends for a page of another site. Raises Refusing."""
+    sites = request.headers.getlist("sec-fetch-site")
+    own = _USUAL_PORT.sub("", request.headers.get("host", "").lower())
+    if all(site.lower() in _SAME_SITE for site in sites) and all(
+        _host_of(origin) == own for origin in request.headers.getlist("origin")
+    ):
+        return
+    fix = "Ask from a program, or from a page of this host; a proxy passes the header Host on"
+    raise Refusing(403, "OtherSite", "A page of another site may not ask this server", fix)
+
+
+def _host_of(origin: str) -> str | None:
+    """The host and port of an origin; None if it has none."""
+    found = _ORIGIN.fullmatch(origin.strip())
+    return _USUAL_PORT.sub("", found[1].lower()) if found else None

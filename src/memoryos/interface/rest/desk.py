@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -14,18 +15,23 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memoryos.caller import acting
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.rest.admission import Admission, Asking
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
-from memoryos.interface.rest.replays import Replays
+from memoryos.interface.rest.replays import KEY_CHARS, Replays
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.plain import Plain, plain
 
 T = TypeVar("T")
 
 IDEMPOTENCY_KEY = "idempotency-key"
+_TAG = re.compile(r'"([0-9]{1,9})"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +62,21 @@ class Desk:
 
     async def answer(self, parameters: Parameters, asked: RestRequest) -> Response:
         """Do what is asked, and answer with JSON."""
-        route = parameters.route
-        result = await self.run(lambda: self._done(parameters, asked))
-        if result is None:
+        document = await self.run(lambda: self._done(parameters, asked))
+        if document is None:
             return Response(status_code=204)
-        document = document_of(result, route.named)
-        return Response(json.dumps(document, ensure_ascii=False), route.status, media_type="application/json")
+        content = json.dumps(document, ensure_ascii=False)
+        return Response(content, parameters.route.status, media_type="application/json")
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do the work in a thread. Raises Refusing (504) if it takes too long; the thread then goes on to its end."""
+        """Do the work in a thread, as one call for its waiting time.
+
+        Raises Refusing (504) if it takes too long; the thread then goes on to its end.
+        """
+        alone = partial(apart, partial(in_one_call, work))
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self.threads)
+                return await to_thread.run_sync(alone, abandon_on_cancel=True, limiter=self.threads)
         except TimeoutError:
             fix = "It may still be done: look, or repeat it with the same Idempotency-Key"
             raise Refusing(504, "TooLong", "The answer takes too long", fix) from None
@@ -77,23 +86,45 @@ class Desk:
         asking = asked.asking
         return self.store.of(parameters.owner(asked.query, asking.tenant), asking.caller)
 
-    def _done(self, parameters: Parameters, asked: RestRequest) -> Any:
-        asking = asked.asking
+    def _done(self, parameters: Parameters, asked: RestRequest) -> Mapping[str, Any] | None:
+        """Do what is asked, and return the document of the answer; None: there is nothing to tell."""
+        route = parameters.route
         several, named = parameters.arguments(asked.path, asked.query, asked.body)
-        key = asked.request.headers.get(IDEMPOTENCY_KEY)
+        named |= _expected(asked.request, parameters, named)
+        key = _idempotency_key(asked.request) if route.changes else None
         if key is not None and "idempotency_key" in parameters.known:
             named.setdefault("idempotency_key", key)
             key = None  # the store keeps it
+        method = self._method(parameters, asked)
+
+        def work() -> Mapping[str, Any] | None:
+            result = method(*several, **named)
+            if isinstance(result, Forgotten) and not (result.memories or result.places or result.rows or result.packs):
+                raise NotFound("there is no memory of this user, agent and session")
+            return None if result is None else document_of(result, route.named)
+
+        if key is None:
+            return work()
+        request = (asked.asking.name, route.operation, key)
+        return self.replays.once(request, _told(asked, named), work, lambda: self._check_still(parameters, asked))
+
+    def _method(self, parameters: Parameters, asked: RestRequest) -> Callable[..., Any]:
+        asking = asked.asking
         if parameters.route.is_of_store:
             thing: Any = self.store if asking.caller is None else self.store.by(asking.caller)
         else:
             thing = self.memory(parameters, asked)
         for name in parameters.route.name.split("."):
             thing = getattr(thing, name)
-        if key is None or parameters.route.verb == "GET":
-            return thing(*several, **named)
-        request = (asking.name, parameters.route.operation, key[:256])
-        return self.replays.once(request, _digest(asked, asking.tenant), lambda: thing(*several, **named))
+        found: Callable[..., Any] = thing
+        return found
+
+    def _check_still(self, parameters: Parameters, asked: RestRequest) -> None:
+        """Raise PermissionDenied if the caller may not do this any more."""
+        asking, route = asked.asking, parameters.route
+        scope = None if route.is_of_store else parameters.owner(asked.query, asking.tenant)
+        if asking.caller is not None:
+            acting(asking.caller, lambda: self.store._engine.admit(route.action, scope))
 
 
 def document_of(result: Any, named: str = "") -> Any:
@@ -110,8 +141,37 @@ def document_of(result: Any, named: str = "") -> Any:
     return {"items": plain(result), "cursor": None}
 
 
-def _digest(asked: RestRequest, tenant: str) -> str:
-    """What a request asks, as a hash: its words are not kept."""
-    told: list[Any] = [tenant, dict(asked.path), asked.query.model_dump(mode="json")]
-    told.append(asked.body.model_dump(mode="json") if asked.body else None)
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode(errors="replace")).hexdigest()
+def _expected(request: Request, parameters: Parameters, named: Mapping[str, Any]) -> Mapping[str, int]:
+    """The expected version that the header If-Match names. Raises Refusing (400)."""
+    told = request.headers.getlist("if-match")
+    if not told or not parameters.route.changes:
+        return {}
+    if "expected_version" not in parameters.known:
+        raise _unmatched("This address takes no If-Match", "Leave it out: nothing was changed")
+    found = _TAG.fullmatch(told[0].strip())
+    if len(told) > 1 or not found:
+        raise _unmatched("If-Match is not one version in quotes", 'Send the version, such as If-Match: "1"')
+    version = int(found[1])
+    if named.get("expected_version") not in (None, version):
+        raise _unmatched("If-Match and expected_version differ", "Send one of them")
+    return {"expected_version": version}
+
+
+def _unmatched(problem: str, fix: str) -> Refusing:
+    return Refusing(400, "Unreadable", problem, fix)
+
+
+def _idempotency_key(request: Request) -> str | None:
+    """The key of a request. Raises InvalidInput."""
+    key = request.headers.get(IDEMPOTENCY_KEY)
+    if key is not None and not 0 < len(key) <= KEY_CHARS:
+        problem = f"has {len(key):,} characters"
+        raise InvalidInput("Idempotency-Key", problem, f"Pass 1 to {KEY_CHARS} characters")
+    return key
+
+
+def _told(asked: RestRequest, named: Mapping[str, Any]) -> bytes:
+    """What a request asks, to compare it with another one."""
+    told: list[Any] = [asked.asking.tenant, dict(asked.path), asked.query.model_dump(mode="json")]
+    told += [asked.body.model_dump(mode="json") if asked.body else None, named.get("expected_version")]
+    return json.dumps(told, sort_keys=True).encode(errors="replace")

@@ -82,7 +82,8 @@ def document_of(error: Exception) -> dict[str, Any]:
 def answer(error: Exception) -> Response:
     """The answer to a request that failed."""
     document = document_of(error)
-    return Response(json.dumps(document, ensure_ascii=False), document["status"], _headers(error), MEDIA_TYPE)
+    content = json.dumps(document, ensure_ascii=False).encode(errors="replace")  # a name may have half a character
+    return Response(content, document["status"], _headers(error), MEDIA_TYPE)
 
 
 def problem(status: int, name: str, detail: str, **more: Any) -> dict[str, Any]:

@@ -1,57 +1,83 @@
-"""Replays: what requests with an Idempotency-Key were answered, so that a repeated one changes nothing.
+"""Replays: which requests with an Idempotency-Key were done, so that a repeated one changes nothing.
 
-Each process keeps the latest `MOST` for itself. An `add` needs none of this: the store itself keeps its keys for good,
-for all processes.
+Each process keeps the latest `MOST` for itself, of each the ids and counts of its answer alone: no words and no secrets
+outlive what is forgotten. An `add` needs none of this: the store itself keeps its keys for good, for all processes.
 """
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
 from memoryos.interface.rest.problems import Refusing
 
 MOST = 1_000
+KEY_CHARS = 256
+_ID_CHARS = 128
 Request = tuple[str, ...]  #: who asked, for which operation, with which key
-
-_RUNS = object()
+Document = Mapping[str, Any]  #: of an answer
 
 
 class Replays:
-    """The answers of the latest requests that had an idempotency key."""
+    """What is known of the latest requests that had an idempotency key."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._known: OrderedDict[Request, tuple[str, Any]] = OrderedDict()  # what was asked, and the answer
+        self._secret = secrets.token_bytes(32)
+        self._running: dict[Request, bytes] = {}  # what is asked
+        self._done: OrderedDict[Request, tuple[bytes, Document | None]] = OrderedDict()  # the latest last
 
-    def once(self, request: Request, asked: str, work: Callable[[], Any]) -> Any:
-        """The answer to this request, from the first time that it succeeded. Raises Refusing (409, 422)."""
+    def once(
+        self, request: Request, asked: bytes, work: Callable[[], Document | None], check: Callable[[], object]
+    ) -> Document | None:
+        """The answer to this request; of one that was done before, its ids and counts.
+
+        `check` raises an error if who asks may not do it any more. Raises Refusing (409, 422).
+        """
+        hidden = hmac.digest(self._secret, asked, "sha256")  # it tells nothing of what was asked
         with self._lock:
-            known = self._known.get(request)
+            if request in self._running:
+                _refuse_another(self._running[request], hidden)
+                raise Refusing(409, "StillRunning", "The first request with this key is running", "Repeat it later")
+            known = self._done.get(request)
             if known is None:
-                self._known[request] = (asked, _RUNS)
-        if known is not None:
-            return _repeated(known, asked)
+                self._running[request] = hidden
+        if known is None:
+            return self._first(request, hidden, work)
+        check()
+        _refuse_another(known[0], hidden)
+        return known[1]
+
+    def _first(self, request: Request, hidden: bytes, work: Callable[[], Document | None]) -> Document | None:
         try:
-            result = work()
-        except BaseException:
+            answer = work()
             with self._lock:
-                self._known.pop(request, None)
-            raise
-        with self._lock:
-            self._known[request] = (asked, result)
-            self._known.move_to_end(request)
-            if len(self._known) > MOST:
-                self._known.popitem(last=False)
-        return result
+                self._done[request] = (hidden, None if answer is None else _ids_and_counts(answer))
+                if len(self._done) > MOST:
+                    self._done.popitem(last=False)
+        finally:
+            with self._lock:
+                del self._running[request]
+        return answer
 
 
-def _repeated(known: tuple[str, Any], asked: str) -> Any:
-    if known[0] != asked:
+def _ids_and_counts(document: Document) -> Document:
+    return {name: value for name, value in document.items() if _is_small(name, value)}
+
+
+def _is_small(name: str, value: Any) -> bool:
+    if name == "ids":
+        return isinstance(value, list) and all(_is_small("id", one) for one in value)
+    if name == "id" or name.endswith("_id"):
+        return isinstance(value, str) and len(value) <= _ID_CHARS
+    return isinstance(value, int | float)
+
+
+def _refuse_another(known: bytes, asked: bytes) -> None:
+    if not hmac.compare_digest(known, asked):
         problem = "This idempotency key belongs to another request"
         raise Refusing(422, "KeyReused", problem, "Give each request a key of its own")
-    if known[1] is _RUNS:
-        raise Refusing(409, "StillRunning", "The first request with this key is running", "Repeat it in a moment")
-    return known[1]

@@ -19,8 +19,10 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.admission import Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
 from memoryos.interface.rest.rate import Rate
+from memoryos.interface.rest.replays import KEY_CHARS
 from memoryos.interface.rest.request_guard import RequestGuard
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.route import VERSION, Route
@@ -96,7 +98,11 @@ def _refer(answers: dict[str, Any]) -> None:
             answers[status] = {"$ref": f"#/components/responses/Problem{status}"}
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError):
+        operation = getattr(request.scope.get("route"), "name", "")
+        route = next((one for one in (*ROUTES, *streamed_routes.STREAMED) if one.operation == operation), None)
+        return answer(misplaced(Parameters.of(route) if route else None, error) or error)
     return answer(error)
 
 
@@ -104,6 +110,8 @@ def _add(app: FastAPI, desk: Desk, route: Route, answering: Answering, streamed:
     parameters = Parameters.of(route)
 
     async def handle(request: Request, query: Any, body: Any = None, **path: str) -> Response:
+        check_repeated(parameters, request.query_params)
+        check_no_body(parameters, await request.body())
         return await answering(desk, parameters, RestRequest(request, query, body, path))
 
     handle.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
@@ -180,11 +188,11 @@ _SCHEMA: dict[str, Any] = {
 
 
 def _header(parameters: Parameters) -> dict[str, Any]:
-    if parameters.route.verb == "GET":
+    if not parameters.route.changes:
         return {}
-    told = "A second request with the same key changes nothing and gets the first answer."
+    told = "A second request with the same key changes nothing, and gets the ids and counts of the first answer."
     header = {"name": IDEMPOTENCY_KEY, "in": "header", "required": False, "description": told}
-    return {"parameters": [{**header, "schema": {"type": "string", "maxLength": 256}}]}
+    return {"parameters": [{**header, "schema": {"type": "string", "maxLength": KEY_CHARS}}]}
 
 
 def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:

@@ -15,9 +15,11 @@ from typing import Self
 import uvicorn
 
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.rest.request_guard import log
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.timely_protocol import TimelyProtocol
 from memoryos.memory_os import MemoryOS
 
 _KEEP_ALIVE = 5  # seconds between two requests of one connection
@@ -59,13 +61,13 @@ class RestServer:
     def run(self) -> None:
         """Answer until SIGTERM or SIGINT, then complete the requests that run, as long as the limits allow."""
         with _signals_noted(), _logged():
-            self.server().run(sockets=[self.socket])
+            apart(lambda: self.server().run(sockets=[self.socket]))  # requests are no part of the call that serves them
 
     def server(self) -> uvicorn.Server:
         """The server of uvicorn, to be run with the socket."""
         config = uvicorn.Config(
             rest_app(self.store, self.limits),
-            http="h11",
+            http=TimelyProtocol.within(self.limits.head_seconds),
             ws="none",
             loop="asyncio",
             log_config=None,

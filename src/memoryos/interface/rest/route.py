@@ -7,10 +7,35 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memoryos.caller import Action
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 
 VERSION = "/v1"
+
+_READS = {  # which have a body
+    "search",
+    "tagged",
+    "context",
+    "digest",
+    "pages.swept",
+    "governance.reveal",
+    "store:audit.verify",
+    "store:admin.verify_receipt",
+}
+_ACTIONS = {  # of changes; others write
+    Action.DELETE: {"delete", "forget", "governance.expire", "governance.erase", "branches.discard"},
+    Action.SHARE: {"governance.delegate", "governance.revoke"},
+    Action.ADMINISTER: {
+        "governance.thaw",
+        "governance.retain",
+        "governance.unretain",
+        "governance.hold",
+        "governance.release",
+        "archiving.add",
+        "archiving.remove",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +54,18 @@ class Route:
     def is_of_store(self) -> bool:
         """Whether it is an operation of the store as a whole."""
         return self.operation.startswith("store:")
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something."""
+        return self.verb != "GET" and self.operation not in _READS
+
+    @property
+    def action(self) -> Action:
+        """What the caller of a change does with the memory."""
+        if self.is_of_store:
+            return Action.ADMINISTER
+        return next((action for action, names in _ACTIONS.items() if self.operation in names), Action.WRITE)
 
     @property
     def name(self) -> str:

@@ -8,12 +8,15 @@ import queue
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 from io import TextIOBase
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, TypeVar, cast
 
+from anyio import CapacityLimiter, to_thread
 from starlette.responses import Response, StreamingResponse
 
 from memoryos.errors import MemoryOSError
+from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.rest.admission import Asking
 from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
@@ -21,13 +24,15 @@ from memoryos.interface.rest.problems import answer, document_of
 from memoryos.interface.rest.route import Route
 from memoryos.operation.answer.answer_stream import AnswerStream
 
+T = TypeVar("T")
+
 RESPOND = Route("respond", "POST", "/respond", {"query": "What do I keep?"})
 EXPORT = Route("export", "GET", "/export", without=("target",))
 ATTACHMENT = Route("pages.attachment", "GET", "/pages/{page_id}/attachments/{id}")
 STREAMED = (RESPOND, EXPORT, ATTACHMENT)
 
 EVENTS, LINES = "text/event-stream", "application/x-ndjson"
-_PIECES = 64  # of an export that wait for a slow reader
+_PIECES = 4  # of an export that wait for a slow reader; a piece may have a whole attachment
 
 
 async def respond(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
@@ -71,8 +76,10 @@ def _event(name: str, data: Any) -> str:
 class Lines(TextIOBase):
     """A text stream whose lines another thread reads, and which waits for a slow reader."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float) -> None:
+        """A reader that takes nothing for `patience` seconds has left."""
         super().__init__()
+        self._patience = patience
         self._waiting: queue.Queue[str | None] = queue.Queue(_PIECES)
         self._is_left = False
 
@@ -97,30 +104,47 @@ class Lines(TextIOBase):
             self._waiting.put_nowait(None)
 
     def _put(self, piece: str | None) -> None:
-        while not self._is_left:
+        end = time.monotonic() + self._patience
+        while not self._is_left and time.monotonic() < end:
             with suppress(queue.Full):
                 return self._waiting.put(piece, timeout=0.1)
+        self._is_left = True
         raise BrokenPipeError("the reader has gone")
 
     def next(self) -> str | None:
-        """The next piece; None at the end."""
+        """The next piece; None at the end, also of an export that was given up."""
+        if self._is_left and self._waiting.empty():
+            return None
         return self._waiting.get()
 
 
 async def export(desk: Desk, parameters: Parameters, asked: RestRequest) -> Response:
     """Everything of an owner, as JSON Lines. An answer without its last line, the mark, was cut short."""
-    memory, lines = desk.memory(parameters, asked), Lines()
-    writing = asyncio.ensure_future(asyncio.to_thread(_written, lambda: memory.export(cast("TextIO", lines)), lines))
-    first = await asyncio.to_thread(lines.next)
-    if first is None:
-        await writing  # raises what it failed with
+    lines = Lines(desk.limits.stall_seconds)
+
+    def write() -> None:
+        desk.memory(parameters, asked).export(cast("TextIO", lines))
+
+    writing = asyncio.ensure_future(_alone(partial(_written, write, lines)))
+    try:
+        first = await _alone(lines.next)
+        if first is None:
+            await writing  # raises what it failed with
+    except BaseException:
+        lines.leave()
+        raise
     return StreamingResponse(_checked(desk, asked.asking, lines, first, writing), media_type=LINES)
+
+
+async def _alone(work: Callable[[], T]) -> T:
+    """Do the work in a thread that waits for no other one, so that exports do not wait for each other."""
+    return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=CapacityLimiter(1))
 
 
 def _written(write: Callable[[], object], lines: Lines) -> None:
     try:
         with suppress(BrokenPipeError):
-            write()
+            apart(write)
     finally:
         lines.end()
 
@@ -132,7 +156,7 @@ async def _checked(
     try:
         while piece is not None:
             yield piece
-            piece = await asyncio.to_thread(lines.next)
+            piece = await _alone(lines.next)
             if time.monotonic() - checked >= desk.limits.recheck_seconds:
                 await desk.run(lambda: desk.admission.check(asking))
                 checked = time.monotonic()
