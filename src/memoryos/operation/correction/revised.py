@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import ClassVar, Protocol
 
 from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Trait
-from memoryos.errors import InvalidInput, StaleVersion
-from memoryos.kinds import Kind, Origin, Role, UpdateMode
+from memoryos.errors import CubeProtected, InvalidInput, StaleVersion
+from memoryos.kinds import Kind, Origin, Role, State, UpdateMode
 from memoryos.language.words import keywords
 from memoryos.operation.correction.united import BY_MERGE, later_value, with_new_lines
 from memoryos.operation.hierarchy.page_entries import topic_words
@@ -131,7 +131,16 @@ def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
 
 
 def next_version(stored: MemCube, revised: MemCube, now: datetime) -> MemCube:
-    """The revised memory with the next number, also if only its labels are others; the stored one if nothing is."""
+    """The revised memory with the next number, also if only its labels are others; the stored one if nothing is.
+
+    Raises CubeProtected if the stored one was merged into another, for then nobody would find its words.
+    """
+    if stored.state is State.MERGED:
+        raise CubeProtected(
+            f"the memory {stored.id} was merged into another one, and nothing was changed:"
+            " give it back first (`duplicates.unmerge`), or change the other one",
+            memory_id=stored.id,
+        )
     if revised == stored or revised.version.number > stored.version.number:
         return revised
     described = replace(revised.descriptive, updated_at=now)
