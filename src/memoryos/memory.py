@@ -364,7 +364,8 @@ class Memory(MemoryParts):
         `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
         source data. The filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`,
         `session`, `min_trust`. When nothing bears on the question (the confidence is below the setting
-        `abstain_below`), the text only says so and `found` is False.
+        `abstain_below`), the text only says so and `found` is False. If no line of what was found fits the tokens, the
+        text is empty and `fits` is False.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
