@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memoryos.config import load_settings
+from memoryos.errors import InvalidInput
 from memoryos.kinds import State
 
 FERRY = ["The ferry leaves at nine from pier 4.", "the ferry leaves at nine, from pier 4"]
@@ -16,6 +18,12 @@ def states(memory, ids):
 def run(memory, clock):
     clock.advance(minutes=2)
     memory.jobs.run()
+
+
+@pytest.mark.once
+def test_a_setting_with_another_name_is_told():
+    with pytest.raises(InvalidInput, match=r"merge_duplicates: expected 'off', 'equal' or 'near', got 'sometimes'\."):
+        load_settings(merge_duplicates="sometimes")
 
 
 @pytest.mark.parametrize(("policy", "is_merged"), [("off", False), ("equal", True), ("near", True)])
