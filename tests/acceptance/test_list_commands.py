@@ -82,9 +82,9 @@ def test_who_is_unknown_is_told_to_programs_too(run, ann, command):
 
 @pytest.mark.parametrize("command", ["list", "count"])
 def test_the_help_says_to_what_an_option_applies(run, command):
-    told = {one["name"]: one["help"] for one in document(run(command, "--help", "--json"))["parameters"]}
-    assert told["session"] == "Pages or segments of this session."
-    assert told["archive"].startswith("Segments: ")
+    told = {one["names"][0]: one["help"] for one in document(run(command, "--help", "--json"))["options"]}
+    assert told["--session"] == "Pages or segments of this session."
+    assert told["--archive"].startswith("Segments: ")
 
 
 def test_a_filter_that_does_not_hold_is_refused(run, ann):
