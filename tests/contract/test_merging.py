@@ -76,6 +76,15 @@ def test_what_was_merged_is_not_changed_before_it_is_given_back(open_memory, clo
     assert "pier 9" in memory.update(again, "It leaves from pier 9.").text
 
 
+def test_a_fact_that_a_later_one_replaced_is_not_merged_into_it_and_may_be_corrected(open_memory, clock):
+    memory = open_memory()
+    earlier = memory.facts.add("Jo lives in Rome")
+    clock.advance(days=1)
+    memory.facts.add("Jo lives in Oslo")
+    assert memory.get(earlier).state is State.MERGED
+    assert memory.update(earlier, "Jo lives in Turin").text == "Jo lives in Turin"
+
+
 def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memory, clock):
     memory = open_memory()
     long = memory.add("The zanzibar ferry always leaves slowly at nine from pier 4.")

@@ -12,6 +12,8 @@ from typing import ClassVar, Protocol
 
 from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Trait
 from memoryos.errors import CubeProtected, InvalidInput, StaleVersion
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Role, State, UpdateMode
 from memoryos.language.words import keywords
 from memoryos.operation.correction.united import BY_MERGE, later_value, with_new_lines
@@ -156,17 +158,21 @@ def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
     )
 
 
-def next_version(stored: MemCube, revised: MemCube, now: datetime) -> MemCube:
-    """The revised memory with the next number, also if only its labels are others; the stored one if nothing is.
+def refuse_absorbed(reader: Reader, cube: MemCube) -> None:
+    """Raise CubeProtected if the memory was merged into another one: nobody would find its new words.
 
-    Raises CubeProtected if the stored one was merged into another, for then nobody would find its words.
+    A fact that a later one replaced has the same state and may be changed.
     """
-    if stored.state is State.MERGED:
+    if cube.state is State.MERGED and reader.sources([cube.id], LinkKind.ABSORBED):
         raise CubeProtected(
-            f"the memory {stored.id} was merged into another one, and nothing was changed:"
+            f"the memory {cube.id} was merged into another one, and nothing was changed:"
             " give it back first (`duplicates.unmerge`), or change the other one",
-            memory_id=stored.id,
+            memory_id=cube.id,
         )
+
+
+def next_version(stored: MemCube, revised: MemCube, now: datetime) -> MemCube:
+    """The revised memory with the next number, also if only its labels are others; the stored one if nothing is."""
     if revised == stored or revised.version.number > stored.version.number:
         return revised
     described = replace(revised.descriptive, updated_at=now)
