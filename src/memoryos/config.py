@@ -294,7 +294,9 @@ class Settings(BaseSettings):
         (), description='kinds that these policies apply to, as JSON: ["secret", "card"]; empty: all'
     )
     privacy_names: str | None = Field(
-        None, description="spaCy pipeline that finds names of persons, by package or folder; None: no names are found"
+        None,
+        validate_default=True,
+        description="spaCy pipeline that finds names of persons, by package or folder; None: no names are found",
     )
     privacy_key: SecretStr | None = Field(
         None, description="key of the pseudonyms, 32 random characters or more; whoever has it can turn them back"
@@ -329,6 +331,18 @@ class Settings(BaseSettings):
         if action not in (PrivacyAction.OFF, PrivacyAction.MASK, other):
             raise ValueError(f"{action.value!r} has no effect there; use off, mask or {other.value}")
         return action
+
+    @field_validator("privacy_names")
+    @classmethod
+    def _finds_names(cls, pipeline: str | None, info: ValidationInfo) -> str | None:
+        policies = (info.data.get(f"privacy_on_{when}") for when in ("write", "export", "read"))
+        asks = SensitiveKind.NAME in info.data.get("privacy_kinds", ())
+        if asks and not pipeline and any(one not in (None, PrivacyAction.OFF) for one in policies):
+            raise ValueError(
+                "is not set, so no name would be found, and privacy_kinds has the kind name; set it to a spaCy pipeline"
+                " such as en_core_web_sm, or leave name out of privacy_kinds"
+            )
+        return pipeline
 
     @field_validator("time_zone")
     @classmethod

@@ -43,8 +43,7 @@ _Made = TypeVar("_Made")
 
 MOST_VERSIONS = 2**31 - 1  # as stores can count
 
-_VALUE = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
-_MADE_BY_CALLERS = ConfigDict(extra="forbid", allow_inf_nan=False)  # to build it late would undo `_explained`
+_VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)  # to build it late would undo `_explained`
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
@@ -66,7 +65,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Attachment(Plain):
     """Something sent along with a turn. Searches find it by its caption."""
 
@@ -76,7 +75,7 @@ class Attachment(Plain):
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Turn(Plain):
     """One message of a dialogue."""
 
@@ -96,7 +95,7 @@ class Turn(Plain):
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
 
@@ -125,7 +124,7 @@ class Page:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
 
@@ -144,7 +143,7 @@ class Segment:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
 
@@ -157,7 +156,7 @@ class Fact:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Trait:
     """A level on one dimension of the persona schema, with the reason for it."""
 
@@ -177,7 +176,7 @@ class Trait:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
 
@@ -194,7 +193,7 @@ class ProfileField:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Blob:
     """Binary content kept outside the cube's JSON."""
 
@@ -204,7 +203,7 @@ class Blob:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Activation:
     """A KV cache for `model`, valid for exactly the text it was computed from."""
 
@@ -216,7 +215,7 @@ class Activation:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Parameter:
     """A parameter patch for `model`, such as a LoRA adapter."""
 
@@ -236,7 +235,7 @@ Payload = Annotated[
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Mention:
     """One occasion on which a fact was said."""
 
@@ -246,7 +245,7 @@ class Mention:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Descriptive:
     """Labels, times, sources and other descriptive metadata."""
 
@@ -268,7 +267,7 @@ class Descriptive:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Access:
     """Who may read, write and share; names are principals such as "agent:coder"."""
 
@@ -279,7 +278,7 @@ class Access:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Lifespan:
     """When the cube ends: at a fixed time, or by decay."""
 
@@ -294,7 +293,7 @@ class Lifespan:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Governance:
     """State, access and lifespan: what may be done with the cube."""
 
@@ -306,7 +305,7 @@ class Governance:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Behaviour:
     """How the cube is used: the inputs of heat, and the contextual fingerprint."""
 
@@ -317,7 +316,7 @@ class Behaviour:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
 
@@ -328,7 +327,7 @@ class Version:
 
 
 @_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_MADE_BY_CALLERS)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""
 

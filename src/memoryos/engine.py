@@ -42,7 +42,7 @@ from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
 from memoryos.operation.correction.receipt import Receipt
-from memoryos.operation.correction.revised import NewWords, NextVersion
+from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -269,8 +269,8 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def reword(self, owner: Scope, cube_id: str, words: NewWords, labels: About = NOTHING) -> MemCube:
-        """Give a memory new words and more labels.
+    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About = NOTHING) -> MemCube:
+        """Give a memory new words, unless it keeps its own, and more labels.
 
         Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
         """
@@ -278,12 +278,14 @@ class Engine:
         def checked(told: str) -> str:
             return self.said("text", told, owner)
 
-        told, privacy = replace(words, text=checked(words.text), checked=checked), self.privacy(owner)
+        privacy, tags = self.privacy(owner), tuple[str, ...]()
+        if isinstance(words, NewWords):
+            tags, words = privacy.tags(words.text), replace(words, text=checked(words.text), checked=checked)
         if labels != NOTHING:
             labels = privacy.value("", labels).tagged(privacy.tags(labels))
             cube, home = self.corrector(owner).find(cube_id, Action.WRITE)
             check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube)).labels)
-        return self.revise(owner, cube_id, told, labels.tagged(privacy.tags(words.text)))
+        return self.revise(owner, cube_id, words, labels.tagged(tags))
 
     def revise(
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None

@@ -6,7 +6,7 @@
     ├── NotFound                no such user, session, memory, job or proposal
     ├── Refused                 this may not be done
     │   ├── PermissionDenied    the caller may not do it
-    │   ├── CubeProtected       the memory is frozen or read-only
+    │   ├── CubeProtected       the memory is frozen, read-only or merged
     │   │   └── OnHold          a legal hold protects the memory
     │   ├── TransitionRefused   a memory in that state cannot get the other one
     │   └── StaleVersion        the memory has another version than the caller expects
@@ -93,7 +93,7 @@ class PermissionDenied(Refused, PermissionError):
 
 
 class CubeProtected(Refused):
-    """The memory is frozen or read-only; nothing was changed."""
+    """The memory is frozen, read-only or merged into another one; nothing was changed."""
 
 
 class OnHold(CubeProtected):

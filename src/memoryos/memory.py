@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
 
 from memoryos import arguments
-from memoryos.about import AboutArguments, about
+from memoryos.about import NOTHING, AboutArguments, about
 from memoryos.adding import Adding
 from memoryos.caller import Action, Caller, doing
 from memoryos.config import Settings
@@ -34,7 +34,7 @@ from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import unexpired
-from memoryos.operation.correction.revised import NewWords
+from memoryos.operation.correction.revised import NewWords, SameWords
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
 from memoryos.operation.portability.export import Exported
@@ -177,7 +177,7 @@ class Memory(MemoryParts):
     def update(
         self,
         cube_id: str,
-        text: str,
+        text: str | None = None,
         *,
         role: Role = Role.USER,
         mode: UpdateMode | str = UpdateMode.OVERWRITE,
@@ -191,14 +191,18 @@ class Memory(MemoryParts):
         Of a page, the last turn with `role` gets the new text; with the mode "append", behind its words on a new line.
         With "merge", a page (and the reason of a trait) gets the lines that it does not have, apart from case, spaces
         and punctuation. A fact or profile field gets the new value unless the old one was said later than `at`
-        (default: now); other words for the same fact become one of its `wordings`. What adds nothing makes no version.
-        `tags` and `metadata` join those of the memory. If the stored version is not `expected_version`, this raises
-        StaleVersion, and nothing is changed.
+        (default: now); other words for the same fact become one of its `wordings`. What adds nothing makes no version,
+        and neither does the whole `text` of a page, trait or profile field as `get` returns it.
+        `tags` and `metadata` join those of the memory; without a `text` nothing else changes. If the stored version is
+        not `expected_version`, this raises StaleVersion, and nothing is changed.
         """
         how = arguments.one_of("mode", mode, UpdateMode)
         labels = about(self._engine.clock(), tags=tags, metadata=metadata)
         expected, said = arguments.optional("expected_version", expected_version, least=1), arguments.said_at(at, how)
-        words = NewWords(text, arguments.one_of("role", role, Role), how, expected, said)
+        whose = arguments.one_of("role", role, Role)
+        if text is None and labels == NOTHING:
+            raise InvalidInput("text", "is missing, and so are tags and metadata", "Pass one of them")
+        words = SameWords(expected) if text is None else NewWords(text, whose, how, expected, said)
         return self._engine.reword(self._scope, arguments.cube_id(cube_id), words, labels)
 
     def delete(self, cube_id: str) -> None:
@@ -364,7 +368,8 @@ class Memory(MemoryParts):
         `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
         source data. The filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`,
         `session`, `min_trust`. When nothing bears on the question (the confidence is below the setting
-        `abstain_below`), the text only says so and `found` is False.
+        `abstain_below`), the text only says so and `found` is False. If no line of what was found fits the tokens, the
+        text is empty and `fits` is False.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
@@ -462,8 +467,9 @@ class Memory(MemoryParts):
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
-        With the setting `jobs=worker` it does not wait for the jobs, which workers do (`memoryos jobs wait`). Raises
-        StillRunning with counts after `timeout` seconds (work goes on), StoreReadOnly if work is due but not allowed.
+        It does not wait for jobs that are not due yet, such as merging (`merge_duplicates`), nor with the setting
+        `jobs=worker` for those that workers do (`memoryos jobs wait`). Raises StillRunning with counts after `timeout`
+        seconds (work goes on), StoreReadOnly if work is due but not allowed.
         """
         self._engine.wait(timeout)
 

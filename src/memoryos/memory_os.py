@@ -158,8 +158,9 @@ class MemoryOS:
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
-        With the setting `jobs=worker` it does not wait for the jobs, which workers do (`memoryos jobs wait`). Raises
-        StillRunning with counts after `timeout` seconds (work goes on), StoreReadOnly if work is due but not allowed.
+        It does not wait for jobs that are not due yet, such as merging (`merge_duplicates`), nor with the setting
+        `jobs=worker` for those that workers do (`memoryos jobs wait`). Raises StillRunning with counts after `timeout`
+        seconds (work goes on), StoreReadOnly if work is due but not allowed.
         """
         self._engine.wait(timeout)
 

@@ -1,6 +1,6 @@
 """Refusal: what is wrong with a value that pydantic refused, in our words.
 
-The value itself stays out of it, because it may be a secret.
+The value itself stays out of it, because it may be a secret; only a wrong name for one of a few choices is shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from memoryos.text import nearest
+from memoryos.text import nearest, shown
 
 _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 _POSITIONAL = "unexpected_positional_argument"
@@ -60,7 +60,7 @@ def _told(error: Mapping[str, Any], place: str, fields: tuple[str, ...]) -> tupl
     if kind == "timezone_aware":
         return "has no time zone", "Pass e.g. datetime(2026, 5, 8, tzinfo=UTC)"
     if kind == "enum":
-        return f"expected {error['ctx']['expected']}, got another {value}", None
+        return f"expected {error['ctx']['expected']}, got {shown(error['input'])}", None
     expected = _EXPECTED.get(kind.split("_")[0])
     if expected and kind.endswith(("_type", "_parsing", "_from_float")):
         return f"expected {expected}, got {value}", None

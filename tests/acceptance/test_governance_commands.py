@@ -102,6 +102,7 @@ def test_a_version_is_expected_compared_and_brought_back(run, told):
     stale = run("update", page, "I live in Paris.", "--expected-version", "1")
     assert stale.returncode == 5
     assert "has version 2, not 1, and nothing was changed: read it again" in stale.stderr
+    assert "update it with --expected-version of what was read" in stale.stderr
     change = {
         "field": "turns[0].text",
         "before": "I live in Oslo.",
@@ -123,3 +124,16 @@ def test_a_version_is_expected_compared_and_brought_back(run, told):
     assert merged["tags"] == ["weather"]
     assert "--merge: is passed together with --append" in run("update", page, "x", "--merge", "--append").stderr
     assert "--expected-version: " in run("update", page, "x", "--expected-version", "0").stderr
+    assert "--at: has no meaning without --merge. " in run("update", page, "x", "--at", "2026-05-01").stderr
+    tagged = told("update", page, "--tag", "rome")
+    assert (tagged["text"], tagged["tags"]) == (merged["text"], ["weather", "rome"])
+    assert "TEXT: is missing, and so are tags" in run("update", page).stderr
+
+
+def test_a_merged_memory_is_not_changed_and_the_command_that_gives_it_back_is_named(run, told):
+    first, again = (told("add", "The ferry leaves at nine.")["id"] for _ in range(2))
+    told("duplicates", "merge", first, again)
+    for change in (("update", again, "At ten."), ("governance", "rollback", again, "1")):
+        refused = run(*change)
+        assert refused.returncode == 5
+        assert "`memoryos duplicates unmerge`" in refused.stderr

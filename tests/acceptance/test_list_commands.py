@@ -80,6 +80,13 @@ def test_who_is_unknown_is_told_to_programs_too(run, ann, command):
     assert document(run(*OF_ONE_USER[command], "--user", ann, "--json"))["hint"] is None
 
 
+@pytest.mark.parametrize("command", ["list", "count"])
+def test_the_help_says_to_what_an_option_applies(run, command):
+    told = {one["names"][0]: one["help"] for one in document(run(command, "--help", "--json"))["options"]}
+    assert told["--session"] == "Pages or segments of this session."
+    assert told["--archive"].startswith("Segments: ")
+
+
 def test_a_filter_that_does_not_hold_is_refused(run, ann):
     refused = document(run("list", "users", "--tag", "work", "--json"), code=2)
     assert "--tag is not a filter of users" in refused["error"]["message"]

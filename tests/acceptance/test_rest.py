@@ -53,7 +53,8 @@ def test_what_is_added_is_found_corrected_and_deleted(api, page):
     assert changed["version"] == 2
     stale = api.ask("PATCH", f"/memories/{page}", {"text": "I keep ants.", "expected_version": 1})
     assert (stale.status_code, stale.json()["expected"], stale.json()["stored"]) == (412, 1, 2)
-    versions = api("GET", f"/memories/{page}/history")["items"]
+    assert api("PATCH", f"/memories/{page}", {"tags": ["wasps"]})["tags"] == ["wasps"]
+    versions = api("GET", f"/memories/{page}/history")["items"][:2]
     assert [("bees" in one["text"], "wasps" in one["text"]) for one in versions] == [(True, False), (False, True)]
     gone = api.ask("DELETE", f"/memories/{page}")
     assert (gone.status_code, gone.content) == (204, b"")

@@ -218,9 +218,20 @@ def test_a_large_attachment_is_refused_with_the_limit(open_memory, folder):
 
 @pytest.mark.parametrize("url", ["data:image/png;base64,%%%", "data:image/png;base64,AAA", "data:nothing"])
 def test_a_data_url_that_is_none_is_refused(open_memory, url):
-    with pytest.raises(InvalidInput) as refused:
-        open_memory().add("Look!", attachments=[Attachment(caption="a cat", uri=url)])
-    assert refused.value.field == "attachment.uri"
+    memory, broken = open_memory(), Attachment(caption="a cat", uri=url)
+    fine = {"role": "user", "content": "Look!"}
+    pictured = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+    turns = [Turn(role=Role.USER, text="Look!"), Turn(role=Role.USER, text="There!", attachments=(broken,))]
+    places = {
+        "attachments[1].uri": lambda: memory.add("Look!", attachments=[Attachment(caption="a dog"), broken]),
+        "messages[1].content.uri": lambda: memory.add([fine, pictured]),
+        "turns[1].attachments.uri": lambda: memory.add_many(turns),
+    }
+    for place, call in places.items():
+        with pytest.raises(InvalidInput) as refused:
+            call()
+        assert refused.value.field == place
+    assert memory.pages.list() == []
 
 
 def test_a_repeated_call_stores_its_bytes_once(open_memory, folder):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memoryos.config import load_settings
+from memoryos.errors import InvalidInput
 from memoryos.kinds import State
 
 FERRY = ["The ferry leaves at nine from pier 4.", "the ferry leaves at nine, from pier 4"]
@@ -16,6 +18,12 @@ def states(memory, ids):
 def run(memory, clock):
     clock.advance(minutes=2)
     memory.jobs.run()
+
+
+@pytest.mark.once
+def test_a_setting_with_another_name_is_told():
+    with pytest.raises(InvalidInput, match=r"merge_duplicates: expected 'off', 'equal' or 'near', got 'sometimes'\."):
+        load_settings(merge_duplicates="sometimes")
 
 
 @pytest.mark.parametrize(("policy", "is_merged"), [("off", False), ("equal", True), ("near", True)])
@@ -82,3 +90,17 @@ def test_near_memories_are_merged_from_the_threshold_on_and_never_with_another_n
     others = [strict.add(text) for text in said]
     run(strict, clock)
     assert states(strict, others) == [False, False]
+
+
+@pytest.mark.parametrize("first_use", [lambda memory: memory.search("ferry"), lambda memory: memory.stats()])
+def test_the_job_that_an_earlier_process_left_runs_once_it_is_due(open_memory, clock, first_use):
+    memory = open_memory(merge_duplicates="equal")
+    pages = [memory.add(text) for text in FERRY]
+    memory.wait()
+    assert states(memory, pages) == [False, False]  # it is not due yet, and nobody waits for it
+    memory.close()
+    clock.advance(minutes=2)
+    memory = open_memory(merge_duplicates="equal")
+    first_use(memory)
+    memory.wait()
+    assert states(memory, pages) == [False, True]

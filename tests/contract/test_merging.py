@@ -8,7 +8,7 @@ import pytest
 
 from memoryos import MemoryOS, stores
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold
-from memoryos.kinds import Kind, State
+from memoryos.kinds import Kind, State, UpdateMode
 from memoryos.models.hashing import Hashing
 
 SAID = "The zanzibar ferry leaves at nine from pier 4."
@@ -57,6 +57,32 @@ def test_equal_pages_are_found_merged_and_given_back(open_memory, clock):
     assert memory.duplicates.merged(first) == []
     with pytest.raises(NotFound):
         memory.duplicates.unmerge(again)
+
+
+def test_what_was_merged_is_not_changed_before_it_is_given_back(open_memory, clock):
+    memory = open_memory()
+    first, again, _ = three(memory, clock)
+    memory.update(again, f"{SAID} Daily.")
+    memory.governance.rollback(again, 1)
+    memory.duplicates.merge([first, again])
+    merged = memory.get(again)
+    changes = [lambda mode=mode: memory.update(again, "It leaves from pier 9.", mode=mode) for mode in UpdateMode]
+    for change in (*changes, lambda: memory.governance.rollback(again, 2)):
+        with pytest.raises(CubeProtected, match=r"merged into another one.*duplicates\.unmerge") as refused:
+            change()
+        assert refused.value.memory_id == again
+    assert memory.get(again) == merged
+    memory.duplicates.unmerge(again)
+    assert "pier 9" in memory.update(again, "It leaves from pier 9.").text
+
+
+def test_a_fact_that_a_later_one_replaced_is_not_merged_into_it_and_may_be_corrected(open_memory, clock):
+    memory = open_memory()
+    earlier = memory.facts.add("Jo lives in Rome")
+    clock.advance(days=1)
+    memory.facts.add("Jo lives in Oslo")
+    assert memory.get(earlier).state is State.MERGED
+    assert memory.update(earlier, "Jo lives in Turin").text == "Jo lives in Turin"
 
 
 def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memory, clock):

@@ -39,6 +39,32 @@ def test_what_adds_nothing_makes_no_version(open_memory, expected):
         assert len(memory.history(one)) == 1
 
 
+@pytest.mark.parametrize("mode", ["overwrite", "merge"])
+def test_the_text_of_a_page_as_it_was_read_keeps_its_turns(open_memory, mode):
+    memory = open_memory()
+    page, field = memory.add("Buy milk.", "Fine."), memory.profile.set("name", "Ann")
+    for one in (page, field):
+        before = memory.get(one)
+        assert memory.update(one, before.text, mode=mode) == before
+        after = memory.update(one, before.text, mode=mode, tags=["shop"], metadata={"by": "ann"})
+        assert (after.payload, after.tags, after.version.number) == (before.payload, ("shop",), 2)
+
+
+def test_tags_and_metadata_are_added_without_a_text(open_memory):
+    memory = open_memory()
+    page, fact = memory.add("Buy milk.", "Fine.", tags=["home"]), memory.facts.add("lives in Rome")
+    for one, known in ((page, ("home",)), (fact, ())):
+        before = memory.get(one)
+        after = memory.update(one, tags=["shop"], metadata={"by": "ann"}, expected_version=1)
+        assert (after.payload, after.tags, after.metadata) == (before.payload, (*known, "shop"), {"by": "ann"})
+        assert memory.update(one, tags=["shop"]) == after
+        with pytest.raises(StaleVersion):
+            memory.update(one, tags=["late"], expected_version=1)
+    assert {hit.id for hit in memory.tagged("shop")} == {page, fact}
+    with pytest.raises(InvalidInput, match=r"text: is missing.*Pass"):
+        memory.update(page)
+
+
 def test_a_fact_takes_the_value_that_was_said_later(open_memory, clock):
     memory = open_memory()
     fact = memory.facts.add("lives in Rome")

@@ -134,6 +134,18 @@ def test_a_job_survives_a_restart_and_waits_for_somebody_who_knows_its_kind(open
     assert memory.stats().jobs_unknown == 0
 
 
+def test_a_job_of_an_earlier_process_runs_when_its_scope_is_used_next(open_memory):
+    memory = register(open_memory(jobs="worker"))
+    memory.jobs.add("digest", {"day": "monday"})
+    memory.close()
+    memory = open_memory()
+    memory.search("bees")  # before the kind is known
+    register(memory)
+    memory.search("bees")
+    memory.wait()
+    assert digests(memory) == ["monday"]
+
+
 def test_the_command_lists_it(open_memory, path):
     memory = register(open_memory(jobs="worker"))
     memory.jobs.add("digest", {"day": "monday"})

@@ -55,6 +55,20 @@ def test_a_context_says_that_nothing_was_found(travels):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("query", ["dog", "Hello!"])
+def test_what_is_found_and_does_not_fit_is_told_apart_from_nothing(open_memory, query):
+    memory = open_memory()
+    nothing = memory.context(query, tokens=5)
+    assert (nothing.text, nothing.found, nothing.fits) == ("", False, True)
+    said = memory.add("My dog Rolf is a grey wolfhound who loves the beach.")
+    small, large = (memory.context(query, tokens=tokens) for tokens in (5, 500))
+    assert (small.text, small.ids, small.found, small.fits) == ("", (), True, False)
+    assert (large.ids, large.found, large.fits) == ((said,), True, True)
+    without = memory.context(query, tokens=5, exclude=[said])
+    assert (without.found, without.fits) == (False, True)
+
+
+@pytest.mark.once
 def test_the_sentence_keeps_to_the_budget(travels):
     memory = travels()
     assert memory.context(NEVER, tokens=20).text == NOTHING

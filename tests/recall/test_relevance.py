@@ -207,3 +207,12 @@ def test_a_time_alone_is_less_than_the_words_and_the_time(open_memory):
     assert found["regatta."] >= found["sale."] > found["letter."]
     assert found["sale."] == pytest.approx(before["sale."], abs=0.05)
     assert found["letter."] == pytest.approx(before["letter."], abs=0.05)
+
+
+@pytest.mark.once
+def test_no_relevance_is_above_1(tmp_path):
+    alike = ["wolf", "wolves", "colour", "color", "women", "woman", "buy", "bought"]
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        for word in alike:
+            memory.add(f"The thing is {word} there.")
+        assert {max(hit.relevance for hit in memory.search(word).ranked) for word in alike} == {1.0}

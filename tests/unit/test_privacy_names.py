@@ -96,3 +96,13 @@ def test_who_has_set_none_loads_nothing(tmp_path: Path):
     )
     done = forked.python("-c", program, cwd=tmp_path)
     assert done.stdout == "False\n", done.stderr
+
+
+@pytest.mark.parametrize("policy", ["privacy_on_write", "privacy_on_export", "privacy_on_read"])
+def test_names_cannot_be_asked_for_without_a_pipeline(policy, pipeline):
+    for kinds in (("name",), ("email", "name")):
+        with pytest.raises(InvalidInput, match=r"privacy_names: is not set.*spaCy pipeline.*privacy_kinds"):
+            load_settings(**{policy: "mask"}, privacy_kinds=kinds)
+        assert load_settings(**{policy: "mask"}, privacy_kinds=kinds, privacy_names=pipeline).privacy_kinds == kinds
+    assert load_settings(**{policy: "mask"}).privacy_names is None
+    assert load_settings(privacy_kinds=("name",)).privacy_names is None

@@ -194,8 +194,8 @@ class Admin:
         `memory.jobs.add` adds such jobs. `do(scope, job)` gets the scope and the job. It may use memories of this
         store, but must not wait for them (`wait`). If it raises, the error's class is stored with the job, and the
         job is tried again later. After a crash it runs again too, so doing a job twice must do no harm. Jobs that an
-        earlier process left run when their scope is used next, or in a worker. `check` gets the payload and raises
-        InvalidInput if it is wrong; without `check`, jobs have no payload.
+        earlier process left run, once they are due, when their scope is next written to or searched, or in a worker.
+        `check` gets the payload and raises InvalidInput if it is wrong; without `check`, jobs have no payload.
         """
         self._engine.admit(Action.ADMINISTER)
         arguments.callback("check", check)

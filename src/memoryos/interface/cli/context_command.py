@@ -73,14 +73,20 @@ def context(
     elif found.text:
         render.say(found.text)
     else:
-        told = nobody or "Nothing was found, or no line fits; `memoryos stats` lists the users."
-        render.console().print(told, markup=False)
+        render.console().print(nobody or _without_text(found), markup=False)
+
+
+def _without_text(found: Context) -> str:
+    if not found.fits:
+        return "Memories were found, but no line of them fits: allow more tokens (--tokens)."
+    return "Nothing was found; `memoryos stats` lists the users."
 
 
 def _as_json(found: Context) -> dict[str, Any]:
     return {
         "text": found.text,
         "found": found.found,
+        "fits": found.fits,
         "tokens": found.tokens,
         "ids": list(found.ids),
         "source_ids": list(found.source_ids),

@@ -20,7 +20,9 @@ Ids = Annotated[list[str], typer.Argument(help="Ids, from `list` or `search`.")]
 
 def update(
     memory_id: Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")],
-    text: Annotated[str, typer.Argument(help="The new text.")],
+    text: Annotated[
+        str | None, typer.Argument(help="The new text; without it, only the tags change.", show_default=False)
+    ] = None,
     role: Annotated[Role, typer.Option(help="For a page: the turn to correct.")] = Role.USER,
     append: Annotated[
         bool, typer.Option("--append", help="Keep the old words; the text follows on a new line.")
@@ -42,6 +44,8 @@ def update(
     """Correct a memory; the earlier versions stay in its history."""
     if append and merge:
         raise InvalidInput("--merge", "is passed together with --append", "Pass one of them")
+    if at is not None and not merge:
+        raise InvalidInput("--at", "has no meaning without --merge", "Leave it out, or add --merge")
     mode = UpdateMode.APPEND if append else UpdateMode.MERGE if merge else UpdateMode.OVERWRITE
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.update(

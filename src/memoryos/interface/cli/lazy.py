@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, Refused
 from memoryos.interface.cli.json_wanted import JSON, JsonFlag, is_json_wanted
 from memoryos.interface.cli.mention import mention
 
@@ -37,6 +37,11 @@ class LazyCommand(TyperCommand):
             from memoryos.interface.cli.parameter_names import worded
 
             raise worded(error, self.params) from error
+        except Refused as error:
+            from memoryos.interface.cli.parameter_names import reworded
+
+            error.args = (reworded(str(error), self.params),)
+            raise
 
     def get_help(self, ctx: Any) -> str:
         """The help, for a person or for a program."""

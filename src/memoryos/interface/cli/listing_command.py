@@ -16,13 +16,11 @@ from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
-    Archive,
     AsOf,
     Db,
     Json,
     Meta,
     NoTags,
-    Session,
     Since,
     Tags,
     Tenant,
@@ -53,6 +51,8 @@ class Listed(Choice):
 Speaker = Annotated[str | None, typer.Option(help="Pages with a turn of this speaker.")]
 By = Annotated[Role | None, typer.Option(help="Pages with a turn of this role.")]
 In = Annotated[Tier | None, typer.Option(help="Pages or facts of this tier.")]
+Of = Annotated[str | None, typer.Option("--session", help="Pages or segments of this session.", show_default=False)]
+Archived = Annotated[bool, typer.Option("--archive", help="Segments: include the archive.")]
 About = Annotated[Subject, typer.Option(help="Facts about the user or about the agent.")]
 
 
@@ -70,8 +70,8 @@ def list_(
     role: By = None,
     tier: In = None,
     subject: About = Subject.USER,
-    archive: Archive = False,
-    session: Session = None,
+    archive: Archived = False,
+    session: Of = None,
     as_of: AsOf = None,
     user: User = "default",
     agent: Agent = "default",
@@ -112,8 +112,8 @@ def count(
     role: By = None,
     tier: In = None,
     subject: About = Subject.USER,
-    archive: Archive = False,
-    session: Session = None,
+    archive: Archived = False,
+    session: Of = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

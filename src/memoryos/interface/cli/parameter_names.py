@@ -8,6 +8,7 @@ from typing import Any
 
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput, PrivacyRefused
+from memoryos.interface.doors import COMMANDS
 
 # The parameter of a command that gives an argument of the library, where their names differ.
 _PARAMETERS = {
@@ -38,13 +39,26 @@ _PARAMETERS = {
 def worded(error: InvalidInput, parameters: Sequence[Any]) -> InvalidInput:
     """The error of a command with these parameters, in their names."""
     names = {one.name: _shown(one) for one in parameters}
-    problem, fix = (
-        re.sub(r"`(\w+)`", lambda found: _named(found[1], names, found[0]), text) for text in (error.problem, error.fix)
-    )
+    problem, fix = (_text(text, names) for text in (error.problem, error.fix))
     field = _named(error.field, names, error.field)
     return (
         PrivacyRefused(field, error.kinds) if isinstance(error, PrivacyRefused) else InvalidInput(field, problem, fix)
     )
+
+
+def reworded(message: str, parameters: Sequence[Any]) -> str:
+    """The message of another error, in the names of a command with these parameters."""
+    return _text(message, {one.name: _shown(one) for one in parameters})
+
+
+def _text(message: str, names: Mapping[str, str]) -> str:
+    """A text with options for the parameters, and commands for the operations, that it names."""
+
+    def named(found: re.Match[str]) -> str:
+        command = COMMANDS.get(found[1]) if "." in found[1] else None
+        return f"`memoryos {command}`" if command else _named(found[1], names, found[0])
+
+    return re.sub(r"`([\w.]+)`", named, message)
 
 
 def _named(field: str, names: Mapping[str, str], otherwise: str) -> str:

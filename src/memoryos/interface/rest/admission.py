@@ -15,11 +15,9 @@ from memoryos.memory_os import MemoryOS
 from memoryos.regex import regex
 
 _LOOPBACK = regex(r"(?i)(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
-
-
 _SAME_SITE = {"", "same-origin", "none"}  # of Sec-Fetch-Site; programs that are no browsers send none
-_ORIGIN = re.compile(r"https?://([^/?#@]+)", re.IGNORECASE)
-_USUAL_PORT = re.compile(r":(80|443)$")
+_ORIGIN = regex(r"(?i)https?://([^/?#@]+)")
+_USUAL_PORT = regex(r":(80|443)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from memoryos.kinds import Kind, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
-from memoryos.operation.correction.revised import NextVersion, next_version
+from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed
 from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
@@ -433,6 +433,7 @@ class _Revision:
         found = reader.one(self.cube_id)
         if found is None:
             raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
+        refuse_absorbed(reader, found)
         promoter = self.corrector.promoter
         cube = next_version(found, self.labels.add_to(self.change.of(found, promoter.clock())), promoter.clock())
         if cube.kind is Kind.PAGE:

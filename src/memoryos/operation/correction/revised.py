@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import ClassVar, Protocol
 
 from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Trait
-from memoryos.errors import InvalidInput, StaleVersion
-from memoryos.kinds import Kind, Origin, Role, UpdateMode
+from memoryos.errors import CubeProtected, InvalidInput, StaleVersion
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind, Origin, Role, State, UpdateMode
 from memoryos.language.words import keywords
 from memoryos.operation.correction.united import BY_MERGE, later_value, with_new_lines
 from memoryos.operation.hierarchy.page_entries import topic_words
@@ -49,13 +51,19 @@ class NewWords:
 
     def of(self, cube: MemCube, now: datetime) -> MemCube:
         """The version after this one. Raises InvalidInput, StaleVersion."""
-        if self.expected is not None and self.expected != cube.version.number:
-            raise StaleVersion(cube.id, self.expected, cube.version.number)
+        _check_version(cube, self.expected)
+        if self._is_as_read(cube):
+            return cube
         if self.mode is UpdateMode.MERGE:
             return self._merged(cube, now)
         known, whose = cube.descriptive, cube.descriptive.derived_by
         told = replace(cube, descriptive=replace(known, derived_by=None if whose == BY_MERGE else whose))
         return _after(told, self._payload(cube), now)
+
+    def _is_as_read(self, cube: MemCube) -> bool:
+        """Whether this is the whole text of the memory, with the speakers of a page or the name of a field."""
+        is_part = isinstance(cube.payload, Page | ProfileField | Trait)  # the words of a fact are its whole text
+        return is_part and self.mode is not UpdateMode.APPEND and self.text.strip() == cube.text.strip()
 
     def _merged(self, cube: MemCube, now: datetime) -> MemCube:
         """The memory with what it did not say before; as it is, if there is no such thing."""
@@ -100,6 +108,21 @@ class NewWords:
 
 
 @dataclass(frozen=True, slots=True)
+class SameWords:
+    """The words that a memory has; only its labels change."""
+
+    expected: int | None = None  #: the number that the stored version must have; None: any
+    rests_on_stored: ClassVar[bool] = True
+
+    def of(self, cube: MemCube, now: datetime) -> MemCube:  # noqa: ARG002 - who calls it has any change of a memory
+        """The memory as it is. Raises InvalidInput for a memory without labels, and StaleVersion."""
+        _check_version(cube, self.expected)
+        if not isinstance(cube.payload, Page | Fact | ProfileField | Trait):
+            raise _not_edited(cube)
+        return cube
+
+
+@dataclass(frozen=True, slots=True)
 class KeptPayload:
     """What an earlier version of a memory said."""
 
@@ -112,6 +135,11 @@ class KeptPayload:
         if isinstance(kept, Page) and isinstance(stored, Page):  # the chain is described by what is stored now
             kept = replace(kept, chain_summary=stored.chain_summary, chain_written=stored.chain_written)
         return _after(cube, kept, now)
+
+
+def _check_version(cube: MemCube, expected: int | None) -> None:
+    if expected is not None and expected != cube.version.number:
+        raise StaleVersion(cube.id, expected, cube.version.number)
 
 
 def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
@@ -128,6 +156,19 @@ def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
         behaviour=replace(cube.behaviour, fingerprint=_topics(cube, payload)),
         version=replace(cube.version, number=cube.version.number + 1),
     )
+
+
+def refuse_absorbed(reader: Reader, cube: MemCube) -> None:
+    """Raise CubeProtected if the memory was merged into another one: nobody would find its new words.
+
+    A fact that a later one replaced has the same state and may be changed.
+    """
+    if cube.state is State.MERGED and reader.sources([cube.id], LinkKind.ABSORBED):
+        raise CubeProtected(
+            f"the memory {cube.id} was merged into another one, and nothing was changed:"
+            " give it back first (`duplicates.unmerge`), or change the other one",
+            memory_id=cube.id,
+        )
 
 
 def next_version(stored: MemCube, revised: MemCube, now: datetime) -> MemCube:

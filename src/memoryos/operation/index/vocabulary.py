@@ -101,7 +101,8 @@ class Vocabulary:
                 rows, columns = np.divmod(np.flatnonzero(closeness >= CLOSE), len(group))  # faster than by column
                 for column, word in enumerate(group):
                     close = rows[columns == column]
-                    found = _Near(close + upto, closeness[close, column], len(self._vectors))
+                    nearness = np.minimum(closeness[close, column], 1)  # a cosine may be a rounding error above it
+                    found = _Near(close + upto, nearness, len(self._vectors))
                     self._near[word] = _best(self._near.get(word), found)
         for word in words:
             self._near.move_to_end(word)

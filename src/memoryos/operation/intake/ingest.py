@@ -15,7 +15,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.embedder import Embedder
-from memoryos.operation.attachments.data_url import is_data_url
+from memoryos.operation.attachments.data_url import decoded, is_data_url
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -76,6 +76,8 @@ def check_attachment(attachment: Attachment, limit: int, field: str) -> None:
     if attachment.uri is not None:  # bytes are counted when they are taken out
         most = len(attachment.uri) if is_data_url(attachment.uri) else limit
         checked_text(f"{field}.uri", attachment.uri, limit=most)
+        if is_data_url(attachment.uri):
+            decoded(attachment.uri, f"{field}.uri")  # later, nobody knows whose it was
     if attachment.media_type is not None:
         checked_text(f"{field}.media_type", attachment.media_type, limit=limit)
 

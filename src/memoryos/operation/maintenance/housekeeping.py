@@ -60,6 +60,7 @@ class Housekeeping:
         self._worker = Background("jobs") if is_slow else self._background
         self._timer = ScopeTimer(self._schedule)
         self._lock = Lock()
+        self._met: dict[Scope, int] = {}  # how many kinds of jobs were known when the owner's jobs were looked for
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background
         self._due: set[Scope] = set()  # owners with jobs; a task for each waits for the worker
@@ -93,6 +94,7 @@ class Housekeeping:
         """Note that a search returned these cubes."""
         if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
+        self._meet(scope.owner)
 
     def unvisited(self, scope: Scope) -> None:
         """Drop the visits of an owner that are not written yet."""
@@ -104,6 +106,19 @@ class Housekeeping:
         If the store cannot be written, or is being rebuilt, the caller reads the current state.
         """
         acting(SYSTEM, lambda: self._catch_up(scope.owner, lambda: True))
+        self._meet(scope.owner)
+
+    def _meet(self, owner: Scope) -> None:
+        """Look for jobs that an earlier process left, when this one first uses the owner or knows more kinds."""
+        kinds = len(self._runner.handlers)
+        if self._met.get(owner) == kinds or self._vault.is_only_read or self._settings.jobs is JobsRun.WORKER:
+            return
+        self._met[owner] = kinds
+        try:
+            if self._runner.next_due(owner) is not None:
+                self._hire(owner)
+        except StorageError as error:  # what the caller asks for tells more
+            self._log_delay(error)
 
     def _catch_up(self, owner: Scope, goes_on: GoesOn) -> None:
         if owner in self._tidy or self._vault.is_only_read:
@@ -315,7 +330,7 @@ class Housekeeping:
                 raise
             self._log_delay(error)
             return
-        if left.jobs:
+        if left.jobs or self._runner.next_due(owner) is not None:  # also of kinds that no move asks for
             self._hire(owner)
         if left.pages and self._goes_on():
             self._schedule(owner)  # behind the others

@@ -55,6 +55,7 @@ class Context(Plain):
     source_ids: tuple[str, ...]  #: their ids in the source data
     lines: tuple[Line, ...] = ()  #: in the order of the text
     found: bool = True  #: False if nothing bears on the question; then the text only says so, or is empty
+    fits: bool = True  #: False if something was found, but `tokens` are too few for any line; then the text is empty
 
 
 def persona_draft(recalled: Recall, budget: int, count_tokens: CountTokens) -> Draft:
@@ -104,7 +105,7 @@ def pack(
     for line in beside:
         _take_part(draft, line, asked, draft.room, today)
     draft.finish(chain(stock.around(waiting), stock.latest(waiting) if recent else (), beside))
-    return _bound(draft, budget)
+    return _bound(draft, budget, is_known=stock.has_words(recent=recent) or bool(beside))
 
 
 def _nothing(draft: Draft) -> Context:
@@ -112,7 +113,7 @@ def _nothing(draft: Draft) -> Context:
     return Context(text, draft.count_tokens(text), ids=(), source_ids=(), found=False)
 
 
-def _bound(draft: Draft, budget: int) -> Context:
+def _bound(draft: Draft, budget: int, *, is_known: bool) -> Context:
     lines = draft.lines()
     return Context(
         text=draft.laid_out(lines),
@@ -120,7 +121,8 @@ def _bound(draft: Draft, budget: int) -> Context:
         ids=tuple(dict.fromkeys(line.cube.id for line in lines)),
         source_ids=tuple(source for line in lines for source in line.source_ids),
         lines=tuple(lines),
-        found=bool(lines),
+        found=is_known or bool(lines),
+        fits=bool(lines) or not is_known,
     )
 
 
@@ -182,6 +184,11 @@ class _Stock:
         names = (page.id, (page.id, number), turn.source_id)
         is_new = self.exclude.isdisjoint(name for name in names if name)
         return is_new and self.covers(turn.at or page.descriptive.event_at)
+
+    def has_words(self, *, recent: bool) -> bool:
+        """Whether the text may have a turn, if there is room for it."""
+        latest = chain.from_iterable(_spoken(hit.cube) for hit in self.recalled.recent if recent)
+        return any(self.turns()) or any(self.is_wanted(cube, number) for cube, number in latest)
 
     def turns(self) -> Iterator[Line]:
         """The turns that the search found, best first."""
@@ -253,6 +260,11 @@ class _Stock:
         """Whether the caller already has the memory or the page that it was derived from."""
         known = cube.descriptive
         return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
+
+
+def _spoken(page: MemCube) -> Iterator[tuple[MemCube, int]]:
+    """The turns of a page that say something, by their numbers."""
+    return ((page, number) for number, turn in enumerate(turns_of(page)) if not says_nothing(turn.words))
 
 
 def says_nothing(words: str) -> bool:
