@@ -6,7 +6,6 @@ The library has hundreds of them, and a program uses few. Compiling all of them 
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import Any, AnyStr, Generic, cast
 
 
@@ -20,15 +19,13 @@ class _Regex(Generic[AnyStr]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # `copy` and `pickle` ask for such names before the object has its values
             raise AttributeError(name)
-        value = self.__dict__[name] = getattr(self._compiled, name)
+        value = self.__dict__[name] = getattr(
+            re.compile(self.pattern, self._flags), name
+        )  # `re` keeps the compiled one
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return regex, (self.pattern, self._flags)
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[AnyStr]:
-        return re.compile(self.pattern, self._flags)
 
 
 def regex(expression: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

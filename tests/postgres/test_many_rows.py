@@ -31,16 +31,3 @@ def test_the_statement_takes_a_list_for_each_column():
     assert text.endswith("DO NOTHING") and "VALUES" not in text
     numbers, columns = whole_lists.insertion(tables.events, statements._insertion("postgresql", tables.events))
     assert "sequence" not in columns and "%(at)b::bigint[]" in numbers
-
-
-def test_the_pages_of_a_step_follow_how_long_the_steps_take(tmp_path):
-    place = server.store_of(tmp_path).render_as_string(hide_password=False)
-    with memoryos.open(place, user="ann", settings=load_settings(embedder="hashing", short_term_capacity=1)) as memory:
-        vault = memory._engine.vault
-        assert vault.pace.of(64) == 32
-        ticks = iter(range(1_000_000))
-        vault.pace.now = lambda: next(ticks)  # each step takes a second
-        memory.add_many([Turn(role=Role.USER, text=f"I have {number} bees.") for number in range(40)])
-        memory.wait()
-        assert vault.pace.of(64) < 32
-        assert memory.pages.count() == 40

@@ -22,7 +22,6 @@ from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
-from memoryos.infrastructure.vault.pace import SteadyPace
 from memoryos.infrastructure.vault.records import (
     Job,
     NewVectors,
@@ -170,9 +169,8 @@ class Vault(Reembeddable, Protocol):
     def is_writable(self) -> bool:
         """Whether this process may write the store, as far as it can tell beforehand."""
 
-    @property
-    def pace(self) -> SteadyPace:
-        """How many pages one step may change, of those that it may change in a file."""
+    def pages_at_once(self, most: int) -> int:
+        """Return how many pages one step may change, where it may change so many in a file."""
         ...
 
     @property

@@ -35,7 +35,6 @@ from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
-from memoryos.infrastructure.vault.pace import SteadyPace
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.records import Job
@@ -82,7 +81,6 @@ class SqlVault(ABC):
         self.blobs = Blobs()
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
-        self.pace = SteadyPace()
         self.gate: Gate | None = None
         self.audits = False
         self.merges = False
@@ -107,6 +105,10 @@ class SqlVault(ABC):
     def is_writable(self) -> bool:
         """Whether this process may write the store, as far as it can tell beforehand."""
         return not self.is_only_read
+
+    def pages_at_once(self, most: int) -> int:
+        """How many pages one step may change, where it may change so many in a file."""
+        return most
 
     @contextmanager
     def read(self, scope: Scope, action: Action = Action.READ) -> Iterator[SqlReader]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,11 +26,12 @@ from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.plain import Plain, plain
+from memoryos.regex import regex
 
 T = TypeVar("T")
 
 IDEMPOTENCY_KEY = "idempotency-key"
-_TAG = re.compile(r'"([0-9]{1,9})"')
+_TAG = regex(r'"([0-9]{1,9})"')
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,13 +64,13 @@ class Mover:
 
     def step(self, owner: Scope, visits: Counts, settled: Callable[[], None], *, in_a_hurry: bool = False) -> Left:
         """Move some pages and count the visits; `settled` is called under the lock when no page waits."""
-        limit = self.vault.pace.of(MANY_AT_A_TIME if in_a_hurry else AT_A_TIME)
+        limit = self.vault.pages_at_once(MANY_AT_A_TIME if in_a_hurry else AT_A_TIME)
         with self._alone():
             for _ in range(_TRIES):
                 plan = self._planned(owner, visits, limit)
                 if plan is None:
                     break
-                with self.vault.write(owner) as writer, self.vault.pace.noted():
+                with self.vault.write(owner) as writer:
                     if (events := self._since(plan, writer)) is not None:
                         return _written(plan, writer, events, settled)
             with self.vault.write(owner) as writer:  # others are faster

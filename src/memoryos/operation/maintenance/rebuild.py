@@ -120,9 +120,9 @@ class Rebuilder:
 
     def _unwind(self, owner: Scope) -> None:
         with self.promoter.vault.read(owner) as reader:
-            pages = _placed_pages(reader, self.promoter.vault.pace.of(AT_A_TIME))
+            pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
         entries = [entry.prepared for entry in page_entries([_raw(page) for page in pages], self.promoter.embedder)]
-        with self.promoter.vault.write(owner) as writer, self.promoter.vault.pace.noted():
+        with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage is None or stage.phase is not Phase.UNWIND:
                 return

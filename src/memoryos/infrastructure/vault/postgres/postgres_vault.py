@@ -35,7 +35,6 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.vault import migrations, postgres_tables
 from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_number
-from memoryos.infrastructure.vault.pace import Pace
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.postgres import scrubbing
 from memoryos.infrastructure.vault.postgres.connections import (
@@ -82,7 +81,7 @@ class PostgresVault(SqlVault):
     """A vault in the database at `url`; `name` is what errors call it."""
 
     driver_error = psycopg.Error
-    unerased: tuple[str, ...] = (
+    unerased = (
         "dead rows, until the server vacuums them, and samples in its statistics: run `memoryos scrub`",
         "write-ahead logs, base backups and replicas of the server: let them run out, or make them anew",
     )
@@ -107,7 +106,10 @@ class PostgresVault(SqlVault):
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._most = busy_timeout_seconds  # that a call waits
         super().__init__(name, engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
-        self.pace = Pace()
+
+    def pages_at_once(self, most: int) -> int:
+        """Half as many, because each row of a server costs twice as much."""
+        return max(1, most // 2)
 
     def nbytes(self) -> int:
         """The size of the database on disk."""
