@@ -129,6 +129,7 @@ def test_the_index_of_another_process_loses_what_was_swept(tmp_path: Path, clock
         assert page in {hit.id for hit in other.search(WORD).hits}
         clock.advance(hours=1)
         memory.jobs.run()
+        other.wait()  # it may have taken the job
         assert other.search(WORD).hits == ()
         with other._engine.vault.read(memory.scope) as reader:
             resident = other._engine.residency.following(memory.scope, reader, whole=True)

@@ -12,6 +12,7 @@ from memoryos import Memory, Role, Scope, Turn
 from memoryos.errors import StillRunning
 from memoryos.infrastructure.vault.records import JobState, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Tier
+from memoryos.operation.maintenance import moves
 from memoryos.operation.maintenance.rebuild import AT_A_TIME, stage_of
 
 SMALL = {"short_term_capacity": 3, "mid_term_capacity": 4, "heat_threshold": 5.0, "segment_threshold": 1.2}
@@ -223,8 +224,10 @@ def stopping_after(steps: int):
 
 
 def test_one_that_is_cut_off_goes_on_and_answers_all_the_time(world):
-    count = AT_A_TIME + 30
-    memory = filled(world, count)
+    memory = with_lines(world.open(**SMALL))
+    # one step of moves, for which segments stay depends on what is extracted between two of them
+    count = world.vault.pages_at_once(moves.AT_A_TIME) - 2
+    memory.add_many(dialogue(count))
     memory.profile.set("city", "Rome")
     before = picture(memory, world)
     steps, stage = 0, True

@@ -216,7 +216,7 @@ def unread(world: World, memory: Memory) -> list:
 
 
 def test_an_extraction_that_was_asked_for_follows_the_pages(world: World):
-    memory = world.open(**QUIET)
+    memory = world.open(**QUIET, jobs="worker")
     ids = remember(memory, *[TEA, BIKE] * 5)
     rehome(world, ids, home(world, ids[0]))
     world.queue()
