@@ -161,6 +161,7 @@ def test_an_operator_is_refused_with_what_to_pass(memory: Memory, metadata: dict
 
 
 def test_a_filter_is_added_by_its_definition_alone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.wait()  # what is written again from here on gets the label, too
     monkeypatch.setitem(FILTERS, "origin", one_of("origin", lambda cube: cube.descriptive.origin.value))
     memory.add_many([Turn(role=Role.USER, text="Tea is what I say here: imported.")], origin=Origin.IMPORT)
     memory.add("Tea is what I say here: later.")
