@@ -35,7 +35,12 @@ _IMPORTED = (  # before the forks
     "memoryos.operation.consolidation.rules",
     "memoryos.operation.knowledge.chinese_slots",
     "memoryos.operation.knowledge.english_slots",
+    "memoryos.models.hashing",
     "memoryos.models.word_pieces",
+    "memoryos.infrastructure.candidates.postgres",
+    "memoryos.infrastructure.vault.postgres.postgres_vault",
+    "pgvector.psycopg",
+    "sqlalchemy.dialects.postgresql.psycopg",
     "openai.resources.chat.completions",  # which the SDK puts off
 )
 

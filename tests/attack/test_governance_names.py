@@ -80,13 +80,16 @@ def everything(memory: Memory) -> str:
     return told([memory.pages.list(), *found.hits, *found.user_facts, memory.stats(), memory.log.events()])
 
 
-@pytest.mark.parametrize("field", ["user", "tenant", "agent", "namespace", "session"])
+FIELDS = ["user", "tenant", "agent", "namespace", "session"]
+
+
+@pytest.mark.parametrize("field", FIELDS)
 def test_no_part_of_a_scope_reaches_beyond_itself(store, tmp_path, field):
-    """Each hostile name is the name of a memory of its own, or it is refused."""
+    """Each hostile name is the name of a memory of its own, or it is refused; each is tried in two fields or three."""
     victim = store.memory("ann")
     page = victim.add(SECRET)
     before = sorted(path.name for path in tmp_path.iterdir())
-    for name in INJECTIONS:
+    for name in INJECTIONS[FIELDS.index(field) % 2 :: 2]:
         try:
             scope = replace(Scope(user="ann"), **{field: ("private", name) if field == "namespace" else name})
         except InvalidInput:
