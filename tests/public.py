@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from operator import attrgetter
 from typing import Any, get_type_hints
 
 from memoryos import Memory, MemoryOS
 
 
-def nouns_of(kind: type) -> dict[str, type]:
+@cache
+def nouns_of(kind: type) -> Mapping[str, type]:
     """The parts with verbs of their own, by the name of their property."""
     properties = inspect.getmembers(kind, lambda member: isinstance(member, property))
     made = {name: get_type_hints(member.fget)["return"] for name, member in properties if not name.startswith("_")}
