@@ -24,8 +24,8 @@ from memoryos.models.hashing import Hashing
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.scope import Scope
 
-settings.register_profile("here", deadline=None)  # a busy machine takes as long as it takes
-settings.load_profile("here")
+settings.register_profile("here", deadline=None, max_examples=50)  # a busy machine takes as long as it takes
+settings.register_profile("long", deadline=None, max_examples=200)
 
 TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
@@ -65,7 +65,7 @@ if "TMPDIR" not in os.environ and _is_fit_for_stores(RAM_DISK):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="let the attacks take minutes, not seconds")
+    parser.addoption("--long", action="store_true", help="more attacks, which take minutes, and more examples")
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
 
 
@@ -126,8 +126,9 @@ def _names_its_own(test: pytest.Item) -> bool:
     return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let tests that read a vault beside the memories on it act for somebody; threads that forget it fail."""
+    settings.load_profile("long" if config.getoption("--long") else "here")
     caller._CURRENT.set(caller.Caller("tests"))
 
 
