@@ -20,8 +20,8 @@ _HAN = r"[\u4e00-\u9fff]"
 _END = r"(?=\W|$)"
 
 _REJECT = regex(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
-# After an introduction, or behind what was before, the subject is left out: 我叫李明，今年28岁，住在上海. Not when others
-# come into it.
+# After an introduction, or behind what was before, the subject is left out: 我叫李明，今年28岁，住在上海.
+# Not if others come into it.
 _INTRODUCES = regex(
     r"我(?:(?:已经|早就|现在)?不再?住|(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|(?:从小)?在\w{2,8}(?:生活|工作|上班|居住|长大|出生))"
     r"|(?:以前|之前|原来|原本|曾经?|过去|本来)(?:是|当|做|住在?|在)[^，,。；;！!]{1,12}[，,](?:但|不过)?(?:现在|目前))"
@@ -48,9 +48,7 @@ _AGE = regex(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>{HAN_NUMBE
 _BORN = regex(
     rf"{_SELF}(?:是|出生于|生于|出生在)?在?(?P<year>(?:19|20)\d{{2}})年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?(?:出生|生)?"
 )
-_BIRTHDAY = regex(
-    rf"我的?生日[是在](?:\d{{4}}年)?(?P<month>{HAN_NUMBER})月(?P<day>{HAN_NUMBER})[日号]?"
-)
+_BIRTHDAY = regex(rf"我的?生日[是在](?:\d{{4}}年)?(?P<month>{HAN_NUMBER})月(?P<day>{HAN_NUMBER})[日号]?")
 # Behind 一名 the ending of the word is enough, but for members and parents.
 _MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6}}[师员家手工长]"
 _OCCUPATION = regex(
