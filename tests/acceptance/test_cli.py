@@ -548,6 +548,7 @@ def test_wrong_usage_is_text_for_people(run):
 
 def test_to_show_a_user_that_is_not_there_names_those_that_are(run):
     document(run("add", "I live in Oslo.", "Nice.", "--user", "alice", "--json"))
+    document(run("branches", "create", "trial", "--user", "alice", "--json"))  # another scope of the same user
     result = run("show", "--user", "nobody")
     assert result.returncode == 0, result.stderr
     assert (

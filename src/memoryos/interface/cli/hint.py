@@ -26,8 +26,8 @@ def hint(store: MemoryOS, user: str, agent: str, tenant: str) -> str | None:
 
 
 def named(scopes: Iterable[Scope]) -> str:
-    """The users of these scopes with their agents; of many, the first."""
-    shown = [whose(one.user, one.agent) for one in scopes]
+    """The users of these scopes with their agents, each once; of many, the first."""
+    shown = list(dict.fromkeys(whose(one.user, one.agent) for one in scopes))
     return ", ".join((*shown[:_NAMES], *(["others"] if len(shown) > _NAMES else []))) or "nobody yet"
 
 
