@@ -31,6 +31,7 @@ CHANGES = (
     (VEGETARIAN, "Last month I stopped being vegetarian.", None),
     (VEGETARIAN, "I'm not vegetarian anymore.", None),
     (VEGAN, "I eat meat again.", None),
+    ("I've been vegan since 2020.", "I'm not vegan anymore.", None),
     ("I eat meat.", VEGAN, None),
     (CHINESE_HOME, "昨天我搬到了北京。", "北京"),
     (CHINESE_HOME, "上个月我搬到北京了。", "北京"),

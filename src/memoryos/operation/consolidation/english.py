@@ -99,7 +99,9 @@ _PREFERENCES = [
     _shape(rf"I\ {_ADVERBS}(?:can't|cannot|can\ not)\ (?:stand|bear|live\ without)\ {_NO_REACTION}"),
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
-    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of\ (?!(?:the|my|\w+ing)\b){_NO_REACTION}"),
+    _shape(
+        rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of\ (?!(?:the|my|(?!flying|driving|swimming)\w+ing)\b){_NO_REACTION}"
+    ),
     _shape(
         r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
         \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
@@ -181,7 +183,8 @@ _FACTS = [
     _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
     _shape(
         rf"""{_I_HAVE}{_ADVERBS}been\ (?:(?:{_GERUNDS}|seeing|cooking|hiking)\b{_NO_PROGRESS}|(?:to|in)\ (?=[A-Z])
-        |an?\ {_NO_MOOD}|married|diagnosed|friends\ with)"""
+        |an?\ {_NO_MOOD}|married|diagnosed|friends\ with
+        |(?=vegan|vegetarian|pescatarian|single|divorced|retired|unemployed|self-employed|diabetic))"""
     ),
     _shape(rf"{_I_HAVE}(?:not\ )?{_ADVERBS}(?:{_PARTICIPLES})\b{_NO_POINTER}"),
     _shape(rf"I\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}"),
@@ -210,6 +213,7 @@ _FAMILY_FACTS = [
         |\d|allergic
         |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
     ),
+    _shape(rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})'s\ (?:first\ )?name\ is\ (?=[A-Z])"),
     _shape(rf"{_KIN}{_ASIDE}(?:starts|attends|goes\ to)\ (?!it\b|to\b|with\b)"),
     _shape(rf"{_KIN}{_ASIDE}(?:has|have|had)\ (?:an?|two|three|been|surgery|twins)\ {_NO_PRAISE}{_NO_IDLE}"),
     _shape(
