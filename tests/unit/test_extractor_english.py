@@ -130,6 +130,9 @@ def test_a_durable_statement_becomes_a_fact(said: str, text: str) -> None:
         "My wife's name is on the list.",
         "My friend's name is a secret.",
         "I'm scared of losing you.",
+        "I visit often.",
+        "I visit every Friday.",
+        "I'm married to the sea.",
     ],
 )
 def test_what_is_not_durable_or_not_about_the_speaker_is_left_out(said: str) -> None:

@@ -100,7 +100,8 @@ _PREFERENCES = [
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
     _shape(
-        rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of\ (?!(?:the|my|(?!flying|driving|swimming)\w+ing)\b){_NO_REACTION}"
+        rf"""{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of
+        \ (?!(?:the|my|(?!flying|driving|swimming)\w+ing)\b){_NO_REACTION}"""
     ),
     _shape(
         r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
@@ -109,7 +110,8 @@ _PREFERENCES = [
 ]
 
 _STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|drama|exercise|effort))
-    |vegan|vegetarian|pescatarian|married(?!\ to\ my\ (?:job|work))|single|divorced
+    |vegan|vegetarian|pescatarian|married(?!\ to\ (?:my\ (?:job|work)|the\ (?:sea|job|game|gym|road|bottle)))
+    |single|divorced
     |engaged|pregnant|retired|unemployed
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
@@ -144,6 +146,9 @@ _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|wr
 _NO_HOME = (
     r"live\ (?:for\ (?!\d|years|many|over)|in\ (?:leggings|hoodies|jeans|sweatpants|py?jamas|fear|hope|denial|hell))"
 )
+# Verbs that need an object, without one: "My friend lives in Oslo and I visit often".
+_NO_OBJECT = r"""(?:visit|own|rescue|share|rent|foster|manage|host|lead)\ (?:often|regularly|sometimes|occasionally
+    |frequently|rarely|daily|weekly|monthly|a\ lot|every\ \w+|each\ \w+|too|there|alone|together|when|whenever)\b"""
 _NOT_A_HABIT = (
     r"(?!\ (?:it|that|this|them|on\ it|for\ it|with\ it|a\ role|hard|ahead|out|through|into|by|back|for\ that)\b)"
 )
@@ -165,7 +170,7 @@ _FACTS = [
     _shape(rf"I\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"I\ {_ADVERBS}(?:don't|do\ not|never)\ have\ (?:an?\ |any\ )?(?:\w+\ )?(?:{_RELATIONS}|{_BELONGINGS})\b"),
     _shape(rf"I\ {_ADVERBS}(?:have|had|suffer\ from|live\ with)\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
-    _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
+    _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR}|{_NO_OBJECT})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
     _shape(rf"(?:I've|I\ have|Ive)\ got\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
     _shape(rf"I\ {_ADVERBS}take\ [^.,;!]{{2,40}}?\ for\ (?:my|an?)\ "),
     _shape(
@@ -178,7 +183,8 @@ _FACTS = [
     _shape(r"I(?:'m|\ am)\ [A-Z]\w+(?:\ [A-Z]\w+)?,\ an?\ "),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(
-        rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?!{_NO_HOME})(?:{_HABITS})\b{_NOT_A_HABIT}"
+        rf"""I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?!{_NO_HOME}|{_NO_OBJECT})(?:{_HABITS})\b
+        {_NOT_A_HABIT}"""
     ),
     _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
     _shape(
