@@ -187,6 +187,27 @@ def test_too_many_arguments_without_a_name_are_told_with_those_that_need_one(mem
     assert str(refused.value).startswith(WITHOUT_NAMES[name])
 
 
+MISSING = {
+    "search": ((), "Memory.search() needs query"),
+    "governance.rollback": ((), "MemGovernance.rollback() needs memory_id and version"),
+    "proposals.publish": ((["Rule 1"],), "Proposals.publish() needs source"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_argument_is_named(memory, name):
+    given, said = MISSING[name]
+    with pytest.raises(TypeError) as refused:
+        method_of(memory, name)(*given)
+    assert str(refused.value) == said
+
+
+def test_who_opens_a_memory_without_its_user_is_told():
+    with pytest.raises(TypeError, match=r"^open\(\) needs user$"):
+        memoryos.open(":memory:")
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("function", [memoryos.open, MemoryOS.open])
 def test_who_opens_a_store_is_told_of_too_many(function):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import CO_VARARGS, Parameter, signature, unwrap
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 from memoryos.text import nearest
@@ -48,8 +49,9 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
 def argument_check(function: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], None]:
     """A check of the arguments of a call, `self` included: it raises TypeError, which names the right parameters."""
     known = cache(lambda: tuple(_parameters(function)))  # found out at the first call with keywords
-    code = unwrap(function).__code__
-    most = None if code.co_flags & CO_VARARGS else code.co_argcount
+    inner: FunctionType = unwrap(function)
+    most = None if inner.__code__.co_flags & CO_VARARGS else inner.__code__.co_argcount
+    ordered, named_only = _needed(inner)
 
     def check(args: Sequence[Any], given: Mapping[str, Any]) -> None:
         if most is not None and len(args) > most:
@@ -57,8 +59,18 @@ def argument_check(function: Callable[..., Any]) -> Callable[[Sequence[Any], Map
         for name in given:
             if name not in known():
                 raise TypeError(_unknown(function.__qualname__, name, known()))
+        if missing := [name for name in (*ordered[len(args) :], *named_only) if name not in given]:
+            raise TypeError(f"{function.__qualname__}() needs {' and '.join(missing)}")
 
     return check
+
+
+def _needed(function: FunctionType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parameters without a default: those that may be passed in order, and those by name alone."""
+    code, names = function.__code__, function.__code__.co_varnames
+    by_name = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    ordered = names[: code.co_argcount - len(function.__defaults__ or ())]
+    return ordered, tuple(name for name in by_name if name not in (function.__kwdefaults__ or {}))
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[str]:
