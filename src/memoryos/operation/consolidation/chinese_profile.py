@@ -76,6 +76,8 @@ _LOCATION = regex(
     rf"(?:(?:住在?|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
 )
+_LIVES = regex(r"住(?!在)")  # 我住北京, but not 我住不惯北京
+_FOR_SO_LONG = regex(r"(?:[\d一二两三四五六七八九十几好多]+个?(?:年|月|天|周|星期)多?|很久|一段时间)$")
 _GONE = regex(
     rf"{_SELF}(?:已经|早就|现在|刚刚?)?(?:不再?住在?(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)了"
     rf"|搬(?:离|出)了?(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)了?{_END})"
@@ -177,11 +179,18 @@ def _occupations(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
-    """Yield a place only when it holds a word that the segmenter knows as one."""
     for match in (*_own(_LOCATION, sentence), *_moves(sentence), *_PLACED.finditer(sentence)):
-        place = match.groupdict().get("value") or match["place"]
-        if any(tag == "ns" for _, tag in tagged(place)):
+        place = _FOR_SO_LONG.sub("", match.groupdict().get("value") or match["place"])
+        if _is_place(place, begins=_LIVES.search(match.group()) is not None):
             yield place, *match.span()
+
+
+def _is_place(place: str, *, begins: bool) -> bool:
+    """Whether it holds a word that the segmenter knows as a place; `begins`: is nouns alone, and begins with one."""
+    tags = [tag for _, tag in tagged(place)] if place else []
+    if begins:
+        return tags[:1] == ["ns"] and all(tag.startswith("n") for tag in tags)
+    return "ns" in tags and ("的" not in place or tags[-1] == "ns")
 
 
 def _moves(sentence: str) -> Iterator[re.Match[str]]:
