@@ -61,10 +61,10 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
-        check((self, *args), kwargs)
         self._hand.check_process()
         if not is_end:
             self._hand.check_open()
+        check((self, *args), kwargs)
         entered = Call(operation) if self._hand.is_observed and not running_call() else None
         work = lambda: self._hand.shown(method(self, *args, **kwargs))  # noqa: E731
         inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, work, entered))  # noqa: E731
