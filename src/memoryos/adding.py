@@ -66,7 +66,7 @@ class Adding:
         return self._store([ingest.checked_turn(turn, now=now, limit=limit, field="messages") for turn in timed], now)
 
     def _new(self, turns: Sequence[Turn]) -> Sequence[Turn]:
-        """Leave out what the session has, if it is a history; a call with a key is stored as it is, or not at all."""
+        """Leave out messages that the session already has. A call with a key is stored whole or not at all."""
         if len(turns) < 2 or self.key is not None or self.mount is not None:
             return turns
         if self._privacy.rewrites:  # the words that the session has are those that were stored

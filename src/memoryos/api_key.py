@@ -56,7 +56,7 @@ class ApiKey(Plain):
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey(Plain):
-    """A new key. Its secret is in no other place."""
+    """A new key with its secret, which is stored nowhere else."""
 
     key: str = field(repr=False)  #: what the caller passes to `keys.caller`
     info: ApiKey  #: what the store knows of it

@@ -89,7 +89,7 @@ class View(Protocol):
         ...
 
     def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
+        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
         ...
 
     def takes_as_long(self, scope: Scope) -> None:

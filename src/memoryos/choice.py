@@ -1,4 +1,4 @@
-"""Choice: a name out of a few."""
+"""Choice: an enum whose members callers name by their values."""
 
 from __future__ import annotations
 

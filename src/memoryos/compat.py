@@ -47,7 +47,7 @@ _EMBEDDERS = {
 
 
 class Memoryos:
-    """The memory of one user and one assistant, kept in a folder. The class has the API of the public MemoryOS code."""
+    """The memory of one user and one assistant, kept in a folder. It has the methods of the public MemoryOS code."""
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ def test_entries_are_listed_the_latest_first(run, page):
     assert told["entries"][-1]["cubes"] == [{"id": page, "kind": "page", "version": 1}]
     lines = run("audit", "list", "--operation", "memory.search", "--action", "read").splitlines()
     assert len(lines) == 1
-    assert f"default: memory.search (read) allowed, default with default [page {page}]" in lines[0]
+    assert f"default: memory.search (read) allowed, user default with agent default [page {page}]" in lines[0]
 
 
 def test_a_list_goes_on_at_its_cursor(run, page):
@@ -78,7 +78,7 @@ def test_a_log_that_was_edited_is_named(run, page, tmp_path):
     assert "as it was written" in run("audit", "verify", "--heads", "heads.json")
     with closing(sqlite3.connect(tmp_path / "memoryos.db")) as connection, connection:
         connection.execute("UPDATE audit SET caller = 'somebody' WHERE user_id = 'default' AND number = 2")
-    assert "Entry 2 of default with default: it was changed" in run("audit", "verify", code=1)
+    assert "Entry 2 of user default with agent default: it was changed" in run("audit", "verify", code=1)
     told = json.loads(run("audit", "verify", "--json", code=1))
     assert [one["number"] for one in told["broken"]] == [2]
 

@@ -121,7 +121,7 @@ def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run
     rest = document(run("context", "boat", "--tokens", "60", "--exclude", told["id"], "--json"))
     assert [line["text"] for line in rest["lines"]] == ["user: The boat needs paint."]
     assert rest["tokens"] <= 60
-    assert "There is no memory of ann" in run("context", "boat", "--user", "ann").stdout
+    assert "There is no memory of user ann" in run("context", "boat", "--user", "ann").stdout
 
 
 def test_search_in_a_long_text_shows_the_passage_that_answers(run):
@@ -548,9 +548,13 @@ def test_wrong_usage_is_text_for_people(run):
 
 def test_to_show_a_user_that_is_not_there_names_those_that_are(run):
     document(run("add", "I live in Oslo.", "Nice.", "--user", "alice", "--json"))
+    document(run("branches", "create", "trial", "--user", "alice", "--json"))  # another scope of the same user
     result = run("show", "--user", "nobody")
     assert result.returncode == 0, result.stderr
-    assert "There is no memory of nobody with default. In this store: alice with default." in result.stdout
+    assert (
+        "There is no memory of user nobody with agent default. In this store: user alice with agent default."
+        in result.stdout
+    )
     assert document(run("show", "--user", "nobody", "--json"))["stm"] == []
 
 

@@ -276,7 +276,7 @@ def test_the_command_does_the_same(run):
     usage = run("add", "--json", "--no-such-option")
     assert usage.returncode == 2
     assert json.loads(usage.stdout)["error"]["type"] == "UsageError"
-    assert "In this store: bob" in run("show", "--user", "nobody").stdout
+    assert "In this store: user bob with agent default" in run("show", "--user", "nobody").stdout
 
 
 def test_lists_corrections_and_deletion_by_command(tmp_path):

@@ -76,7 +76,7 @@ OF_ONE_USER = {
 @pytest.mark.parametrize("command", OF_ONE_USER)
 def test_who_is_unknown_is_told_to_programs_too(run, ann, command):
     told = document(run(*OF_ONE_USER[command], "--user", "nobody", "--json"))["hint"]
-    assert told == "There is no memory of nobody with default. In this store: ann with default."
+    assert told == "There is no memory of user nobody with agent default. In this store: user ann with agent default."
     assert document(run(*OF_ONE_USER[command], "--user", ann, "--json"))["hint"] is None
 
 

@@ -55,7 +55,7 @@ def test_the_profile_is_set_and_shown(run):
     told = document(run("profile", "get", "--json"))
     assert (told["user"]["profile"], told["agent"]["profile"]) == ({"name": "Carla"}, {"role": "a guide"})
     assert "name: Carla" in run("profile", "get").stdout
-    assert "There is no memory of nobody" in run("profile", "get", "--user", "nobody").stdout
+    assert "There is no memory of user nobody" in run("profile", "get", "--user", "nobody").stdout
 
 
 def test_who_asks_for_facts_is_told_the_commands(run):

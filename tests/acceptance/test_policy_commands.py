@@ -113,7 +113,7 @@ def test_granted_roles_are_known_to_both_and_users_are_told(run):
     (listed,) = document(run("users", "list", "--json"))["users"]
     assert (listed["user"], listed["memories"], listed["scopes"]) == ("ann", {"page": 1}, 1)
     assert document(run("users", "show", "ann", "--json")) == {**listed, "roles": []}
-    assert "1 page" in run("users", "show", "ann").stdout
+    assert "ann: 1 page; 1 scope; last activity" in run("users", "show", "ann").stdout
     assert "ann" in run("users", "list").stdout
     assert document(run("users", "forget", "ann", "--yes", "--json"))["is_complete"]
     assert run("users", "show", "ann").returncode == 3

@@ -170,6 +170,51 @@ def test_every_public_method_refuses_an_unknown_keyword_by_its_name(memory, kind
             method(no_such=1)
 
 
+WITHOUT_NAMES = {
+    "search": "Memory.search() takes 1 argument without a name (query), but got 4. Pass the others by name: strategy, ",
+    "update": "Memory.update() takes 2 arguments without a name (cube_id, text), but got 4. Pass the others by name: ",
+    "facts.add": "Facts.add() takes 1 argument without a name (text), but got 4. Pass the others by name: ",
+    "pages.count": "Pages.count() takes no argument without a name, but got 4. Pass the others by name: ",
+    "forget": "Memory.forget() takes no argument without a name, but got 4.",
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", WITHOUT_NAMES)
+def test_too_many_arguments_without_a_name_are_told_with_those_that_need_one(memory, name):
+    with pytest.raises(TypeError) as refused:
+        method_of(memory, name)("a", "b", "c", "d")
+    assert str(refused.value).startswith(WITHOUT_NAMES[name])
+
+
+MISSING = {
+    "search": ((), "Memory.search() needs query"),
+    "governance.rollback": ((), "MemGovernance.rollback() needs memory_id and version"),
+    "proposals.publish": ((["Rule 1"],), "Proposals.publish() needs source"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_argument_is_named(memory, name):
+    given, said = MISSING[name]
+    with pytest.raises(TypeError) as refused:
+        method_of(memory, name)(*given)
+    assert str(refused.value) == said
+
+
+def test_who_opens_a_memory_without_its_user_is_told():
+    with pytest.raises(TypeError, match=r"^open\(\) needs user$"):
+        memoryos.open(":memory:")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("function", [memoryos.open, MemoryOS.open])
+def test_who_opens_a_store_is_told_of_too_many(function):
+    with pytest.raises(TypeError, match=r"open\(\) takes 1 argument without a name \(path\), but got 3\. .*settings"):
+        function(":memory:", "ann", "coder")
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("function", [memoryos.open, MemoryOS.open])
 def test_who_opens_a_store_is_told_the_same(function):

@@ -181,6 +181,8 @@ LATER_NOT_BELIEVED = (
     ("Ravi, 09:12\nI quit smoking\nMe, 09:13\nbravo", "I quit smoking", "The user quit smoking."),
     ("In this series the villain says I poisoned the king.", "I poisoned the king", "The user poisoned the king."),
     ("In my favourite novel I am a detective.", "I am a detective", "The user is a detective."),
+    ("In the novel I'm writing, I live in Tokyo.", "I live in Tokyo", "The user lives in Tokyo."),
+    ("In the game that we play, I am a nurse.", "I am a nurse", "The user is a nurse."),
     ("Sofia paints portraits.", "paints portraits", "The user paints portraits."),
     ("The guy upstairs plays drums.", "plays drums", "The user plays drums."),
     ("Two of my cousins run a bakery.", "run a bakery", "The user runs a bakery."),

@@ -13,6 +13,7 @@ from memoryos.lifecycle import TRANSITIONS, Actor
 from memoryos.operation.recall.trust import TRUST_OF
 
 ROOT = Path(__file__).parents[2]
+ARCHITECTURE = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
 SOURCE = Path(memoryos.__file__).parent
 STORAGE = (ROOT / "docs" / "explanation" / "storage.md").read_text("utf-8")
 
@@ -76,3 +77,17 @@ def test_the_table_of_extras_is_that_of_the_package():
     (left_out,) = re.findall(r"^\| `all` \| all of these except (.+?) \|", page, re.MULTILINE)
     (inside,) = re.findall(r"\[(.+)\]", extras["all"][0])
     assert set(re.findall(r"`([\w-]+)`", left_out)) == extras.keys() - {"all", *inside.split(",")}
+
+
+def test_the_layers_that_the_architecture_draws_are_those_that_the_imports_keep():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    drawn = re.findall(r"^    .*→.*(?:\n        →.*)*", ARCHITECTURE, re.MULTILINE)
+    assert len(drawn) == 2
+    for picture, contract in zip(drawn, contracts, strict=False):
+        layers = [one.replace("memoryos.", "").split(" | ") for one in contract["layers"]]
+        assert [[name.strip() for name in one.split(",")] for one in picture.split("→")] == layers
+
+
+def test_the_architecture_has_a_row_for_each_package_of_operation():
+    packages = {one.parent.name for one in (ROOT / "src/memoryos/operation").glob("*/__init__.py")}
+    assert packages == set(re.findall(r"^\| `operation/(\w+)/`", ARCHITECTURE, re.MULTILINE))

@@ -31,10 +31,13 @@ CHANGES = (
     (VEGETARIAN, "Last month I stopped being vegetarian.", None),
     (VEGETARIAN, "I'm not vegetarian anymore.", None),
     (VEGAN, "I eat meat again.", None),
+    ("I've been vegan since 2020.", "I'm not vegan anymore.", None),
     ("I eat meat.", VEGAN, None),
     (CHINESE_HOME, "昨天我搬到了北京。", "北京"),
     (CHINESE_HOME, "上个月我搬到北京了。", "北京"),
     (CHINESE_HOME, "上周我搬到了北京。", "北京"),
+    (CHINESE_HOME, "我以前住在上海，现在住在北京。", "北京"),
+    ("我是老师。", "我以前是老师，现在是程序员。", "程序员"),
 )
 
 

@@ -162,13 +162,13 @@ def test_an_operator_is_refused_with_what_to_pass(memory: Memory, metadata: dict
 
 def test_a_filter_is_added_by_its_definition_alone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.wait()  # what is written again from here on gets the label, too
-    monkeypatch.setitem(FILTERS, "origin", one_of("origin", lambda cube: cube.descriptive.origin.value))
+    monkeypatch.setitem(FILTERS, "way", one_of("way", lambda cube: cube.descriptive.origin.value))
     memory.add_many([Turn(role=Role.USER, text="Tea is what I say here: imported.")], origin=Origin.IMPORT)
     memory.add("Tea is what I say here: later.")
     for filters, expected in (
-        ({"origin": "import"}, {"imported"}),
-        ({"origin": ["import", "user_input"]}, {"imported", "later"}),
-        ({"origin": "import", "tags": ["work"]}, set()),
+        ({"way": "import"}, {"imported"}),
+        ({"way": ["import", "user_input"]}, {"imported", "later"}),
+        ({"way": "import", "tags": ["work"]}, set()),
     ):
         found = memory.search("tea", filters=filters)
         assert {named(hit.cube.payload.turns[0].text) for hit in found.hits} == expected

@@ -71,6 +71,9 @@ def profile(*turns: Turn) -> dict[str, str]:
         ("I study at night with my wife.", "Tom studies at night with their wife."),
         ("I was born in Rome.", "Tom was born in Rome."),
         ("My sister Anna lives in Porto.", "Tom's sister Anna lives in Porto."),
+        ("My wife's name is Anna.", "Tom's wife's name is Anna."),
+        ("I've been vegan since 2020.", "Tom has been vegan since 2020."),
+        ("I'm scared of flying.", "Tom is scared of flying."),
         ("My dog is a golden retriever named Max.", "Tom's dog is a golden retriever named Max."),
         ("My favorite author is Ursula Le Guin.", "Tom's favorite author is Ursula Le Guin."),
         ("Yeah, I painted that lake sunrise last year!", "Tom painted that lake sunrise last year (2022)."),
@@ -124,6 +127,12 @@ def test_a_durable_statement_becomes_a_fact(said: str, text: str) -> None:
         "My boss is so annoying.",
         "Your sister Anna lives in Porto.",
         "She works in Rome.",
+        "My wife's name is on the list.",
+        "My friend's name is a secret.",
+        "I'm scared of losing you.",
+        "I visit often.",
+        "I visit every Friday.",
+        "I'm married to the sea.",
     ],
 )
 def test_what_is_not_durable_or_not_about_the_speaker_is_left_out(said: str) -> None:

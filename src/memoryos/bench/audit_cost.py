@@ -50,7 +50,7 @@ class AuditCost:
 def measure_audit(
     pages: int, settings: Settings, progress: Progress = unwatched, *, count: int | None = None
 ) -> dict[str, AuditCost]:
-    """Measure adds and searches of every variant, in stores of so many pages; `count` of each (default: COUNT)."""
+    """Measure `count` adds and searches (default: COUNT) with each variant, in stores of this size."""
     wanted = WARM_UP + (COUNT if count is None else count)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="memoryos-bench-")))

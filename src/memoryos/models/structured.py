@@ -58,7 +58,7 @@ def _repair(text: str, error: BadAnswer) -> list[Message]:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The JSON objects of the text, and its lists of objects: in its fences, or anywhere, from the outermost on."""
+    """JSON objects, and lists of them, in code fences or else anywhere in the text; outermost first."""
     for part in (*_FENCED.findall(text), text):
         yield from _outermost(part)
 

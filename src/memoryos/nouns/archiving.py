@@ -26,10 +26,10 @@ class Archiving(Noun):
     ) -> UnusedRule:
         """Archive pages that were not used for `unused` (seconds or a timedelta), and return the rule.
 
-        The time begins when a search last found the page, or when it was stored. With `visits`, the rule is only about
-        pages that searches found at most so often; with `tags`, about pages that have all of them. An archived page is
-        found like those of the archive: not with `archive=False`. A search that finds it activates it again. What is
-        frozen stays as it is. A rule of the same name is replaced. The gate must admit ADMINISTER. Raises InvalidInput,
+        The time begins when a search last found the page, or when it was stored. With `visits`, only pages that
+        searches found at most that many times are archived; with `tags`, only pages that have all of them. A search
+        finds archived pages unless it has `archive=False`, and a page that it finds becomes active again. Frozen pages
+        are not archived. A rule of the same name is replaced. The gate must admit ADMINISTER. Raises InvalidInput,
         PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)

@@ -166,8 +166,8 @@ class Audit:
     def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.
 
-        Somebody who can write to the store and knows how the log is made can make all of it anew. So keep the `heads`
-        of a report elsewhere, and pass them as `known` later: their entries must still be there.
+        Whoever can write to the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them
+        as `known` later: their entries must still be there.
         """
         heads = [_checked_head(one) for one in arguments.sequence("known", known, ChainHead)]
         self._engine.admit(Action.ADMINISTER)

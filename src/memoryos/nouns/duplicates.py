@@ -41,7 +41,7 @@ class Duplicates(Noun):
     def merge(self, ids: Sequence[str], *, reason: str = "merge") -> MemCube:
         """Merge memories that say the same into the first one, and return it. `unmerge` undoes it.
 
-        The others get the state merged: no search finds them but one with `as_of` before the merge. They keep their
+        The others get the state merged: no search finds them, except one with `as_of` before the merge. They keep their
         words, versions and sources, and what was derived from them stays. When the first one is deleted, they are found
         again. `reason` is kept with the transitions. Raises NotFound, CubeProtected, and InvalidInput if they do not
         say the same.

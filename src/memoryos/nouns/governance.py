@@ -293,12 +293,12 @@ class MemGovernance(Noun):
         ttl: timedelta | float | None = None,
         expires_at: datetime | str | None = None,
     ) -> Delegation:
-        """Let another caller do with this user's memories what the caller itself may do, until it ends.
+        """Give another caller the rights of this caller on this user's memories, for a limited time.
 
-        Only a store with policies asks for it. It ends after `ttl` (a timedelta or seconds) or at `expires_at`; one of
-        them is needed. What a policy forbids the other caller stays forbidden, and it cannot pass the right on. The
-        policies must permit SHARE, and a caller with an API key passes nothing on. Raises PermissionDenied and
-        InvalidInput.
+        It has an effect only in a store with policies. It ends after `ttl` (a timedelta or seconds) or at `expires_at`;
+        one of them is required. What a policy forbids the other caller stays forbidden, and the other caller cannot
+        delegate further. The policies must permit SHARE, and a caller with an API key cannot delegate. Raises
+        PermissionDenied and InvalidInput.
         """
         self._engine.admit(Action.SHARE, self._scope)
         if self._caller.key is not None:  # the right would be more than the key, and go on after it

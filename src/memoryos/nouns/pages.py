@@ -60,7 +60,7 @@ class Pages(Noun):
         return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, **only)
 
     def swept(self, source_ids: Sequence[str]) -> Sequence[str]:
-        """Return those of these ids of messages in their source (`source_id`) whose pages expired and were removed.
+        """Of these message ids (`source_id`), return those whose pages expired and were removed.
 
         An import leaves them out.
         """

@@ -46,11 +46,11 @@ class DelegatedRuling:
         return self.explained(scope, kind, *labels).allowed
 
     def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
+        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
         return self._decided.since(scope, sequence)
 
     def takes_as_long(self, scope: Scope) -> None:
-        """Take as long as a decision that refuses a cube."""
+        """Spend the time of a refusing decision, so that the time of a call does not show whether there was a cube."""
         self.own.takes_as_long(scope)
         for ruling in self._about(scope):
             ruling.takes_as_long(scope)

@@ -36,7 +36,7 @@ class DecidedCubes:
         self._known: dict[Scope, tuple[int, dict[str, bool]]] = {}
 
     def since(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """The decisions by id since the event with that sequence; to be filled."""
+        """The decisions by cube id that hold since that event; the caller of this method adds to the dict."""
         since, known = self._known.get(scope, (None, {}))
         if since != sequence:
             known = {}
@@ -82,7 +82,7 @@ class Ruling:
         return self.explained(scope, kind, *labels).allowed
 
     def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
+        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
         return self._decided.since(scope, sequence)
 
     def takes_as_long(self, scope: Scope) -> None:

@@ -81,7 +81,7 @@ def is_ipv4(found: str) -> bool:
 
 
 def is_small_ipv4(found: str) -> bool:
-    """Whether it may as well be a version or a numbered section: a public address with small numbers only."""
+    """Whether an address may also be a version or section number: it is public and has only small numbers."""
     return not IPv4Address(found).is_private and all(int(part) < _SMALL for part in found.split("."))
 
 

@@ -100,7 +100,7 @@ class SealedKeys:
         return replace(self, ring=ring)
 
     def with_slot(self, key: EncryptionKey) -> Self:
-        """A further key that opens them."""
+        """The same with another key that opens them."""
         return replace(self, slots=(*self.slots, _seal(key.wrapping(self.salt), self.master)))
 
 

@@ -263,7 +263,7 @@ def _all(connection: Connection, query: Select[Any]) -> Result[Any]:
 
 
 def _hash_of(row: Any, previous: str) -> str | None:
-    """The hash that an entry should have; None if it cannot be computed, as of bytes in the place of text."""
+    """The hash that an entry should have; None if it cannot be computed, e.g. because a text column has bytes."""
     try:
         return hash_of(row, previous)
     except TypeError:

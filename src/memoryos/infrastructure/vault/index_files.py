@@ -1,8 +1,8 @@
-"""IndexFiles: what search holds in memory of large owners, as files beside the store, so that it need not be made anew.
+"""IndexFiles: the search indexes of large owners, saved beside the store, so that a new process need not build them.
 
-A file holds words of its owner's memory. So it lies in a folder that only the store's owner may read, and it goes in
-the transaction that deletes or rewords a page. Nothing rests on it: one that is missing, damaged or of another time
-is made again from the store.
+A file contains words of its owner's memory. So only the owner of the store may read its folder, and the transaction
+that deletes or rewords a page removes it. It is only a cache: a file that is missing, damaged or outdated is rebuilt
+from the store.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ class KeyFile:
 
 
 def _is_locked(folder: int) -> bool:
-    """Lock the folder, unless another process has; one that cannot be locked counts as locked."""
+    """Try to lock the folder; return True also if the system cannot lock it."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -87,7 +87,7 @@ class RetentionPart:
         self._ledger.write_note(HOLD_KEYS[0] + hold.id, hold.to_json())
 
     def release(self, hold_id: str) -> bool:
-        """Remove a hold; whether there was one."""
+        """Remove a hold; return whether there was one."""
         check_hold_act(HoldAct.RELEASE, acting_caller())
         return self._dropped(HOLD_KEYS[0] + hold_id)
 

@@ -30,7 +30,7 @@ class BlobNotes(Protocol):
         ...
 
     def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:
-        """Note blobs before their bytes are put; they are to be removed then, unless a cube refers to them."""
+        """Record blobs before their bytes are uploaded; recorded blobs to which no cube refers are removed later."""
         ...
 
     def next_removal(self) -> datetime | None:

@@ -15,7 +15,9 @@ Name = Annotated[str, typer.Argument(help="Name of the rule.")]
 def add(
     name: Name,
     unused: Annotated[str, typer.Option(help="Time without use after which pages are archived, e.g. 90d.")],
-    visits: Annotated[int | None, typer.Option(min=0, help="Only pages found at most so often (default: all).")] = None,
+    visits: Annotated[
+        int | None, typer.Option(min=0, help="Only pages that searches found at most this many times (default: all).")
+    ] = None,
     tag: Tags = None,
     user: User = "default",
     agent: Agent = "default",

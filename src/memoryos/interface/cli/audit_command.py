@@ -15,6 +15,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision
 from memoryos.infrastructure.vault.audit_part import AuditReport, ChainHead
 from memoryos.interface.cli import render
+from memoryos.interface.cli.hint import whose
 from memoryos.interface.cli.options import Db, Json, Since, Tenant, Until, User, open_store
 from memoryos.kinds import Kind
 from memoryos.nouns.audit import AuditFilters, ExportFormat
@@ -223,7 +224,7 @@ def _words(entry: AuditEntry) -> Iterator[str]:
 
 
 def _owner(scope: Scope | None) -> str:
-    return "the store" if scope is None else f"{scope.user} with {scope.agent or 'all agents'}"
+    return "the store" if scope is None else whose(scope.user, scope.agent)
 
 
 def _tell(report: AuditReport) -> None:

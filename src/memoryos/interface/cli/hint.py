@@ -22,10 +22,15 @@ def hint(store: MemoryOS, user: str, agent: str, tenant: str) -> str | None:
     if stats.user_facts or stats.agent_facts:
         return None
     others = others_in(store, tenant, limit=_NAMES + 1)
-    return f"There is no memory of {user} with {agent}. In this store: {named(others)}."
+    return f"There is no memory of {whose(user, agent)}. In this store: {named(others)}."
 
 
 def named(scopes: Iterable[Scope]) -> str:
-    """The users of these scopes with their agents; of many, the first."""
-    shown = [f"{one.user} with {one.agent or 'every agent'}" for one in scopes]
+    """The users of these scopes with their agents, each once; of many, the first."""
+    shown = list(dict.fromkeys(whose(one.user, one.agent) for one in scopes))
     return ", ".join((*shown[:_NAMES], *(["others"] if len(shown) > _NAMES else []))) or "nobody yet"
+
+
+def whose(user: str, agent: str | None) -> str:
+    """The owner of a memory in words."""
+    return f"user {user} with {f'agent {agent}' if agent else 'every agent'}"

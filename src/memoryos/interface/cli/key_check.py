@@ -1,4 +1,4 @@
-"""Key check: whether MEMORYOS_KEY opens operations on a whole store that are done beside the gate."""
+"""Key check: whether MEMORYOS_KEY permits operations on whole stores, which no gate checks."""
 
 from __future__ import annotations
 

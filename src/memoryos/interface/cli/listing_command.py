@@ -12,7 +12,7 @@ from rich.table import Table
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.interface.cli import render
-from memoryos.interface.cli.hint import hint
+from memoryos.interface.cli.hint import hint, whose
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -97,7 +97,7 @@ def list_(
     if json:
         render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor, "hint": nobody})
     else:
-        _print(what, found, f"{user} with {agent}", others)
+        _print(what, found, whose(user, agent), others)
 
 
 def count(
@@ -192,10 +192,10 @@ _FILTERS = {
 }
 
 
-def _print(what: Listed, found: Listing[Any], whose: str, others: Sequence[str]) -> None:
+def _print(what: Listed, found: Listing[Any], asked: str, others: Sequence[str]) -> None:
     console = render.console()
     if not found:
-        console.print(_nothing(what, whose, others), markup=False)
+        console.print(_nothing(what, asked, others), markup=False)
         return
     if what is Listed.USERS:
         for name in found:
@@ -208,10 +208,10 @@ def _print(what: Listed, found: Listing[Any], whose: str, others: Sequence[str])
         console.print(f"More: --cursor {found.cursor}", markup=False, soft_wrap=True)
 
 
-def _nothing(what: Listed, whose: str, others: Sequence[str]) -> str:
+def _nothing(what: Listed, asked: str, others: Sequence[str]) -> str:
     if not others:
         return "There are no users yet." if what is Listed.USERS else f"No {what.value}: there are no users yet."
-    return f"No {what.value}. You asked for {whose}; users in this store: {', '.join(others)}."
+    return f"No {what.value}. You asked for {asked}; users in this store: {', '.join(others)}."
 
 
 def _table(what: Listed, found: Listing[Any]) -> Table:

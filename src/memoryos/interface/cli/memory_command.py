@@ -13,7 +13,7 @@ from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.attach import attachments_of
-from memoryos.interface.cli.hint import hint, named
+from memoryos.interface.cli.hint import hint, named, whose
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -232,7 +232,7 @@ def stats(
         users = [{"user": scope.user, "agent": scope.agent} for scope in scopes]
         render.print_json({"user": user, "agent": agent, **counts, "scopes": users, "hint": nobody})
         return
-    table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
+    table = Table(title=f"Memory of {whose(user, agent)}", title_justify="left")
     table.add_column("what")
     table.add_column("how many", justify="right")
     learned, flaws, _ = counts.pop("facts"), counts.pop("rejected"), counts.pop("tuning")

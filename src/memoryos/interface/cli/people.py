@@ -48,7 +48,7 @@ def export(
     if json:
         render.print_json({"file": str(path), **done.to_dict()})
     elif not is_stream:
-        told = _told(done.memories)
+        told = counts_of(done.memories)
         render.console().print(f"Exported {told} of {user} to {path}.", markup=False)
 
 
@@ -73,7 +73,7 @@ def forget(
     if json:
         render.print_json({**done.to_dict(), "is_complete": done.is_complete})
     else:
-        render.console().print(f"Forgot {what}: {_told(done.memories)}.", markup=False)
+        render.console().print(f"Forgot {what}: {counts_of(done.memories)}.", markup=False)
         for copy in done.receipt.copies if done.receipt else ():
             if copy.not_noted:
                 told = f"A restore of {copy.place} brings it back: it was not noted there ({copy.not_noted})."
@@ -178,7 +178,8 @@ def _confirm(what: str, *, json: bool) -> None:
     typer.confirm(f"Remove {what} for good?", abort=True)
 
 
-def _told(memories: Mapping[str, int]) -> str:
+def counts_of(memories: Mapping[str, int]) -> str:
+    """How many memories of each kind, in words."""
     named = {_NAMES.get(kind, kind): count for kind, count in sorted(memories.items())}
     names = [f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in named.items()]
     return ", ".join(names) or "nothing"

@@ -31,7 +31,7 @@ def list_users(
     if json:
         render.print_json({"users": [one.to_dict() for one in found], "cursor": found.cursor})
         return
-    table = Table(title=f"Users of {tenant}", title_justify="left")
+    table = Table(title=f"Users of tenant {tenant}", title_justify="left")
     table.add_column("user", overflow="fold")
     for column in ("memories", "scopes", "last activity"):
         table.add_column(column, justify="right")
@@ -51,8 +51,9 @@ def show(user: Name, tenant: Tenant = "default", db: Db = None, json: Json = Fal
     if json:
         render.print_json({**found.to_dict(), "roles": roles})
         return
-    counts = ", ".join(f"{number:,} {kind}" for kind, number in sorted(found.memories.items()))
-    told = f"{found.user}: {counts}; {found.scopes:,} scopes; last activity {found.last_activity:%Y-%m-%d %H:%M}"
+    scopes = f"{found.scopes:,} scope{'' if found.scopes == 1 else 's'}"
+    counts = people.counts_of(found.memories)
+    told = f"{found.user}: {counts}; {scopes}; last activity {found.last_activity:%Y-%m-%d %H:%M}"
     render.console().print(f"{told}; roles: {', '.join(roles) or 'none'}.", markup=False, soft_wrap=True)
 
 

@@ -120,7 +120,7 @@ class Desk:
         return found
 
     def _check_still(self, parameters: Parameters, asked: RestRequest) -> None:
-        """Raise PermissionDenied if the caller may not do this any more."""
+        """Raise PermissionDenied if the caller has lost the right to do this."""
         asking, route = asked.asking, parameters.route
         scope = None if route.is_of_store else parameters.owner(asked.query, asking.tenant)
         if asking.caller is not None:

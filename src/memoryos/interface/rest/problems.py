@@ -1,6 +1,6 @@
 """Problems: how an error becomes an answer (RFC 9457, application/problem+json), with one table for all of them.
 
-An answer of the class 5xx has the fixed words of its class alone: a message about a store may name its place.
+A 5xx answer has only the fixed text of its error class, because the error's message may name the path of the store.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ Document = Mapping[str, Any]  #: of an answer
 
 
 class Replays:
-    """What is known of the latest requests that had an idempotency key."""
+    """The latest requests with an idempotency key, and the ids and counts of their answers."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -47,12 +47,12 @@ class RequestPassage:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken."""
+        """Seconds since it began."""
         return time.monotonic() - self.began
 
     @property
     def method(self) -> str:
-        """Its method; methods that nobody knows have one name."""
+        """The HTTP method; all unknown methods share one name."""
         method: str = self.scope["method"]
         return method if method in _METHODS else "OTHER"
 

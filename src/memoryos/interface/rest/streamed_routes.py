@@ -84,7 +84,7 @@ class Lines(TextIOBase):
         self._is_left = False
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True: it is a stream for writing."""
         return True
 
     def write(self, text: str) -> int:

@@ -16,7 +16,7 @@ from memoryos.caller import Call, Caller, acting, running_call
 from memoryos.clock import zoned
 from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keywords import keyword_check
+from memoryos.operation.calls.keywords import argument_check
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -54,17 +54,17 @@ def _refuse_pickling(self: BehindDoor) -> Any:
 
 
 def _entered(method: Callable[..., T]) -> Callable[..., T]:
-    check = keyword_check(method)
+    check = argument_check(method)
     is_end = method.__name__ == "close"
     operation = f"{method.__module__.rpartition('.')[2]}.{method.__name__}"
     _operations.add(operation)
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
-        check(kwargs)
         self._hand.check_process()
         if not is_end:
             self._hand.check_open()
+        check((self, *args), kwargs)
         entered = Call(operation) if self._hand.is_observed and not running_call() else None
         work = lambda: self._hand.shown(method(self, *args, **kwargs))  # noqa: E731
         inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, work, entered))  # noqa: E731

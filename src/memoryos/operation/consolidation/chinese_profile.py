@@ -20,9 +20,11 @@ _HAN = r"[\u4e00-\u9fff]"
 _END = r"(?=\W|$)"
 
 _REJECT = regex(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
-# After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
+# After an introduction, or behind what was before, the subject is left out: 我叫李明，今年28岁，住在上海.
+# Not if others come into it.
 _INTRODUCES = regex(
-    r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|(?:从小)?在\w{2,8}(?:生活|工作|上班|居住|长大|出生))"
+    r"我(?:(?:已经|早就|现在)?不再?住|(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|(?:从小)?在\w{2,8}(?:生活|工作|上班|居住|长大|出生))"
+    r"|(?:以前|之前|原来|原本|曾经?|过去|本来)(?:是|当|做|住在?|在)[^，,。；;！!]{1,12}[，,](?:但|不过)?(?:现在|目前))"
 )
 _RELATIVES = regex("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
@@ -41,12 +43,12 @@ _GENDER = regex(
     rf"(?:我就?是|作为)(?:一[个名位]|个)?(?:\d+岁的?|{_HAN}{{2}}的)?"
     r"(?P<value>女生|女孩子?|女的|女人|女性|女士|男生|男孩子?|男的|男人|男性)(?=[，,。！! ]|$|我)"
 )
-_SELF = r"(?:我|本人|(?<=[，,]))"
+_SELF = r"(?:我|本人|(?<=[，,])(?:但|不过)?)"
 _AGE = regex(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>{HAN_NUMBER})岁|今年(?P<years>\d{{2}}){_END})")
 _BORN = regex(
     rf"{_SELF}(?:是|出生于|生于|出生在)?在?(?P<year>(?:19|20)\d{{2}})年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?(?:出生|生)?"
 )
-_BIRTHDAY = regex(r"我的?生日[是在](?:\d{4}年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]?")
+_BIRTHDAY = regex(rf"我的?生日[是在](?:\d{{4}}年)?(?P<month>{HAN_NUMBER})月(?P<day>{HAN_NUMBER})[日号]?")
 # Behind 一名 the ending of the word is enough, but for members and parents.
 _MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6}}[师员家手工长]"
 _OCCUPATION = regex(
@@ -71,9 +73,11 @@ _NONE_LEFT = regex(
 )
 _LOCATION = regex(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
-    rf"(?:(?:住在|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
+    rf"(?:(?:住在?|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
 )
+_LIVES = regex(r"住(?!在)")  # 我住北京, but not 我住不惯北京
+_FOR_SO_LONG = regex(r"(?:[\d一二两三四五六七八九十几好多]+个?(?:年|月|天|周|星期)多?|很久|一段时间)$")
 _GONE = regex(
     rf"{_SELF}(?:已经|早就|现在|刚刚?)?(?:不再?住在?(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)了"
     rf"|搬(?:离|出)了?(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)了?{_END})"
@@ -160,7 +164,9 @@ def _birth_years(sentence: str, said_at: datetime) -> _Found:
 
 def _birthdays(sentence: str, _said_at: datetime) -> _Found:
     for match in _BIRTHDAY.finditer(sentence):
-        yield f"{match['month']}月{match['day']}日", *match.span()
+        month, day = han_number(match["month"]), han_number(match["day"])
+        if month in range(1, 13) and day in range(1, 32):
+            yield f"{month}月{day}日", *match.span()
 
 
 def _occupations(sentence: str, _said_at: datetime) -> _Found:
@@ -173,11 +179,18 @@ def _occupations(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
-    """Yield a place only when it holds a word that the segmenter knows as one."""
     for match in (*_own(_LOCATION, sentence), *_moves(sentence), *_PLACED.finditer(sentence)):
-        place = match.groupdict().get("value") or match["place"]
-        if any(tag == "ns" for _, tag in tagged(place)):
+        place = _FOR_SO_LONG.sub("", match.groupdict().get("value") or match["place"])
+        if _is_place(place, begins=_LIVES.search(match.group()) is not None):
             yield place, *match.span()
+
+
+def _is_place(place: str, *, begins: bool) -> bool:
+    """Whether it holds a word that the segmenter knows as a place; `begins`: is nouns alone, and begins with one."""
+    tags = [tag for _, tag in tagged(place)] if place else []
+    if begins:
+        return tags[:1] == ["ns"] and all(tag.startswith("n") for tag in tags)
+    return "ns" in tags and ("的" not in place or tags[-1] == "ns")
 
 
 def _moves(sentence: str) -> Iterator[re.Match[str]]:

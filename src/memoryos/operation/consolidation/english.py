@@ -99,7 +99,10 @@ _PREFERENCES = [
     _shape(rf"I\ {_ADVERBS}(?:can't|cannot|can\ not)\ (?:stand|bear|live\ without)\ {_NO_REACTION}"),
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
-    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of\ (?!(?:the|my|\w+ing)\b){_NO_REACTION}"),
+    _shape(
+        rf"""{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of
+        \ (?!(?:the|my|(?!flying|driving|swimming)\w+ing)\b){_NO_REACTION}"""
+    ),
     _shape(
         r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
         \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
@@ -107,7 +110,8 @@ _PREFERENCES = [
 ]
 
 _STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|drama|exercise|effort))
-    |vegan|vegetarian|pescatarian|married(?!\ to\ my\ (?:job|work))|single|divorced
+    |vegan|vegetarian|pescatarian|married(?!\ to\ (?:my\ (?:job|work)|the\ (?:sea|job|game|gym|road|bottle)))
+    |single|divorced
     |engaged|pregnant|retired|unemployed
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
@@ -142,6 +146,9 @@ _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|wr
 _NO_HOME = (
     r"live\ (?:for\ (?!\d|years|many|over)|in\ (?:leggings|hoodies|jeans|sweatpants|py?jamas|fear|hope|denial|hell))"
 )
+# Verbs that need an object, without one: "My friend lives in Oslo and I visit often".
+_NO_OBJECT = r"""(?:visit|own|rescue|share|rent|foster|manage|host|lead)\ (?:often|regularly|sometimes|occasionally
+    |frequently|rarely|daily|weekly|monthly|a\ lot|every\ \w+|each\ \w+|too|there|alone|together|when|whenever)\b"""
 _NOT_A_HABIT = (
     r"(?!\ (?:it|that|this|them|on\ it|for\ it|with\ it|a\ role|hard|ahead|out|through|into|by|back|for\ that)\b)"
 )
@@ -163,7 +170,7 @@ _FACTS = [
     _shape(rf"I\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"I\ {_ADVERBS}(?:don't|do\ not|never)\ have\ (?:an?\ |any\ )?(?:\w+\ )?(?:{_RELATIONS}|{_BELONGINGS})\b"),
     _shape(rf"I\ {_ADVERBS}(?:have|had|suffer\ from|live\ with)\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
-    _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
+    _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR}|{_NO_OBJECT})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
     _shape(rf"(?:I've|I\ have|Ive)\ got\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
     _shape(rf"I\ {_ADVERBS}take\ [^.,;!]{{2,40}}?\ for\ (?:my|an?)\ "),
     _shape(
@@ -176,12 +183,14 @@ _FACTS = [
     _shape(r"I(?:'m|\ am)\ [A-Z]\w+(?:\ [A-Z]\w+)?,\ an?\ "),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(
-        rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?!{_NO_HOME})(?:{_HABITS})\b{_NOT_A_HABIT}"
+        rf"""I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?!{_NO_HOME}|{_NO_OBJECT})(?:{_HABITS})\b
+        {_NOT_A_HABIT}"""
     ),
     _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
     _shape(
         rf"""{_I_HAVE}{_ADVERBS}been\ (?:(?:{_GERUNDS}|seeing|cooking|hiking)\b{_NO_PROGRESS}|(?:to|in)\ (?=[A-Z])
-        |an?\ {_NO_MOOD}|married|diagnosed|friends\ with)"""
+        |an?\ {_NO_MOOD}|married|diagnosed|friends\ with
+        |(?=vegan|vegetarian|pescatarian|single|divorced|retired|unemployed|self-employed|diabetic))"""
     ),
     _shape(rf"{_I_HAVE}(?:not\ )?{_ADVERBS}(?:{_PARTICIPLES})\b{_NO_POINTER}"),
     _shape(rf"I\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}"),
@@ -210,6 +219,7 @@ _FAMILY_FACTS = [
         |\d|allergic
         |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
     ),
+    _shape(rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})'s\ (?:first\ )?name\ is\ (?=[A-Z])"),
     _shape(rf"{_KIN}{_ASIDE}(?:starts|attends|goes\ to)\ (?!it\b|to\b|with\b)"),
     _shape(rf"{_KIN}{_ASIDE}(?:has|have|had)\ (?:an?|two|three|been|surgery|twins)\ {_NO_PRAISE}{_NO_IDLE}"),
     _shape(

@@ -181,6 +181,10 @@ _OWN_PART = _any_of(  # what somebody does who reads, sees or makes it
     r"(?:\w+ed|read(?:ing)?|s[ae]w|seen|found|learn\w*|watch\w*|like|love|hate|wrote"
     r"|writ\w+|cr[iy]\w+|play\w*|met|got|went|remember|think|recommend)\b",
 )
+# Which work: "in the novel I'm writing, ...".
+_THAT_I_MAKE = regex(
+    r"^\s(?:(?:that|which)\s)?(?:I|we)(?:'m|'re|'ve|\sam|\sare|\shave|\swas|\swere)?(?:\s\w+){1,4},", re.IGNORECASE
+)
 _RHETORICAL = _any_of(
     r"\bsince when\b|\bwhy (?:on earth |the hell |in the world )?would I\b|\b(?:do|did) I (?:really )?look like\b",
     r"\bhow (?:could|can|would) I (?:ever|possibly|even)\b|\b(?:when|where) (?:did|have|do|would|could) I ever\b",
@@ -374,7 +378,9 @@ def _is_somebody_elses(one: Assertion) -> bool:
 def _is_invented(claim: str, lead: str) -> bool:
     """Whether the words are from a novel, a film or a game, and the claim does not say so."""
     frame = _INVENTED.search(lead)
-    return frame is not None and not _OWN_PART.search(lead[frame.end() :]) and not re.search(rf"\b{_WORK}\b", claim)
+    if frame is None or re.search(rf"\b{_WORK}\b", claim):
+        return False
+    return not _OWN_PART.search(_THAT_I_MAKE.sub("", lead[frame.end() :]))
 
 
 def _subject(one: Assertion) -> re.Match[str] | None:

@@ -46,7 +46,12 @@ _MOCKING = (
     r" (?:now|already|at this point|by now)\b"
 )
 _IDIOMS = r"\b(?:have|had|got) an? (?:hell|heck|beast|dog|devil|bitch|bear|monster|whale|nightmare|pig|horror) of an?\b"
-_ENGLISH = regex("|".join((_UNSAID, _NOWHERE, _SCORN, _MOCKING, _IDIOMS)), re.IGNORECASE)
+_LIKENED = (
+    r"\b(?:work|works|working|worked|eat|eats|eating|sleep|sleeps|sleeping|slept|drink|drinks|drinking|smoke|smokes"
+    r"|smoking|swear|swears|sing|sings|live|fight|fights) like an? (?:\w+ )?"
+    r"(?:dog|horse|mule|ox|pig|bird|wolf|log|baby|rock|stone|fish|sailor|chimney|king|queen|maniac|machine|slave)\b"
+)
+_ENGLISH = regex("|".join((_UNSAID, _NOWHERE, _SCORN, _MOCKING, _IDIOMS, _LIKENED)), re.IGNORECASE)
 
 _CHINESE = regex(
     r"(?:来自|住在?|出生[于在]|搬[到去])\w{0,4}"

@@ -91,6 +91,10 @@ _PLAYS = Marked(
         r"\bin (?:the )?first person|\b(?:in|from) the (?:voice|perspective|point of view) of\b",
         r"\b(?:I'm|I am|Im|I play) [\w ]{2,30} in (?:this|our|the) (?:story|game|scene|sketch|play|campaign)\b",
         r"\bin my (?:novel|story|book|play|screenplay|game|dream)\b(?! (?:club|store|case))",
+        r"\bin (?:the|this|that|our) (?:\w+ )?(?:novel|story|game|play|film|movie|screenplay|comic|dream)"
+        r"(?:(?: that| which)? (?:I|we)(?:'m|'re| am| are|'ve been| have been)? "
+        r"(?:writ|play|mak|develop|design|draft|shoot|film|wrote|made|had)\w*[^,.!?\n]{0,30})?, "
+        r"I(?:'m| am| live| have| work| own)\b",
         r"\bmy (?:main |game |player |rpg |d&d )?(?:character|protagonist|narrator|persona)"
         r"(?:'s| is| was| lives| works)\b",
         r"(?<!\bI )\b(?:write|compose|draft|make up|invent|give) (?:me )?(?:an?|the|some) (?:[\w-]+ ){0,3}"
@@ -100,6 +104,7 @@ _PLAYS = Marked(
     ),
     marks(
         """play pretend you_are i'm_ i_am_ im_ act_as first_person the_voice perspective point_of_view in_my character
+        novel story game film movie comic dream
         protagonist narrator persona write compose draft make_up invent give 扮演 演 当 第一人称 里 主角 主人公 写"""
     ),
 )

@@ -76,12 +76,12 @@ def branches(reader: Reader) -> list[Branch]:
 
 
 def write_branch(writer: Writer, branch: Branch) -> None:
-    """Keep a branch, in the place of one with its name."""
+    """Store a branch; it replaces one of the same name."""
     _write(writer, [*(one for one in branches(writer) if one.name != branch.name), branch])
 
 
 def drop_branch(writer: Writer, name: str) -> None:
-    """Keep a branch no longer."""
+    """Remove a branch."""
     _write(writer, (one for one in branches(writer) if one.name != name))
 
 

@@ -74,7 +74,7 @@ class Brancher:
 
     @property
     def owner(self) -> Scope:
-        """Whose branches they are."""
+        """The owner of the branches."""
         return self.corrector.scope.owner
 
     def all(self) -> list[Branch]:

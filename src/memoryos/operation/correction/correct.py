@@ -376,7 +376,7 @@ class _Followers:
 
 @dataclass
 class _Revision:
-    """Other words of a memory."""
+    """A new text of a memory."""
 
     corrector: Corrector
     home: Scope

@@ -1,7 +1,7 @@
 """Merge job: merges the memories of one scope that say the same, by the setting `merge_duplicates`.
 
 The earliest of a group takes in the others, as `duplicates.merge` does: each gets a transition with its cause, and
-`unmerge` undoes it. What was given back once is not merged by this job again.
+`unmerge` undoes it. This job does not merge again what was unmerged once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Receipt: a signed record of what was forgotten, and of what the store cannot reach.
 
-The signature is an HMAC-SHA256 with a key that lies in the store, so who has the store can check a receipt, and could
-write one. It tells that a receipt came from this store and was not changed since; it is no proof against its operator.
+The signature is an HMAC-SHA256 with a key from the store, so whoever has the store can check a receipt, and could also
+forge one. It shows that a receipt came from this store and was not changed; it proves nothing against the operator.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _TEXT_BYTES = 300  # a session or a set of tags, with its entries in the diction
 
 
 class Facets:
-    """The facets of all rows; a name or a set of tags is held once, and rows refer to it by a number."""
+    """The facets of all rows; each name or set of tags is stored once, and rows refer to it by number."""
 
     def __init__(self) -> None:
         self._tiers = Column(np.int8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from memoryos.language.calendar import HAN_NUMBER, han_number
 from memoryos.language.occupations import CHINESE_OCCUPATION
@@ -21,6 +22,10 @@ _PAST_LEAD = regex(
     r"|[\d一二两三四五六七八九十几半]+个?(?:年|月|天|周|星期|礼拜)[之以]?前"
     r"|上个?(?:周|星期|礼拜)[一二三四五六日天末]?|昨晚|[昨前]天|上个月|[今去前]年(?:[春夏秋冬]天|\d{1,2}月份?|[年初底]+)?)"
     r"(?:早上|上午|中午|下午|晚上)?(?:（[^）]*）)?[，,]?(?!起|以来|开始|至今|后)"
+)
+# Of two states, the one that ended: 我以前是老师，现在是程序员
+_FORMERLY = regex(
+    r"^我(?:以前|之前|原来|原本|曾经?|过去|本来)(?:是|当|做|住在?|在)[^，,。；;！!]{1,12}[，,](?:但|不过)?(?=现在|目前)"
 )
 _PRESENT = regex("[今这本]")  # 今年, 这个月
 _NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
@@ -106,6 +111,10 @@ _USER = regex("用户|助手|我们?|他|她")
 
 def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says 我."""
+    own = _STANDS_FOR.sub("我", text)
+    if both := _FORMERLY.match(own):
+        now = _of_clause("我" + own[both.end() :], speaker)
+        return replace(now, is_change=True) if now else None
     begins = _PAST_LEAD.sub("", text)
     if begins != text:
         found = _of_clause(_STANDS_FOR.sub("我", begins), speaker)

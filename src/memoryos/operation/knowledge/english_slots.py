@@ -138,6 +138,7 @@ _RULES = (
     ),
     _rule("occupation", rf"{_BE} {_NOT_ALSO}an? {JOB}{_END}(?!.*\b(?:too|as well|on the side)\b)"),
     _rule("diet", rf"{_BE} {_SPARE}{_DIET}"),
+    _rule("diet", rf"{_HAS} {_SPARE}been {_SPARE}{_DIET}(?=.*\b(?:since|for)\b)"),
     _rule("diet", rf"(?:{_HAS} )?{_SPARE}(?:went|gone|became|become|turned) {_DIET}", change=True),
     _rule("diet", rf"(?:{_HAS} )?{_SPARE}(?P<gone>(?:stopped|quit|gave up) being) {_DIET}", change=True),
     _rule("name", rf"(?:full |real |first )?name {_SPARE}(?:is|'s) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*){_END}"),
