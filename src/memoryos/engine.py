@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,7 +111,6 @@ class Engine:
         vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
         vault.version_limit = VersionLimit.of(self.settings.most_versions, self.settings.version_days)
         self.hand = Hand("calls", self.settings.zone)
-        self.hand.is_observed = vault.audits
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
@@ -269,8 +269,8 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About = NOTHING) -> MemCube:
-        """Give a memory new words, unless it keeps its own, and more labels.
+    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str) -> MemCube:
+        """Give a memory new words, unless it keeps its own, and more labels. The `reason` may be empty.
 
         Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
         """
@@ -285,7 +285,9 @@ class Engine:
             labels = privacy.value("", labels).tagged(privacy.tags(labels))
             cube, home = self.corrector(owner).find(cube_id, Action.WRITE)
             check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube)).labels)
-        return self.revise(owner, cube_id, words, labels.tagged(tags))
+        why = self.said("reason", reason, owner, limit=arguments.REASON_CHARS) if reason != "" else ""
+        detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
+        return self.revise(owner, cube_id, words, labels.tagged(tags), detail)
 
     def revise(
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None

@@ -37,7 +37,6 @@ from memoryos.version_diff import VersionDiff, version_diff
 if TYPE_CHECKING:
     from memoryos.policy.policy_gate import PolicyGate
 
-REASON_CHARS = 256
 REVEALED_CHARS = 10_000_000  # of one text: pseudonyms are longer than what they stand for
 
 
@@ -376,7 +375,7 @@ class MemGovernance(Noun):
         raise _no_hold(hold_id)
 
     def _reason(self, reason: str) -> str:
-        return self._engine.said("reason", reason, self._scope, limit=REASON_CHARS)
+        return self._engine.said("reason", reason, self._scope, limit=arguments.REASON_CHARS)
 
 
 def _no_hold(hold_id: str) -> NotFound:
