@@ -56,8 +56,6 @@ from memoryos.kinds import Kind, State
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
-_GOVERNING = (Operation.REVISE, Operation.REFRESH)  # what may change the tags or the end of a cube
-
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
@@ -157,9 +155,8 @@ class SqlWriter(SqlReader):
         _check_scope(entries, self._scope)
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
-        if operation in _GOVERNING:
-            entries = self.retention.governed(entries)
-        changed_states = guard.state_changes(entries, stored, acting_caller(), cause or operation.value)
+        entries = self.retention.governed(entries)
+        changed_states = guard.state_changes(entries, stored, acting_caller(), cause, operation)
         self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
