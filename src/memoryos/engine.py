@@ -12,7 +12,7 @@ from typing import Any
 
 from memoryos import arguments
 from memoryos.about import NOTHING, About, about_of
-from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
+from memoryos.caller import Action, ChangingGate, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, MergePolicy, Settings, load_settings
 from memoryos.cube import MemCube
@@ -108,6 +108,8 @@ class Engine:
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
         vault.audits = self.trail is not None
+        if self.trail and isinstance(gate, ChangingGate):
+            self.trail.policies_found(gate.observe(self.trail.policies_changed))
         vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
         vault.version_limit = VersionLimit.of(self.settings.most_versions, self.settings.version_days)
         self.hand = Hand("calls", self.settings.zone)
