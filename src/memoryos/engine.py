@@ -421,7 +421,7 @@ class Engine:
             self._remember,
             bounds,
             self.clock,
-            self._marked,
+            self._marker,
         )
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
@@ -432,15 +432,18 @@ class Engine:
             call.shown.append(recalled)
         return recalled
 
-    def _marked(self, answer: Answer, asked: Prompt, owner: Scope) -> Answer:
-        """The answer with its signed provenance; none where results are shown with other words than were signed."""
-        if self._shown is not None or (key := self._signing_key()) is None:
-            return answer
-        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
-        mark = ContentMark(
-            self.clock(), current().identity, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text)
-        )
-        return replace(answer, mark=mark.signed(key))
+    def _marker(self, asked: Prompt, owner: Scope) -> Callable[[Answer], Answer]:
+        """What signs an answer with its provenance; nothing does where results are shown with other words."""
+        key = self._signing_key() if self._shown is None else None
+        by, sources = current().identity, tuple(dict.fromkeys(cube.id for cube in asked.shown))
+
+        def marked(answer: Answer) -> Answer:
+            if key is None:
+                return answer
+            told = (self.clock(), by, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text))
+            return replace(answer, mark=ContentMark(*told).signed(key))
+
+        return marked
 
     def _inherit(self, asked: Prompt, owner: Scope) -> About:
         if self.policies is None:
@@ -474,7 +477,7 @@ class Engine:
             return None
         # What goes wrong there is kept with a job: it must not quote what a user said.
         chat = self.chat or self._connected(quoting=False)
-        name = f"model:{self.settings.llm_model or 'custom'}"
+        name = f"model:{self.account.model_name}"
         return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
 
     def _connected(self, *, quoting: bool) -> OpenAIChat:

@@ -423,7 +423,10 @@ class Memory(MemoryParts):
         return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
-        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece.
+
+        After it, `answer` of the stream is the whole answer with its mark.
+        """
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:

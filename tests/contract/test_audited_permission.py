@@ -168,6 +168,7 @@ def test_changed_policies_are_in_the_report_of_permissions(store, vault, clock, 
     gate = PolicyGate(PolicyFiles(file), clock)
     again = Engine(vault, Hashing(), settings=load_settings(audit=True, jobs="worker"), clock=clock, gate=gate)
     assert len(MemoryOS(again).audit.permissions(operation="policies.change")) == 3  # they are those of before
+    again.trail.close()
     assert "bees" not in "".join(entry.to_json() for entry in store.audit.list())
     assert store.audit.verify().is_sound
 
