@@ -17,7 +17,7 @@ from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
-from memoryos.infrastructure.vault.authors import authored
+from memoryos.infrastructure.vault.authors import Author, authored, read_author
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
     vector_row,
@@ -76,6 +76,10 @@ class SqlReader(StoredCubes):
     def replaced(self, cube_id: str) -> list[ReplacedVersion]:
         rows = ask(self._connection, queries.REPLACED, {**self._owner, "cube_id": cube_id})
         return [ReplacedVersion(number, from_micros(at), sequence) for number, at, sequence in rows]
+
+    def authors(self, cube_id: str) -> dict[int, Author]:
+        with legible("events"):
+            return {number: read_author(detail) for number, detail in self._asked(queries.AUTHORS, [cube_id])}
 
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):

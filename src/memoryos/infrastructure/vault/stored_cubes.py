@@ -19,7 +19,6 @@ from memoryos.cube import MemCube
 from memoryos.errors import CubeDamaged, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
-from memoryos.infrastructure.vault.authors import Author, read_author
 from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart
 from memoryos.infrastructure.vault.documents import (
@@ -218,10 +217,6 @@ class StoredCubes:
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):
             return [_transition(*row) for row in self._asked(queries.TRANSITIONS, [cube_id])]
-
-    def authors(self, cube_id: str) -> dict[int, Author]:
-        with legible("events"):
-            return {number: read_author(detail) for number, detail in self._asked(queries.AUTHORS, [cube_id])}
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
