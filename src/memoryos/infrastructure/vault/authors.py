@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from memoryos.caller import acting_caller, running_call
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 @dataclass(frozen=True, slots=True)
 class Author:
@@ -23,7 +25,7 @@ def authored(detail: str | None = None) -> str:
     """What the event of a new version says, as JSON: who makes it now, and what else is to be told."""
     call = running_call()
     author = {"by": acting_caller().identity, "call": call.operation if call else BACKGROUND}
-    return json.dumps({**author, **json.loads(detail or "{}")}, ensure_ascii=False)
+    return _encode({**author, **json.loads(detail)} if detail else author)
 
 
 def read_author(detail: str | None) -> Author:
