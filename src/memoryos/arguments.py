@@ -31,6 +31,7 @@ PATH_CHARS = 4_000
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 NAME_BYTES = 247  # of a file or a folder; SQLite adds up to 8 to the name of the file
 
+REASON_CHARS = 256
 MOST = 2**31 - 1  # pages, tokens
 HIGHEST = 2**63 - 1  # sequence of an event, as a store can hold it
 LONGEST_DAYS = 36_500.0

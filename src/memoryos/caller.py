@@ -108,6 +108,15 @@ class Views(Gate, Protocol):
         ...
 
 
+@runtime_checkable
+class ChangingGate(Protocol):
+    """A gate whose policies may change while it is used."""
+
+    def observe(self, note: Callable[[str], None]) -> str:
+        """Have the fingerprint of other policies noted whenever they change; returns that of the present ones."""
+        ...
+
+
 class OpenGate:
     """Admits everybody: the gate of a store without a policy."""
 

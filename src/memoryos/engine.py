@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 from memoryos import arguments
 from memoryos.about import NOTHING, About, about_of
-from memoryos.caller import Action, Gate, OpenGate, Views, current, running_call
+from memoryos.caller import Action, ChangingGate, Gate, OpenGate, Views, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, MergePolicy, Settings, load_settings
 from memoryos.cube import MemCube
@@ -107,10 +108,11 @@ class Engine:
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
         vault.audits = self.trail is not None
+        if self.trail and isinstance(gate, ChangingGate):
+            self.trail.policies_found(gate.observe(self.trail.policies_changed))
         vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
         vault.version_limit = VersionLimit.of(self.settings.most_versions, self.settings.version_days)
         self.hand = Hand("calls", self.settings.zone)
-        self.hand.is_observed = vault.audits
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
@@ -269,8 +271,8 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About = NOTHING) -> MemCube:
-        """Give a memory new words, unless it keeps its own, and more labels.
+    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str) -> MemCube:
+        """Give a memory new words, unless it keeps its own, and more labels. The `reason` may be empty.
 
         Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
         """
@@ -285,7 +287,9 @@ class Engine:
             labels = privacy.value("", labels).tagged(privacy.tags(labels))
             cube, home = self.corrector(owner).find(cube_id, Action.WRITE)
             check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube)).labels)
-        return self.revise(owner, cube_id, words, labels.tagged(tags))
+        why = self.said("reason", reason, owner, limit=arguments.REASON_CHARS) if reason != "" else ""
+        detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
+        return self.revise(owner, cube_id, words, labels.tagged(tags), detail)
 
     def revise(
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None
@@ -417,7 +421,7 @@ class Engine:
             self._remember,
             bounds,
             self.clock,
-            self._marked,
+            self._marker,
         )
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
@@ -428,15 +432,18 @@ class Engine:
             call.shown.append(recalled)
         return recalled
 
-    def _marked(self, answer: Answer, asked: Prompt, owner: Scope) -> Answer:
-        """The answer with its signed provenance; none where results are shown with other words than were signed."""
-        if self._shown is not None or (key := self._signing_key()) is None:
-            return answer
-        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
-        mark = ContentMark(
-            self.clock(), current().identity, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text)
-        )
-        return replace(answer, mark=mark.signed(key))
+    def _marker(self, asked: Prompt, owner: Scope) -> Callable[[Answer], Answer]:
+        """What signs an answer with its provenance; nothing does where results are shown with other words."""
+        key = self._signing_key() if self._shown is None else None
+        by, sources = current().identity, tuple(dict.fromkeys(cube.id for cube in asked.shown))
+
+        def marked(answer: Answer) -> Answer:
+            if key is None:
+                return answer
+            told = (self.clock(), by, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text))
+            return replace(answer, mark=ContentMark(*told).signed(key))
+
+        return marked
 
     def _inherit(self, asked: Prompt, owner: Scope) -> About:
         if self.policies is None:
@@ -470,7 +477,7 @@ class Engine:
             return None
         # What goes wrong there is kept with a job: it must not quote what a user said.
         chat = self.chat or self._connected(quoting=False)
-        name = f"model:{self.settings.llm_model or 'custom'}"
+        name = f"model:{self.account.model_name}"
         return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
 
     def _connected(self, *, quoting: bool) -> OpenAIChat:

@@ -185,6 +185,7 @@ class Memory(MemoryParts):
         at: datetime | str | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        reason: str = "",
     ) -> MemCube:
         """Correct a memory. Its earlier versions stay in the history.
 
@@ -194,7 +195,7 @@ class Memory(MemoryParts):
         (default: now); other words for the same fact become one of its `wordings`. What adds nothing makes no version,
         and neither does the whole `text` of a page, trait or profile field as `get` returns it.
         `tags` and `metadata` join those of the memory; without a `text` nothing else changes. If the stored version is
-        not `expected_version`, this raises StaleVersion, and nothing is changed.
+        not `expected_version`, this raises StaleVersion, and nothing is changed. `reason` is kept with the event.
         """
         how = arguments.one_of("mode", mode, UpdateMode)
         labels = about(self._engine.clock(), tags=tags, metadata=metadata)
@@ -203,7 +204,7 @@ class Memory(MemoryParts):
         if text is None and labels == NOTHING:
             raise InvalidInput("text", "is missing, and so are tags and metadata", "Pass one of them")
         words = SameWords(expected) if text is None else NewWords(text, whose, how, expected, said)
-        return self._engine.reword(self._scope, arguments.cube_id(cube_id), words, labels)
+        return self._engine.reword(self._scope, arguments.cube_id(cube_id), words, labels, reason)
 
     def delete(self, cube_id: str) -> None:
         """Remove a memory and everything derived from it alone. Deleting a segment deletes its pages.
@@ -422,7 +423,10 @@ class Memory(MemoryParts):
         return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
-        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece.
+
+        After it, `answer` of the stream is the whole answer with its mark.
+        """
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import log2
 
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
@@ -18,22 +19,25 @@ from memoryos.kinds import Kind, State
 from memoryos.lifecycle import EndByRule
 from memoryos.plain import Plain
 
+_OTHER_WAYS = 2  # to say how long, beside the one of a rule
 GOVERNED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a segment goes with the last of its pages
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule(Plain):
-    """How long some memories are kept: for a time after they were stored, or until a day."""
+    """How long some memories are kept: for a time after they were stored, until a day, or as long as they are used."""
 
     name: str  #: by which it is replaced and removed
     kinds: tuple[Kind, ...] = ()  #: only these kinds; empty: page, fact, trait and profile
     tags: tuple[str, ...] = ()  #: only what has all of these tags
     ttl_seconds: float | None = None  #: from when a memory was stored until it expires, in seconds
     until: datetime | None = None  #: when it expires; an alternative to `ttl_seconds`
+    half_life_seconds: float | None = None  #: in which its strength halves; an alternative to both
 
     def __post_init__(self) -> None:
-        if (self.ttl_seconds is None) == (self.until is None):
-            raise InvalidInput("ttl", "and `until` are both missing or both passed", "Pass one of them")
+        if [self.ttl_seconds, self.until, self.half_life_seconds].count(None) != _OTHER_WAYS:
+            problem = "and `until` and `half_life` are all missing, or several are passed"
+            raise InvalidInput("ttl", problem, "Pass one of them")
 
     def fits(self, cube: MemCube) -> bool:
         """Whether the rule is about this memory."""
@@ -43,6 +47,8 @@ class RetentionRule(Plain):
         """When the memory expires by this rule."""
         if self.until is not None:
             return self.until
+        if self.half_life_seconds is not None:
+            return _faded(cube, self.half_life_seconds)
         return _later(cube.descriptive.recorded_at, self.ttl_seconds or 0.0)
 
     def written(self) -> str:
@@ -109,7 +115,9 @@ def read_rule(text: str) -> RetentionRule:
     told = json.loads(text)
     kinds, until = tuple(map(Kind, told["kinds"])), told["until"]
     end = None if until is None else datetime.fromisoformat(until)
-    return RetentionRule(told["name"], kinds, tuple(told["tags"]), told["ttl_seconds"], end)
+    return RetentionRule(
+        told["name"], kinds, tuple(told["tags"]), told["ttl_seconds"], end, told.get("half_life_seconds")
+    )
 
 
 def governed(cube: MemCube, rules: Sequence[RetentionRule]) -> MemCube:
@@ -132,6 +140,12 @@ def _first(cube: MemCube, rules: Iterable[RetentionRule]) -> RetentionRule | Non
     """The rule that ends the memory first; of several at the same time, the first by name."""
     fitting = (rule for rule in rules if rule.fits(cube))
     return min(fitting, key=lambda rule: (rule.end_of(cube), rule.name), default=None)
+
+
+def _faded(cube: MemCube, half_life: float) -> datetime:
+    """When the strength of a memory is a half: it is 1 + visits at the last use, and halves in each half-life."""
+    used = max(cube.behaviour.last_access, cube.descriptive.recorded_at)
+    return _later(used, half_life * (1.0 + log2(1 + cube.behaviour.visits)))
 
 
 def _later(start: datetime, seconds: float) -> datetime:

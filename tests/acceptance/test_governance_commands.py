@@ -30,12 +30,16 @@ def told(run):
 def test_rules_are_made_listed_and_removed(run, told):
     page = told("add", "The code is 4711.", "--tag", "code")["id"]
     rule = told("governance", "retain", "codes", "--ttl", "30d", "--kind", "page", "--tag", "code")
-    assert rule == {"name": "codes", "kinds": ["page"], "tags": ["code"], "ttl_seconds": 2_592_000, "until": None}
+    ends = {"ttl_seconds": 2_592_000, "until": None, "half_life_seconds": None}
+    assert rule == {"name": "codes", "kinds": ["page"], "tags": ["code"]} | ends
     assert told("get", page)["expires_at"] is not None
     told("governance", "retain", "all", "--until", "2999-01-01")
     assert [one["name"] for one in told("governance", "retention")["rules"]] == ["all", "codes"]
     assert "2,592,000 s after it was stored" in run("governance", "retention").stdout
-    for name in ("all", "codes"):
+    assert told("governance", "retain", "fading", "--half-life", "10d")["half_life_seconds"] == 864_000
+    assert "half-life 864,000 s" in run("governance", "retention").stdout
+    assert "--half-life" in run("governance", "retain", "fading", "--half-life", "soon").stderr
+    for name in ("all", "codes", "fading"):
         told("governance", "unretain", name)
     assert told("get", page)["expires_at"] is None
     assert "no retention rules" in run("governance", "retention").stdout
@@ -137,3 +141,33 @@ def test_a_merged_memory_is_not_changed_and_the_command_that_gives_it_back_is_na
         refused = run(*change)
         assert refused.returncode == 5
         assert "`memoryos duplicates unmerge`" in refused.stderr
+
+
+def test_a_memory_is_erased_with_a_receipt(run, told, tmp_path):
+    page = told("add", "The code is 4711. 量子茶壶")["id"]
+    refused = run("governance", "erase", page)
+    assert refused.returncode != 0
+    assert "--yes" in refused.stderr
+    done = told("governance", "erase", page, "--yes", "--receipt", "receipt.json")
+    assert (done["memories"]["page"], done["is_complete"]) == (1, True)
+    assert told("verify-receipt", "receipt.json")["receipt"]["subject"]["memory"] == page
+    assert run("governance", "erase", page, "--yes").returncode == 3
+    other = told("add", "I keep bees.")["id"]
+    assert f"Erased {other}: " in run("governance", "erase", other, "--yes").stdout
+    assert (
+        "exists already"
+        in run("governance", "erase", told("add", "Tea.")["id"], "--yes", "--receipt", "receipt.json").stderr
+    )
+
+
+def test_rights_are_passed_on_listed_and_revoked(run, told):
+    told("add", "I keep bees.")
+    made = told("governance", "delegate", "ben", "--ttl", "12h", "--action", "read", "--action", "write")
+    assert (made["by"], made["to"], sorted(made["actions"])) == ("default", "ben", ["read", "write"])
+    assert [one["id"] for one in told("governance", "delegations")["delegations"]] == [made["id"]]
+    assert "ben" in run("governance", "delegations").stdout
+    assert f"Revoked {made['id']}" in run("governance", "revoke", made["id"]).stdout
+    assert "No rights were passed on" in run("governance", "delegations").stdout
+    assert run("governance", "revoke", made["id"]).returncode == 3
+    assert "--action" in run("governance", "delegate", "ben", "--ttl", "1h", "--action", "fly").stderr
+    assert "may read until" in run("governance", "delegate", "ben", "--ttl", "1h").stdout

@@ -74,6 +74,10 @@ COMMANDS: dict[str, str] = {
     "governance hold": "--reason why",
     "governance holds": "",
     "governance release": "HOLD",
+    "governance erase": "PAGE --yes",
+    "governance delegate": "friend --ttl 1h",
+    "governance delegations": "",
+    "governance revoke": "DELEGATION",
     "snapshots create": "before",
     "snapshots list": "",
     "snapshots remove": "before",
@@ -155,6 +159,7 @@ def known(folder: Path) -> dict[str, str]:
         ann.consolidate()
         store.memory("hidden-user").add("zorbitis, too.")
         assert gone
+        delegation = ann.governance.delegate("friend", ttl=10**6)
         receipt = store.admin.forget("carl").receipt
         store.admin.export(folder / "export.jsonl", user="hidden-user")
         none = store.keys.create("nobody", tenant="other", actions=["share"])
@@ -184,7 +189,7 @@ def known(folder: Path) -> dict[str, str]:
         "FOLDER": "legacy",
         "NEW_KEY": "new.key",
     }
-    return {**keys, **places, "PAGE": page, "HOLD": hold.id}
+    return {**keys, **places, "PAGE": page, "HOLD": hold.id, "DELEGATION": delegation.id}
 
 
 @pytest.fixture

@@ -347,7 +347,8 @@ def test_an_answer_is_one_document_or_events(talking):
     with streamed(api) as answer:
         told = events(answer)
     assert "".join(data["text"] for name, data in told if name == "piece") == "Hello again."
-    assert told[-1] == ("end", {})
+    name, whole = told[-1]
+    assert (name, whole["text"], whole["mark"]["by"]) == ("end", "Hello again.", "ann")
     api.store.wait()
     assert api("GET", "/pages/count") == {"count": 2}
 

@@ -148,7 +148,7 @@ def _victim(store: MemoryOS, clock: FrozenClock) -> dict[str, str]:
     job = ann.jobs.add("tidy", about=page)
     ann.snapshots.create("zorbsnap")
     ann.branches.create("zorbbranch")
-    ann.governance.retain("zorbrule", ttl=10**7, tags=["zorbtag"])
+    ann.governance.retain("zorbrule", ttl=10**9, tags=["zorbtag"])
     hold = ann.governance.hold(reason="zorbcase", memory=page)
     given = ann.governance.delegate("friend", ttl=10**6)
     ann.respond("What is Zyloprim for?")

@@ -111,6 +111,40 @@ def test_removed_words_are_in_no_file_of_a_scrubbed_postgres(tmp_path: Path, clo
         assert [page.payload.turns[0].text for page in memory.pages.list()] == kept
 
 
+def delete(memory: memoryos.Memory, page: str) -> None:
+    memory.delete(page)
+
+
+def erase(memory: memoryos.Memory, page: str) -> None:
+    assert memory.governance.erase(page).is_complete
+
+
+def expire(memory: memoryos.Memory, page: str) -> None:
+    memory.governance.expire(page, reason=f"{WORD} again")
+    memory.wait()
+
+
+@pytest.mark.parametrize("remove", [delete, erase, expire])
+def test_what_callers_said_about_a_memory_goes_with_it(place: str, clock, tmp_path: Path, remove):
+    with memoryos.open(place, user="ann", settings=SETTINGS, clock=clock) as memory:
+        check_reasons(memory, tmp_path, remove)
+
+
+def check_reasons(memory: memoryos.Memory, folder: Path, remove) -> None:
+    page, other = memory.add("I keep bees."), memory.add("The gate squeaks.")
+    for one in (page, other):
+        memory.update(one, "I keep wasps.", reason=f"{WORD if one == page else 'wrong'}")
+        memory.governance.rollback(one, 1, reason=f"no {WORD if one == page else 'wrong'}")
+        memory.governance.freeze(one, reason=f"{WORD if one == page else 'wrong'} {HAN}")
+        memory.governance.thaw(one, reason=f"{WORD if one == page else 'wrong'} over")
+    memory.update(page, "bees")
+    remove(memory, page)
+    told = [event.detail for event in memory.log.events() if event.cube_id == page and event.detail]
+    assert told == []
+    assert files_with(folder, WORD) == []
+    assert [note.reason for note in memory.governance.provenance(other).versions] == ["", "wrong", "no wrong"]
+
+
 def relations(administrator: psycopg.Connection) -> Path:
     """The folder with all tables and indexes of the database."""
     question = "SELECT current_setting('data_directory'), pg_relation_filepath('pg_class')"

@@ -106,7 +106,7 @@ def test_deletions_and_passed_on_rights_are_told_as_such(store):
     assert [(one.operation, one.change) for one in store.audit.list(action="delete", operation="memory.delete")] == [
         ("memory.delete", "delete")
     ]
-    assert sorted(one.operation for one in store.audit.permissions()) == [
+    assert sorted(one.operation for one in store.audit.permissions() if one.caller != "memoryos") == [
         "governance.delegate",
         "governance.revoke",
         "keys.create",
@@ -145,3 +145,49 @@ def test_who_may_not_read_the_proposals_publishes_nothing(store):
     with pytest.raises(PermissionDenied, match="may not read"):
         clerk.proposals.publish(["The office opens at nine."], source="handbook")
     assert store.of(ANN, OWNER).facts.list() == []
+
+
+def test_changed_policies_are_in_the_report_of_permissions(store, vault, clock, tmp_path):
+    (first,) = store.audit.permissions(caller="memoryos")
+    assert (first.operation, first.action.value, first.scope, first.decision) == (
+        "policies.change",
+        "administer",
+        None,
+        Decision.ALLOWED,
+    )
+    file = tmp_path / "clinic.cedar"
+    store.of(ANN, OWNER).add("The bees sting.")
+    assert len(store.audit.permissions(operation="policies.change")) == 1
+    file.write_text(CLINIC + '\npermit (principal in Role::"guest", action == Action::"read", resource);')
+    store.of(ANN, OWNER).search("bees")
+    file.write_text(CLINIC)
+    store.of(ANN, OWNER).search("bees")
+    prints = [one.context["purpose"] for one in store.audit.permissions(operation="policies.change")]
+    assert prints == [prints[0], prints[1], prints[0]]
+    assert prints[0] != prints[1]
+    gate = PolicyGate(PolicyFiles(file), clock)
+    again = Engine(vault, Hashing(), settings=load_settings(audit=True, jobs="worker"), clock=clock, gate=gate)
+    assert len(MemoryOS(again).audit.permissions(operation="policies.change")) == 3  # they are those of before
+    again.trail.close()
+    assert "bees" not in "".join(entry.to_json() for entry in store.audit.list())
+    assert store.audit.verify().is_sound
+
+
+def test_each_change_of_permissions_is_told_once(store):
+    ann = store.of(ANN, Caller("boss", frozenset({"administrator"})))
+    ann.archiving.add("idle", unused=60)
+    ann.archiving.remove("idle")
+    ann.governance.retain("short", ttl=60)
+    page = ann.add("The bees sting.")
+    ann.governance.hold(reason="a case", memory=page)
+    ann.governance.freeze(page)
+    ann.governance.thaw(page)
+    made = [one.operation for one in store.audit.permissions(caller="boss")]
+    assert sorted(made) == [
+        "archiving.add",
+        "archiving.remove",
+        "governance.freeze",
+        "governance.hold",
+        "governance.retain",
+        "governance.thaw",
+    ]

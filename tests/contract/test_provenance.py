@@ -14,6 +14,7 @@ from memoryos import Caller, Memory, MemoryOS, Mount, Origin, Role, Scope, Trust
 from memoryos.cube import Fact
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.authors import Author, read_author
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, SemanticType, Subject, Tier
 from memoryos.models.chat import Answer, Usage
@@ -133,8 +134,7 @@ def test_a_page_names_the_page_that_it_continues(memory):
     assert memory.governance.provenance(first).continues is None
 
 
-def test_the_creator_is_known_where_the_audit_log_was_on(opened):
-    memory = opened(audit=True)
+def test_the_creator_is_known(memory):
     page = memory.add(HOME, "Hello Olga!")
     found = memory.governance.provenance(learned(memory, "Lisbon"))
     assert (found.created_by, found.created_call) == ("memoryos", "background")
@@ -142,9 +142,30 @@ def test_the_creator_is_known_where_the_audit_log_was_on(opened):
     assert page == found.derived_from[0].id
 
 
-def test_without_the_audit_log_no_creator_is_made_up(memory):
-    found = memory.governance.provenance(memory.add("I keep bees."))
-    assert (found.created_by, found.created_call) == (None, None)
+def test_no_creator_is_made_up_for_what_an_older_store_did_not_note():
+    assert read_author(None) == Author(None, None, "", None)
+    assert read_author('{"restored": 1, "reason": "wrong"}') == Author(None, None, "wrong", 1)
+
+
+def test_each_version_has_who_made_it_by_which_call_and_why(opened):
+    memory = opened(privacy_on_write="mask")
+    lee = MemoryOS(memory._engine).memory("ann", caller=Caller("lee"))
+    made = {"page": memory.add("I keep bees."), "fact": memory.facts.add("Ann keeps bees")}
+    made["profile"] = memory.profile.set("pet", "bees")
+    calls = {"page": "memory.add", "fact": "facts.add", "profile": "profiles.set"}
+    for cube_id in made.values():
+        lee.update(cube_id, "hens", reason="ann@example.org 说错了")
+        memory.update(cube_id, "hens and geese")
+        lee.governance.rollback(cube_id, 1, reason="")
+    memory.wait()
+    for kind, cube_id in made.items():
+        first, *later = memory.governance.provenance(cube_id).versions
+        assert (first.by, first.call) == ("ann", calls[kind])
+        assert [(one.number, one.by, one.call, one.reason, one.restored) for one in later] == [
+            (2, "lee", "memory.update", "[email] 说错了", None),
+            (3, "ann", "memory.update", "", None),
+            (4, "lee", "governance.rollback", "", 1),
+        ], kind
 
 
 def test_it_is_a_read_of_all_that_it_shows(opened):

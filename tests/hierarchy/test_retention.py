@@ -102,6 +102,55 @@ def test_what_is_frozen_gets_its_end_when_it_is_thawed(world: World) -> None:
     assert end_of(world, page) == START + DAY
 
 
+def test_what_is_not_used_decays_and_use_makes_it_last(world: World) -> None:
+    memory = world.open(**SMALL)
+    memory.governance.retain("fading", half_life=10 * DAY)
+    unused, used = memory.add("The gate squeaks."), memory.add("🎲 The zanzibarquux.")
+    assert {end_of(world, one) for one in (unused, used)} == {START + 10 * DAY}
+    world.clock.advance(days=4)
+    assert [hit.id for hit in memory.search("🎲 zanzibarquux", pages=1).hits] == [used]
+    memory.close()
+    memory = world.open(**SMALL)
+    assert end_of(world, used) == START + 4 * DAY + 20 * DAY  # one visit: two half-lives since then
+    world.clock.advance(days=6, minutes=-1)
+    memory.jobs.run()
+    assert unused in ids(world)
+    world.clock.advance(minutes=1)
+    assert [page.id for page in memory.pages.list()] == [used]
+    memory.jobs.run()
+    assert unused not in ids(world)
+    for _ in range(2):
+        assert memory.search("🎲 zanzibarquux", pages=1).hits
+    memory.close()
+    memory = world.open(**SMALL)
+    assert end_of(world, used) == START + 10 * DAY + 30 * DAY  # three visits
+    world.clock.advance(days=30)
+    memory.jobs.run()
+    assert used not in ids(world)
+
+
+def test_facts_decay_too_and_the_earliest_end_counts(world: World) -> None:
+    memory = world.open(**SMALL)
+    fact = memory.facts.add("Ann keeps bees.")
+    memory.governance.retain("fading", half_life=10 * DAY, kinds=["fact"])
+    memory.wait()
+    assert end_of(world, fact) == START + 10 * DAY
+    assert memory.search("bees").user_facts
+    memory.close()
+    memory = world.open(**SMALL)
+    assert end_of(world, fact) == START + 20 * DAY
+    memory.governance.retain("all", ttl=15 * DAY)
+    memory.wait()
+    assert end_of(world, fact) == START + 15 * DAY
+    memory.governance.unretain("all")
+    memory.governance.freeze(fact)
+    memory.wait()
+    world.clock.advance(days=30)
+    memory.jobs.run()
+    assert fact in ids(world)
+    assert memory.facts.list()[0].id == fact
+
+
 def test_rules_are_of_one_owner_and_survive(world: World) -> None:
     memory = world.open(**SMALL)
     rule = memory.governance.retain("chat", ttl=90.5, kinds=["page", "trait"], tags=["a"])
@@ -116,7 +165,15 @@ def test_rules_are_of_one_owner_and_survive(world: World) -> None:
 
 def test_a_rule_that_says_nothing_is_refused_and_so_is_an_unknown_one(world: World) -> None:
     memory = world.open(**SMALL)
-    for wrong in ({}, {"ttl": 5, "until": START}, {"ttl": 0}, {"ttl": -1}, {"ttl": 5, "kinds": ["segment"]}):
+    for wrong in (
+        {},
+        {"ttl": 5, "until": START},
+        {"ttl": 0},
+        {"ttl": -1},
+        {"ttl": 5, "kinds": ["segment"]},
+        {"half_life": 0},
+        {"half_life": 5, "ttl": 5},
+    ):
         with pytest.raises(InvalidInput):
             memory.governance.retain("wrong", **wrong)
     with pytest.raises(NotFound, match="'wrong'"):
@@ -176,6 +233,10 @@ rules = st.builds(
     st.text("abc", min_size=1, max_size=3),
     st.lists(st.sampled_from([Kind.PAGE, Kind.FACT, Kind.TRAIT]), unique=True).map(tuple),
     st.lists(st.sampled_from("xy"), unique=True).map(tuple),
+    st.floats(1, 1e6),
+) | st.builds(
+    lambda name, seconds: RetentionRule(name, half_life_seconds=seconds),
+    st.text("abc", min_size=1, max_size=3),
     st.floats(1, 1e6),
 )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from memoryos import Memory, Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import State
 from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
 
 from .world import ANN, START, World
@@ -53,6 +56,29 @@ def test_returned_pages_are_visited(world: World):
     returned = {hit.id for hit in memory.search("🍵", pages=2).hits}
     memory.close()
     assert {page.id for page in world.open().pages.list() if page.behaviour.visits} == returned
+
+
+@pytest.mark.parametrize("sharing", ["pair", "user"])
+def test_facts_that_a_search_returned_are_activated(world: World, sharing: str):
+    memory = world.open(persona_sharing=sharing)
+    fact = memory.facts.add("Ann keeps bees.")
+    assert fact in {hit.id for hit in memory.search("bees").user_facts}
+    memory.close()
+    memory = world.open(persona_sharing=sharing)
+    (found,) = memory.facts.list()
+    assert (found.state, found.behaviour.visits) == (State.ACTIVATED, 1)
+    assert [one.cause for one in memory.governance.transitions(fact)] == ["visit"]
+
+
+def test_a_use_that_is_written_with_a_move_is_the_cause_of_the_transition(world: World):
+    memory = world.open()
+    memory.governance.retain("fading", half_life=60)
+    page = memory.add("🎲")
+    assert [hit.id for hit in memory.search("🎲").hits] == [page]
+    memory.close()
+    memory = world.open()
+    assert [one.cause for one in memory.governance.transitions(page)] == ["visit"]
+    assert memory.get(page).governance.lifespan.expires_at == START + timedelta(seconds=120)
 
 
 def test_a_visit_moves_the_last_access(world: World):

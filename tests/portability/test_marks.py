@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+from memoryos import Caller, MemoryOS, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
@@ -23,6 +23,9 @@ class Script:
 
     def answer(self, messages):
         return Answer("She lives in Oslo.", Usage(1, 1), "script")
+
+    def stream(self, messages):
+        yield from ("She lives ", "in Oslo, 北京. ")
 
 
 @pytest.fixture
@@ -117,6 +120,40 @@ def test_a_file_without_a_mark_is_refused(store, exported, tmp_path):
             store.admin.verify_mark(exported)
     with pytest.raises(InvalidInput):
         store.admin.verify_mark(tmp_path / "nothing")
+
+
+def test_an_answer_in_pieces_has_it_too(store, tmp_path):
+    memory = store.memory("hana", caller=Caller("lee"))
+    page = memory.add("I live in Oslo.")
+    stream = memory.respond_stream("Where do I live?")
+    assert stream.answer is None
+    text = "".join(stream)
+    answer = stream.answer
+    assert (answer.text, answer.model, answer.mark.by, answer.mark.user) == (text.strip(), "custom", "lee", "hana")
+    assert page in answer.mark.sources
+    assert answer.usage.completion_tokens > 0
+    file = tmp_path / "answer.json"
+    file.write_text(answer.to_json())
+    assert store.admin.verify_mark(file).is_whole
+
+
+def test_every_random_alteration_of_an_answer_is_detected_and_no_clean_one_is_accused(store, tmp_path):
+    memory, file, draw = store.memory("hana"), tmp_path / "answer.json", random.Random(1)
+    memory.add("I live in Oslo.")
+    accused = detected = 0
+    for _ in range(20):
+        stream = memory.respond_stream("Where do I live?")
+        list(stream)
+        told = json.loads(stream.answer.to_json())
+        file.write_text(json.dumps(told))
+        accused += not store.admin.verify_mark(file).is_whole
+        for _ in range(ALTERATIONS // 20):
+            place = draw.randrange(len(told["text"]))
+            other = draw.choice([letter for letter in "abc 北。" if letter != told["text"][place]])
+            changed = {**told, "text": told["text"][:place] + other + told["text"][place + 1 :]}
+            file.write_text(json.dumps(changed))
+            detected += not store.admin.verify_mark(file).is_whole
+    assert (accused, detected) == (0, ALTERATIONS)
 
 
 def test_an_answer_has_signed_provenance(store, tmp_path):

@@ -13,7 +13,7 @@ from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.audit_entry import BACKGROUND, AuditEntry, Decision
+from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, AuditEntry, Decision
 from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection, ChainHead
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Kind
@@ -30,6 +30,8 @@ _KEY = [int, str, str, str, str, int]  # the types of the position of an entry
 # What changes who may do what: rights, the state of a memory, how long it is kept, and which memories others find.
 PERMISSION_OPERATIONS = (
     "admin.rotate_encryption_key",
+    "archiving.add",
+    "archiving.remove",
     "governance.delegate",
     "governance.expire",
     "governance.freeze",
@@ -44,6 +46,7 @@ PERMISSION_OPERATIONS = (
     "keys.rotate",
     "mounts.add",
     "mounts.remove",
+    POLICIES,
     "proposals.publish",
     "roles.grant",
     "roles.revoke",
@@ -152,8 +155,9 @@ class Audit:
         """Report the changes of what may be done with memories, and by whom, oldest first.
 
         These are: API keys that were created, rotated or revoked, rights and roles that were given or taken back,
-        freeze, thaw, expire, retention rules, legal holds, mounts that were added or removed, and read-only facts that
-        were published; also those that were refused or failed.
+        freeze, thaw, expire, rules of retention and archiving, legal holds, mounts that were added or removed, facts
+        that were published as read-only, and policies that changed (`purpose` has the SHA-256 of the files; who changed
+        them is not known); also those that were refused or failed.
         """
         wanted = self._selection(**only)
         operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))
@@ -239,7 +243,7 @@ def _is_permission(entry: AuditEntry) -> bool:
 
 def _operation(value: str) -> str:
     """Check the name of an operation, and suggest names that end with it, or are spelled like it."""
-    name, known = checked_text("operation", value, limit=NAME_LIMIT), {*operations(), BACKGROUND}
+    name, known = checked_text("operation", value, limit=NAME_LIMIT), {*operations(), BACKGROUND, POLICIES}
     if name not in known:
         like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
         raise InvalidInput("operation", f"{shown(name)} is unknown", f"Use one of: {', '.join(like)}")

@@ -15,7 +15,6 @@ from memoryos.operation.calls.door import door
 from memoryos.operation.correction.merging import MERGEABLE, DuplicateGroup, duplicates, merge, unmerge
 
 MOST_IDS = 100  # merged in one transaction
-REASON_CHARS = 256
 
 
 @door
@@ -50,7 +49,7 @@ class Duplicates(Noun):
         checked = list(dict.fromkeys(arguments.cube_id(one) for one in arguments.ids("ids", ids)))
         if not 1 < len(checked) <= MOST_IDS:
             raise InvalidInput("ids", f"names {len(checked)} memories", f"Pass 2 to {MOST_IDS} ids")
-        cause = self._engine.said("reason", reason, self._scope, limit=REASON_CHARS)
+        cause = self._engine.said("reason", reason, self._scope, limit=arguments.REASON_CHARS)
         corrector = self._engine.corrector(self._scope)
         homes = {corrector.find(one, Action.WRITE)[1] for one in checked}
         if len(homes) > 1:

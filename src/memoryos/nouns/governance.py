@@ -37,7 +37,6 @@ from memoryos.version_diff import VersionDiff, version_diff
 if TYPE_CHECKING:
     from memoryos.policy.policy_gate import PolicyGate
 
-REASON_CHARS = 256
 REVEALED_CHARS = 10_000_000  # of one text: pseudonyms are longer than what they stand for
 
 
@@ -153,12 +152,14 @@ class MemGovernance(Noun):
         *,
         ttl: timedelta | float | None = None,
         until: datetime | str | None = None,
+        half_life: timedelta | float | None = None,
         kinds: Sequence[Kind | str] = (),
         tags: Sequence[str] = (),
     ) -> RetentionRule:
         """Keep memories of this owner only so long, and return the rule. The gate must admit ADMINISTER.
 
-        They expire `ttl` (seconds or a timedelta) after they were stored, or at `until`. The rule is about `kinds`
+        They expire `ttl` (seconds or a timedelta) after they were stored, or at `until`, or by decay: a `half_life`
+        after the last use, and one more each time that 1 + the number of uses doubles. The rule is about `kinds`
         (page, fact, trait, profile; default: all of them) that have all of the `tags`. It applies to what is stored
         from now on, and a background job applies it to what is stored already. An earlier end counts, whether another
         rule or the caller set it. A rule of the same name is replaced. Raises InvalidInput, PermissionDenied.
@@ -166,9 +167,10 @@ class MemGovernance(Noun):
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
         seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
+        fading = None if half_life is None else arguments.lifetime("half_life", half_life)
         end = arguments.moment("until", until)
         labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
-        rule = RetentionRule(checked, arguments.governed_kinds(kinds), labels, seconds, end)
+        rule = RetentionRule(checked, arguments.governed_kinds(kinds), labels, seconds, end, fading)
 
         def write() -> None:
             with self._engine.vault.write(self._scope.owner) as writer:
@@ -376,7 +378,7 @@ class MemGovernance(Noun):
         raise _no_hold(hold_id)
 
     def _reason(self, reason: str) -> str:
-        return self._engine.said("reason", reason, self._scope, limit=REASON_CHARS)
+        return self._engine.said("reason", reason, self._scope, limit=arguments.REASON_CHARS)
 
 
 def _no_hold(hold_id: str) -> NotFound:

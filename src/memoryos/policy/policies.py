@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from memoryos.errors import InvalidInput, MissingExtra
@@ -30,6 +31,7 @@ class Policies:
     texts: Sequence[PolicyText]
     parsed: cedarpy.PolicySet
     asks_time: bool  #: whether a decision depends on the minute
+    fingerprint: str  #: SHA-256 of the files, with their names
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Policies:
@@ -43,7 +45,8 @@ class Policies:
         if faults := [_fault(found, error.policy_id, error.error) for error in checked.errors]:
             raise _refused(*dict.fromkeys(faults))
         forms = json.loads(engine.policies_to_json_str(whole))["staticPolicies"].values()
-        return cls(found, engine.PolicySet.from_str(whole), any(map(_asks_time, forms)))
+        fingerprint = sha256(json.dumps(dict(texts), sort_keys=True).encode()).hexdigest()
+        return cls(found, engine.PolicySet.from_str(whole), any(map(_asks_time, forms)), fingerprint)
 
     def named(self, policy_ids: Sequence[str]) -> tuple[str, ...]:
         """The names of policies that Cedar gives as reasons, in the order of the files."""

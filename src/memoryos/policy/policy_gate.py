@@ -60,6 +60,12 @@ class PolicyGate:
         self._rulings: OrderedDict[_Key, Ruling] = OrderedDict()
         self._delegated: dict[_Passed, DelegatedRuling] = {}
         self.rights: Rights = lambda identity: _NoRights()  # noqa: ARG005 - until it has a store
+        self._note: Callable[[str], None] = lambda fingerprint: None  # noqa: ARG005 - until somebody observes it
+
+    def observe(self, note: Callable[[str], None]) -> str:
+        """Have the fingerprint of other policies noted whenever they change; returns that of the present ones."""
+        self._note = note
+        return self._policies.fingerprint
 
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
         """Return if the caller may do this with the store (None), or with some cube of the scope.
@@ -113,7 +119,7 @@ class PolicyGate:
         now = (caller.at or self._clock()).replace(second=0, microsecond=0)
         key = (replace(caller, at=None), action, now if policies.asks_time else None)
         with self._lock:
-            if policies is not self._policies:
+            if is_other := policies is not self._policies:
                 self._rulings.clear()
                 self._policies = policies
             ruling = self._rulings.get(key)
@@ -122,6 +128,8 @@ class PolicyGate:
             self._rulings.move_to_end(key)
             if len(self._rulings) > _MOST_RULINGS:
                 self._rulings.popitem(last=False)
+        if is_other:
+            self._note(policies.fingerprint)
         return ruling
 
     def _made(self, policies: Policies, caller: Caller, action: Action, now: datetime) -> Ruling:

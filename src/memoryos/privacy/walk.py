@@ -29,6 +29,7 @@ _KEPT = {
     "Transition": {"by"},
     "AttachedFile": {"id"},
     "Provenance": {"id", "created_by", "created_call", "continues", "replaces", "replaced_by", "derived"},
+    "VersionNote": {"by", "call"},
     "LegalHold": {"id", "subject", "by"},
     "RetentionRule": {"name"},
     "UnusedRule": {"name"},

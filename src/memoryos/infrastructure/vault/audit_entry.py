@@ -20,6 +20,7 @@ from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
 BACKGROUND = "background"  # the operation of the work behind the calls
+POLICIES = "policies.change"  # the operation of whoever changed the files with the policies
 CUBES_AT_MOST = 500  # in one entry; more go into further ones
 
 _CONTEXT = ("purpose", "session", "application", "network", "at")  # of a caller, beside identity and roles

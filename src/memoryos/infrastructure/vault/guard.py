@@ -40,10 +40,15 @@ class StateChange:
         return json.dumps(told, ensure_ascii=False)
 
 
-def state_changes(entries: Sequence[Entry], stored: Mapping[str, State], by: Caller, cause: str) -> list[StateChange]:
+def state_changes(
+    entries: Sequence[Entry], stored: Mapping[str, State], by: Caller, cause: str | None, operation: Operation
+) -> list[StateChange]:
     """The changes of state in these entries, where `stored` are the states so far. Raises TransitionRefused."""
     cubes = [entry.cube for entry in entries if stored.get(entry.cube.id, entry.cube.state) is not entry.cube.state]
-    found = [StateChange(cube, stored[cube.id], by, cause) for cube in cubes]
+    found = [
+        StateChange(cube, stored[cube.id], by, cause or _cause(stored[cube.id], cube.state, operation))
+        for cube in cubes
+    ]
     for one in found:
         _check(one)
     return found
@@ -80,6 +85,12 @@ def check_hold_act(act: HoldAct, by: Caller) -> None:
     """Refuse what this caller may not do with a hold. Raises TransitionRefused."""
     if _actor(by) not in HOLD_ACTS[act]:
         raise TransitionRefused(f"background work may not {act.value} a legal hold; nothing was changed")
+
+
+def _cause(before: State, after: State, operation: Operation) -> str:
+    """Why a state changes if nobody said it: use is written together with whatever else is written of a cube."""
+    is_use = after is State.ACTIVATED and before in (State.GENERATED, State.ARCHIVED)
+    return (Operation.VISIT if is_use else operation).value
 
 
 def _actor(by: Caller) -> Actor:

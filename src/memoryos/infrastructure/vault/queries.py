@@ -227,6 +227,16 @@ TRANSITIONS = (
     .order_by(_events.c.sequence)
 )
 
+AUTHORS = (
+    select(_events.c.version, _events.c.detail)
+    .where(
+        _owned_by_key(_events),
+        _among(_events.c.cube_id),
+        or_(_events.c.operation == Operation.ADD.value, _events.c.operation == Operation.REVISE.value),
+    )
+    .order_by(_events.c.sequence)
+)
+
 HEADS = select(_cubes.c.id, _cubes.c.kind, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
 
 STATES = select(_cubes.c.id, _cubes.c.state).where(_owned_by_key(), _among(_cubes.c.id))

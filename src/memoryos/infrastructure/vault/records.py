@@ -326,7 +326,7 @@ class Event(Plain):
     kind: Kind  #: kind of the cube
     cube_id: str  #: id of the cube
     version: int  #: version of the cube after the change
-    detail: str | None = None  #: what undoing the operation needs, or what a rollback restored and why, as JSON
+    detail: str | None = None  #: who made a version or a transition and why, or what undoing a repair needs, as JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Table, delete, insert, select
+from sqlalchemy import Table, delete, insert, select, update
 
 from memoryos.caller import acting_caller
 from memoryos.clock import from_micros, micros
@@ -17,6 +17,7 @@ from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
+from memoryos.infrastructure.vault.authors import Author, authored, read_author
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
     vector_row,
@@ -55,8 +56,6 @@ from memoryos.kinds import Kind, State
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
-_GOVERNING = (Operation.REVISE, Operation.REFRESH)  # what may change the tags or the end of a cube
-
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
@@ -77,6 +76,10 @@ class SqlReader(StoredCubes):
     def replaced(self, cube_id: str) -> list[ReplacedVersion]:
         rows = ask(self._connection, queries.REPLACED, {**self._owner, "cube_id": cube_id})
         return [ReplacedVersion(number, from_micros(at), sequence) for number, at, sequence in rows]
+
+    def authors(self, cube_id: str) -> dict[int, Author]:
+        with legible("events"):
+            return {number: read_author(detail) for number, detail in self._asked(queries.AUTHORS, [cube_id])}
 
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):
@@ -143,7 +146,7 @@ class SqlWriter(SqlReader):
         insert_rows(self._connection, tables.cubes, rows)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._index(entries)
-        self._log((entry.cube for entry in entries), Operation.ADD)
+        self._log((entry.cube for entry in entries), Operation.ADD, authored())
         self._ask_to_sweep(self._expiry.first_end(entry.cube for entry in entries))
         if self.merges:
             self.enqueue(JobKind.MERGE, not_before=self._clock() + MERGE_AFTER)
@@ -156,9 +159,8 @@ class SqlWriter(SqlReader):
         _check_scope(entries, self._scope)
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
-        if operation in _GOVERNING:
-            entries = self.retention.governed(entries)
-        changed_states = guard.state_changes(entries, stored, acting_caller(), cause or operation.value)
+        entries = self.retention.governed(entries)
+        changed_states = guard.state_changes(entries, stored, acting_caller(), cause, operation)
         self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
@@ -171,7 +173,8 @@ class SqlWriter(SqlReader):
         self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._unindex(entries)
         self._index(entries)
-        self._log((entry.cube for entry in entries), operation, detail)
+        told = authored(detail) if operation is Operation.REVISE else detail
+        self._log((entry.cube for entry in entries), operation, told)
         for one in changed_states:
             self._log([one.cube], Operation.TRANSITION, one.detail)
         self._ask_to_sweep(self._expiry.first_end((entry.cube for entry in entries), changed_states))
@@ -199,9 +202,17 @@ class SqlWriter(SqlReader):
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
+            self._silence(chunk)
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
             self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)
         self._log_rows(doomed, Operation.DELETE)
+
+    def _silence(self, ids: Sequence[str]) -> None:
+        """Remove what the events of these cubes tell of callers and reasons; a repair needs its own to be undone."""
+        events = tables.events
+        told = (events.c.operation != Operation.REHOME.value, events.c.detail.is_not(None))
+        mine = (self._owned(events), events.c.cube_id.in_(ids))
+        self._connection.execute(update(events).where(*mine, *told).values(detail=None))
 
     def _doomed(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
         """The id, kind and version of what will be removed: told without the documents, which may be damaged."""

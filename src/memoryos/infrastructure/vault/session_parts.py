@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from memoryos.cube import MemCube
 from memoryos.hold import LegalHold
 from memoryos.infrastructure.cold.pack import Pack
+from memoryos.infrastructure.vault.authors import Author
 from memoryos.infrastructure.vault.records import (
     Archived,
     AskedJob,
@@ -196,6 +197,10 @@ class LogReader(Protocol):
 
     def transitions(self, cube_id: str) -> list[Transition]:
         """Return the changes of a cube's state, oldest first."""
+        ...
+
+    def authors(self, cube_id: str) -> dict[int, Author]:
+        """Return who made each version of a cube, by its number."""
         ...
 
 

@@ -18,6 +18,7 @@ from memoryos.caller import View
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, Trait
 from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.authors import Author
 from memoryos.infrastructure.vault.records import (
     Census,
     CubePlace,
@@ -118,6 +119,9 @@ class ViewedReader(SqlReader):
 
     def transitions(self, cube_id: str) -> list[Transition]:
         return super().transitions(cube_id) if self.permitted([cube_id]) else []
+
+    def authors(self, cube_id: str) -> dict[int, Author]:
+        return super().authors(cube_id) if self.permitted([cube_id]) else {}
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
         while found := super().placed(after=after, limit=limit, session=session):

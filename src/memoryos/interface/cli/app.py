@@ -108,6 +108,7 @@ class _Governance(LazyGroup):
         "transitions": ("governance_command", "transitions"),
         "diff": ("governance_command", "diff"),
         "rollback": ("governance_command", "rollback"),
+        "erase": ("people", "erase"),
         "provenance": ("governance_command", "provenance"),
         "retain": ("retention_command", "retain"),
         "retention": ("retention_command", "retention"),
@@ -115,6 +116,9 @@ class _Governance(LazyGroup):
         "hold": ("retention_command", "hold"),
         "holds": ("retention_command", "holds"),
         "release": ("retention_command", "release"),
+        "delegate": ("delegation_command", "delegate"),
+        "delegations": ("delegation_command", "delegations"),
+        "revoke": ("delegation_command", "revoke"),
     }
 
 

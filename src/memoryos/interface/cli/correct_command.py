@@ -35,6 +35,7 @@ def update(
     expected_version: Annotated[
         int | None, typer.Option(help="Change nothing if it has another version.", show_default=False)
     ] = None,
+    reason: Annotated[str, typer.Option(help="Why: kept with the version.", show_default=False)] = "",
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -49,7 +50,14 @@ def update(
     mode = UpdateMode.APPEND if append else UpdateMode.MERGE if merge else UpdateMode.OVERWRITE
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.update(
-            memory_id, text, role=role, mode=mode, expected_version=expected_version, at=at, tags=tag or ()
+            memory_id,
+            text,
+            role=role,
+            mode=mode,
+            expected_version=expected_version,
+            at=at,
+            tags=tag or (),
+            reason=reason,
         )
     if json:
         render.print_json(cube.to_dict())

@@ -177,7 +177,9 @@ def _lines(found: Provenance) -> Iterator[str]:
         if told := ", ".join(filter(None, values)):
             yield f"{name}: {told}"
     for version in found.versions[1:]:
-        yield f"version {version.number}: {version.change}, {version.at.isoformat(timespec='seconds')}"
+        author = f" by {version.by}, {version.call}" if version.by else ""
+        why = f", {version.reason}" if version.reason else ""
+        yield f"version {version.number}: {version.change}, {version.at.isoformat(timespec='seconds')}{author}{why}"
     for one in found.transitions:
         yield f"{one.before} -> {one.after}: {one.at.isoformat(timespec='seconds')} by {one.by}, {one.cause}"
     if found.hidden or found.more:

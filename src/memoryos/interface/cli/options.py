@@ -93,13 +93,13 @@ def filters_of(
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
-def seconds_of(ttl: str) -> float:
+def seconds_of(ttl: str, option: str = "--ttl") -> float:
     """Convert a duration such as 90, 30m, 12h or 7d to seconds. Raises InvalidInput."""
     number, unit = (ttl[:-1], _SECONDS[ttl[-1]]) if ttl[-1:] in _SECONDS else (ttl, 1.0)
     try:
         return float(number) * unit
     except ValueError:
-        raise InvalidInput("--ttl", f"{ttl[:40]!r} is not a duration", "Write seconds, or e.g. 30m, 12h, 7d") from None
+        raise InvalidInput(option, f"{ttl[:40]!r} is not a duration", "Write seconds, or e.g. 30m, 12h, 7d") from None
 
 
 def open_memory(

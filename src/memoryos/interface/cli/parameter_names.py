@@ -12,6 +12,7 @@ from memoryos.interface.doors import COMMANDS
 
 # The parameter of a command that gives an argument of the library, where their names differ.
 _PARAMETERS = {
+    "actions": "action",
     "any_tags": "any_tag",
     "attachment": "attach",
     "file": "path",

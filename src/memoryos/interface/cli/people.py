@@ -12,7 +12,18 @@ import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, Yes, open_store, others_in
+from memoryos.interface.cli.options import (
+    Agent,
+    Db,
+    Json,
+    Session,
+    Tenant,
+    User,
+    Yes,
+    open_memory,
+    open_store,
+    others_in,
+)
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
@@ -24,6 +35,8 @@ Whose = Annotated[
     str | None,
     typer.Option("--agent", help="Only this agent's memory (default: all agents).", show_default=False),
 ]
+Receipt = Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")]
+CHARS = 200  # of a memory in the question
 _NAMES = {"profile": "profile field"}  # of kinds, where a memory is called something else
 
 
@@ -58,7 +71,7 @@ def forget(
     session: Session = None,
     tenant: Tenant = "default",
     yes: Yes = False,
-    receipt: Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")] = None,
+    receipt: Receipt = None,
     db: Db = None,
     json: Json = False,
 ) -> None:
@@ -68,12 +81,41 @@ def forget(
         _confirm(what, json=json)
     with _new_file(receipt) as file, open_store(db, must_exist=True) as store:
         done = _forgotten(store, user, agent, session, tenant)
-        if file is not None and done.receipt is not None:
-            file.write(done.receipt.to_json() + "\n")
+        _write(done, file)
+    _tell(done, f"Forgot {what}", json=json)
+
+
+def erase(
+    memory_id: Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")],
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    yes: Yes = False,
+    receipt: Receipt = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Remove a memory with all its versions and what rests on it alone, for good, and give a receipt."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        text = memory.get(memory_id).text
+        if not yes:
+            _confirm(render.shortened(text, CHARS), json=json)
+        with _new_file(receipt) as file:
+            done = memory.governance.erase(memory_id)
+            _write(done, file)
+    _tell(done, f"Erased {memory_id}", json=json)
+
+
+def _write(done: Forgotten, file: TextIO | None) -> None:
+    if file is not None and done.receipt is not None:
+        file.write(done.receipt.to_json() + "\n")
+
+
+def _tell(done: Forgotten, what: str, *, json: bool) -> None:
     if json:
         render.print_json({**done.to_dict(), "is_complete": done.is_complete})
     else:
-        render.console().print(f"Forgot {what}: {counts_of(done.memories)}.", markup=False)
+        render.console().print(f"{what}: {counts_of(done.memories)}.", markup=False)
         for copy in done.receipt.copies if done.receipt else ():
             if copy.not_noted:
                 told = f"A restore of {copy.place} brings it back: it was not noted there ({copy.not_noted})."

@@ -26,6 +26,9 @@ def retain(
     name: Name,
     ttl: Annotated[str | None, typer.Option(help="Time from storing to expiry, e.g. 12h or 30d.")] = None,
     until: Annotated[str | None, typer.Option(help="When they expire, e.g. 2027-01-01.")] = None,
+    half_life: Annotated[
+        str | None, typer.Option(help="Decay: time after the last use, e.g. 30d; longer if it was used often.")
+    ] = None,
     kind: Kinds = None,
     tag: Tags = None,
     user: User = "default",
@@ -36,8 +39,11 @@ def retain(
 ) -> None:
     """Keep memories only so long: those stored already and those to come. A rule of the same name is replaced."""
     seconds = seconds_of(ttl) if ttl else None
+    fading = seconds_of(half_life, "--half-life") if half_life else None
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        rule = memory.governance.retain(name, ttl=seconds, until=until, kinds=kind or (), tags=tag or ())
+        rule = memory.governance.retain(
+            name, ttl=seconds, until=until, half_life=fading, kinds=kind or (), tags=tag or ()
+        )
     if json:
         render.print_json(rule.to_dict())
     else:
@@ -133,6 +139,8 @@ def _rule_row(rule: RetentionRule) -> Sequence[str]:
     kinds = ", ".join(kind.value for kind in rule.kinds) or "all"
     if rule.until is not None:
         return rule.name, kinds, ", ".join(rule.tags), rule.until.isoformat(timespec="seconds")
+    if rule.half_life_seconds is not None:
+        return rule.name, kinds, ", ".join(rule.tags), f"by decay, half-life {rule.half_life_seconds:,.0f} s"
     return rule.name, kinds, ", ".join(rule.tags), f"{rule.ttl_seconds:,.0f} s after it was stored"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,7 +60,7 @@ def forget(
     user: Name,
     tenant: Tenant = "default",
     yes: Yes = False,
-    receipt: Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")] = None,
+    receipt: people.Receipt = None,
     db: Db = None,
     json: Json = False,
 ) -> None:

@@ -53,7 +53,7 @@ def _begun(desk: Desk, parameters: Parameters, asked: RestRequest) -> AnswerStre
 
 
 async def _events(desk: Desk, asking: Asking, stream: AnswerStream, piece: str | None) -> AsyncIterator[str]:
-    """Each piece as an event, then `end`; or `error`, with its problem, and nothing is stored."""
+    """Each piece as an event, then `end` with the whole answer; or `error`, with its problem: nothing is stored."""
     checked = time.monotonic()
     try:
         while piece is not None:
@@ -62,7 +62,7 @@ async def _events(desk: Desk, asking: Asking, stream: AnswerStream, piece: str |
             if time.monotonic() - checked >= desk.limits.recheck_seconds:
                 await desk.run(lambda: desk.admission.check(asking))
                 checked = time.monotonic()
-        yield _event("end", {})
+        yield _event("end", stream.answer.to_dict() if stream.answer else {})
     except MemoryOSError as error:
         yield _event("error", document_of(error))
     finally:

@@ -9,20 +9,21 @@ from typing import Self
 
 from memoryos.errors import ModelError
 from memoryos.interruptible import result
-from memoryos.models.chat import EMPTY
+from memoryos.models.chat import EMPTY, Answer
 from memoryos.models.flow import Flow
 
 
 class AnswerStream(Iterator[str], AsyncIterator[str]):
     """The pieces of one answer, for one reader. The model is asked when the reader takes the first piece."""
 
-    def __init__(self, begin: Callable[[], Flow[str]], whole: Callable[[str], None]) -> None:
-        """`begin` asks the model; `whole` gets the complete answer after its last piece."""
+    def __init__(self, begin: Callable[[], Flow[str]], whole: Callable[[str], Answer]) -> None:
+        """`begin` asks the model; `whole` gets the complete text after its last piece, and returns the answer."""
         self._begin = begin
         self._whole = whole
         self._flow: Flow[str] | None = None
         self._said: list[str] = []
         self._is_over = False
+        self.answer: Answer | None = None  #: the whole answer with its mark, after the last piece; tokens are counted
 
     def __next__(self) -> str:
         """Return the next piece. Raises ModelError if the model fails; then nothing is stored."""
@@ -81,8 +82,8 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
             self._said.append(piece)
             return piece
         self._is_over = True
-        answer = "".join(self._said).strip()
-        if not answer:
+        text = "".join(self._said).strip()
+        if not text:
             raise ModelError(EMPTY)
-        self._whole(answer)
+        self.answer = self._whole(text)
         return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from memoryos.about import About
 from memoryos.caller import Caller, acting, current
 from memoryos.clock import Clock
-from memoryos.models.chat import Answer, ChatModel
+from memoryos.models.chat import Answer, ChatModel, Usage
 from memoryos.models.flow import Flow
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.answer.answer_stream import AnswerStream
@@ -17,13 +17,13 @@ from memoryos.operation.answer.respond import Bounds, Prompt, prompt
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.scheduler.background import Background
-from memoryos.operation.scheduler.spending import ModelAccount, Purpose
+from memoryos.operation.scheduler.spending import ModelAccount, Purpose, prompt_tokens
 from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
 Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what the caller may not store
 Remember = Callable[[str, str, Scope, About], None]
-Mark = Callable[[Answer, Prompt, Scope], Answer]
+Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Responder:
     remember: Remember
     bounds: Bounds
     clock: Clock
-    mark: Mark  #: signs an answer
+    marker: Marker  #: what signs the answer to a prompt
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
@@ -50,20 +50,23 @@ class Responder:
         asked, about = self._prompt(query, role, owner)
         answer = self.account.answer(model, asked.messages, owner, Purpose.RESPOND)
         self._remember_later(current(), query, answer.text, owner, about)
-        return self.mark(answer, asked, owner)
+        return self.marker(asked, owner)(answer)
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
         caller, model = current(), self.model()
         asked, about = self._prompt(query, role, owner)
+        marked = self.marker(asked, owner)
 
         def pour(flow: Flow[str]) -> None:
             acting(caller, lambda: self.account.pour(flow, model, asked.messages, owner, Purpose.RESPOND))
 
-        def remember(answer: str) -> None:
-            self._remember_later(caller, query, answer, owner, about)
+        def whole(text: str) -> Answer:
+            self._remember_later(caller, query, text, owner, about)
+            usage = Usage(prompt_tokens(asked.messages), count_tokens(text))
+            return marked(Answer(text, usage, self.account.model_name))
 
-        return AnswerStream(lambda: self.streams.begin(pour), remember)
+        return AnswerStream(lambda: self.streams.begin(pour), whole)
 
     def wait(self, until: float = math.inf) -> bool:
         """Wait until that time for the answers to be stored; return whether they are. Raises the first error."""

@@ -18,8 +18,8 @@ from memoryos.caller import SYSTEM, Action, Call, Caller, Gate, acting, running_
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
 from memoryos.errors import Refused, StorageError
-from memoryos.infrastructure.vault.audit_entry import BACKGROUND, AuditedCube, Decision, Deed
-from memoryos.infrastructure.vault.audit_part import AuditPart
+from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, AuditedCube, Decision, Deed
+from memoryos.infrastructure.vault.audit_part import AuditPart, AuditSelection
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.scope import Scope
 
@@ -85,6 +85,18 @@ class AuditTrail:
             self.flush()
         return waiting
 
+    def policies_found(self, fingerprint: str) -> None:
+        """Note the policies of a store that is opened, unless the latest that were noted are the same."""
+        selection = AuditSelection(operations=(POLICIES,))
+        latest = self._log.entries(selection, limit=1, is_latest=True)
+        if not latest or latest[0][1].context.get("purpose") != fingerprint:
+            self.policies_changed(fingerprint)
+
+    def policies_changed(self, fingerprint: str) -> None:
+        """Note that other policies decide from now on. Who changed the files is not known."""
+        caller = replace(SYSTEM, purpose=fingerprint)
+        self.keep(Deed(None, self._clock(), caller, Action.ADMINISTER, POLICIES))
+
     def complete(self, waiting: _Waiting, **told: Any) -> None:
         """Complete an entry; if it is written already, and there is more to tell, keep another one."""
         with self._lock:
@@ -94,6 +106,11 @@ class AuditTrail:
                 waiting.deed = replace(waiting.deed, **told)
         if is_late and told:
             self.keep(replace(waiting.deed, **told))
+
+    def withdraw(self, waiting: _Waiting) -> None:
+        """Drop an entry, unless it is written already: the transaction that followed has one that tells as much."""
+        with self._lock:
+            self._waiting = [one for one in self._waiting if one is not waiting]
 
     def flush(self) -> None:
         """Write all entries that wait, but those of calls that go on, for a moment.
@@ -194,6 +211,9 @@ class CallNotes:
         if unwritten or self._is_refused:  # the reads before it went well
             told = {}
         for waiting in self._reads.values():
+            if error is None and waiting.deed.action is Action.ADMINISTER and waiting.deed.scope in self._call.written:
+                self._trail.withdraw(waiting)
+                continue
             found = cubes.get(waiting.deed.scope, ()) if waiting.deed.action is Action.READ else ()
             self._trail.complete(waiting, **({"cubes": found} if found else {}), **told)
 

@@ -65,7 +65,7 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
         if not is_end:
             self._hand.check_open()
         check((self, *args), kwargs)
-        entered = Call(operation) if self._hand.is_observed and not running_call() else None
+        entered = None if running_call() else Call(operation)
         work = lambda: self._hand.shown(method(self, *args, **kwargs))  # noqa: E731
         inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, work, entered))  # noqa: E731
         return self._hand.run(lambda: in_one_call(partial(entered.run, inside) if entered else inside))

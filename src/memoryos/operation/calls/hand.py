@@ -46,7 +46,6 @@ class Hand:
         """`zone` is the time zone of times without one."""
         self._name = name
         self.zone = zone
-        self.is_observed = False  # whether somebody notes what each call does
         self.shown: Showing = _all_of  # what callers may see of what a call returns
         self._process = os.getpid()
         self._is_closing = False

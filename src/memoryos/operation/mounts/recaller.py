@@ -52,6 +52,8 @@ class Recaller:
             recalled = beside.recall(owner, self.asked(text, search.filters), search)
             recalled = self._trusted(owner, recalled, search.least_trust)
             self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+            for home, facts in overview.visited_facts(recalled).items():
+                self.visited(home, facts, at_once=False)
         return recalled
 
     def latest(self, owner: Scope, filters: Filters, most: int, mounts: Sequence[str] | None = None) -> list[Hit]:

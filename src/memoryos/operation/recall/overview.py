@@ -196,7 +196,7 @@ def stats(
 
 
 def visited(recalled: Recall) -> list[str]:
-    """The cubes of this memory that a search retrieved.
+    """The pages and segments of this memory that a search retrieved.
 
     These are pages, their segments, and the segments that the search chose or returned. N_visit of the MemoryOS paper
     (equation 4) counts how often a segment is retrieved, whether or not one of its pages is among the best.
@@ -204,3 +204,12 @@ def visited(recalled: Recall) -> list[str]:
     own = [hit for hit in (*recalled.hits, *recalled.segments) if hit.mount is None]
     homes = (hit.segment for hit in own if hit.segment)
     return list(dict.fromkeys([*(hit.id for hit in own), *homes, *recalled.chosen]))
+
+
+def visited_facts(recalled: Recall) -> dict[Scope, list[str]]:
+    """The facts that a search retrieved, by their owner: agents may share them."""
+    found: dict[Scope, list[str]] = {}
+    for hit in (*recalled.user_facts, *recalled.agent_facts):
+        if hit.mount is None:
+            found.setdefault(hit.cube.scope.owner, []).append(hit.id)
+    return found

@@ -6,7 +6,7 @@ The tree has what the caller may read; the rest is counted. It is bounded, and e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -15,9 +15,9 @@ from memoryos.caller import concerns
 from memoryos.choice import Choice
 from memoryos.cube import MemCube
 from memoryos.errors import NotFound
-from memoryos.infrastructure.vault.audit_part import AuditSelection
+from memoryos.infrastructure.vault.authors import Author
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import LinkKind, Operation
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Trust
 from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
@@ -49,6 +49,10 @@ class VersionNote(Plain):
     number: int  #: number of the version
     at: datetime  #: when it was written
     change: VersionChange  #: what it changed
+    by: str | None  #: identity of the caller, or "memoryos" for background work; None: an older store did not note it
+    call: str | None  #: the method that wrote it, such as `memory.update`; None: not noted
+    reason: str  #: why, as the caller said it; empty: nothing was said
+    restored: int | None  #: number of the version that a rollback brought back; None: it is no rollback
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,10 @@ class Provenance(Plain):
     trust: Trust  #: the least trust in its lineage
     has_orders: bool  #: whether its words give orders to a model
     created_at: datetime  #: when this store first held it
-    created_by: str | None  #: identity of the caller, or "memoryos" for background work; None: the audit log is off
-    created_call: str | None  #: the method that created it, such as `memory.add`; None: the audit log is off
+    created_by: (
+        str | None
+    )  #: identity of the caller, or "memoryos" for background work; None: an older store did not note it
+    created_call: str | None  #: the method that created it, such as `memory.add`; None: not noted
     derived_by: str | None  #: rule set or model that derived it
     title: str | None  #: title of its document
     source: str | None  #: origin of its document
@@ -88,12 +94,6 @@ class _Node:
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Author:
-    caller: str | None = None
-    call: str | None = None
-
-
 def provenance_of(vault: Vault, homes: Sequence[Scope], memory_id: str) -> Provenance:
     """Return the provenance of a memory of these scopes. Raises NotFound."""
     with ExitStack() as stack:
@@ -102,7 +102,7 @@ def provenance_of(vault: Vault, homes: Sequence[Scope], memory_id: str) -> Prove
         cubes = [node.cube for node in nodes.values()]
         for cube in cubes:
             concerns(cube.scope.owner, cube.id, cube.kind)
-        return _Tree(readers, nodes, trust_of(readers, cubes), _authors(vault, cubes)).of(memory_id)
+        return _Tree(readers, nodes, trust_of(readers, cubes)).of(memory_id)
 
 
 def has_orders(cube: MemCube) -> bool:
@@ -116,11 +116,11 @@ class _Tree:
     readers: Sequence[Reader]
     nodes: Mapping[str, _Node]
     trusts: Mapping[str, Trust]
-    authors: Mapping[str, _Author]
 
     def of(self, memory_id: str) -> Provenance:
         node = self.nodes[memory_id]
-        cube, known, author = node.cube, node.cube.descriptive, self.authors.get(memory_id, _Author())
+        cube, known, authors = node.cube, node.cube.descriptive, node.reader.authors(memory_id)
+        creator = authors.get(min(authors, default=0), Author())
         derived, hidden = self._derived(cube)
         heirs = [cube.version.superseded_by] if cube.version.superseded_by else []
         replaced_by = next(iter(node.reader.permitted(heirs)), None)
@@ -131,13 +131,13 @@ class _Tree:
             trust=self.trusts[cube.id],
             has_orders=has_orders(cube),
             created_at=known.recorded_at,
-            created_by=author.caller,
-            created_call=author.call,
+            created_by=creator.by,
+            created_call=creator.call,
             derived_by=known.derived_by,
             title=known.title,
             source=known.source,
             source_ids=known.source_ids,
-            versions=tuple(_versions([*node.reader.history(cube.id), cube])),
+            versions=tuple(_versions([*node.reader.history(cube.id), cube], authors)),
             transitions=tuple(node.reader.transitions(cube.id)),
             continues=next(iter(_linked(node, LinkKind.CHAIN)), None),
             replaces=tuple(_linked(node, LinkKind.SUPERSEDES)),
@@ -187,10 +187,13 @@ def _linked(node: _Node, kind: LinkKind) -> list[str]:
     return [link.target for link in node.reader.targets([node.cube.id], kind)]
 
 
-def _versions(cubes: Sequence[MemCube]) -> Iterable[VersionNote]:
+def _versions(cubes: Sequence[MemCube], authors: Mapping[int, Author]) -> Iterable[VersionNote]:
     changes = [VersionChange.CREATED, *(_change(before, after) for before, after in pairwise(cubes))]
     for cube, change in zip(cubes, changes, strict=True):
-        yield VersionNote(cube.version.number, cube.descriptive.updated_at, change)
+        number = cube.version.number
+        author = authors.get(number, Author())
+        at = cube.descriptive.updated_at
+        yield VersionNote(number, at, change, author.by, author.call, author.reason, author.restored)
 
 
 def _change(before: MemCube, after: MemCube) -> VersionChange:
@@ -207,19 +210,3 @@ def _change(before: MemCube, after: MemCube) -> VersionChange:
         return VersionChange.VALIDITY
     labels = [(one.tags, one.metadata, one.title, one.source) for one in (old, new)]
     return VersionChange.OTHER if labels[0] == labels[1] else VersionChange.LABELS
-
-
-def _authors(vault: Vault, cubes: Sequence[MemCube]) -> dict[str, _Author]:
-    """Who created each memory and by which call, from the audit log; nobody if it is off."""
-    if not vault.audits:
-        return {}
-    found: dict[str, _Author] = {}
-    wanted = {cube.id for cube in cubes}
-    scope, since = cubes[0].scope, min(cube.descriptive.recorded_at for cube in cubes)
-    with closing(vault.audit.stream(AuditSelection(tenant=scope.tenant, user=scope.user, since=since))) as entries:
-        for _, entry in entries:
-            if entry.change == Operation.ADD:
-                found |= {one.id: _Author(entry.caller, entry.operation) for one in entry.cubes if one.id in wanted}
-            if len(found) == len(wanted):
-                break
-    return found

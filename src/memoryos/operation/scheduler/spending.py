@@ -72,6 +72,11 @@ class ModelAccount:
         self._settle(scope, reserved, self._taken(reserved, messages, answer))
         return self._usable(answer)
 
+    @property
+    def model_name(self) -> str:
+        """The name of the model, as the settings have it."""
+        return self.settings.llm_model or "custom"
+
     def pour(
         self, flow: Flow[str], chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose
     ) -> None:
@@ -109,9 +114,8 @@ class ModelAccount:
         """Record the largest possible usage of a call. Raises BudgetSpent if it exceeds the rest of the budget."""
         prompt = prompt_tokens(messages)
         most = answer_tokens(self.settings) or ANSWER_TOKENS
-        model = self.settings.llm_model or "custom"
         day = self.clock().date()
-        reserved = Spending(day, purpose.value, model, 1, prompt, most, self._cost(prompt, most))
+        reserved = Spending(day, purpose.value, self.model_name, 1, prompt, most, self._cost(prompt, most))
         with self.vault.write(scope) as writer:
             self._check(writer, reserved)
             writer.spend(reserved)
