@@ -168,6 +168,27 @@ def test_in_a_memory_in_another_language_nothing_is_judged(tmp_path):
         assert {hit.relevance for hit in found.hits} == {found.confidence} == {0.5}
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("question", ["Wo wohne ich?", "¿Dónde vivo?", "Dove abito?", "Где я живу?", "どこに住んでいますか。"])
+@pytest.mark.parametrize("said", ["I moved to Lisbon in May.", "Ich bin im Mai nach Lissabon gezogen."])
+def test_one_word_of_another_language_that_nobody_said_decides_nothing(tmp_path, question, said):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        memory.add(said)
+        memory.add("My sister Berta plays the cello.")
+        found = memory.search(question, min_score=0.3)
+        assert said in {hit.text.removeprefix("user: ") for hit in found.hits}
+        assert {hit.relevance for hit in found.ranked} == {0.5}
+
+
+@pytest.mark.once
+def test_a_word_of_another_language_that_was_said_decides(tmp_path):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        memory.add("Ich wohne in Lissabon.")
+        memory.add("Meine Schwester spielt Cello.")
+        relevance = {hit.text: hit.relevance for hit in memory.search("Wo wohne ich?").hits}
+        assert relevance == {"user: Ich wohne in Lissabon.": 1.0, "user: Meine Schwester spielt Cello.": 0.0}
+
+
 def test_a_fact_that_is_corrected_is_judged_by_its_new_words(open_memory):
     memory = open_memory()
     owned = memory.facts.add("owns a sailing boat")

@@ -28,6 +28,7 @@ from math import exp
 
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
+from memoryos.language.foreign import language_of
 from memoryos.language.marks import asks_judgement
 from memoryos.language.tongue import Tongue, is_foreign, is_other, tongue
 from memoryos.operation.index.resident import Resident
@@ -193,7 +194,8 @@ class WordJudge:
         """The judge for a search result."""
         asked_words = examined.words.words
         if examined.language is None:  # a few words without a sentence are in no language that could be told
-            is_foreign = not examined.words.are_said and len(asked_words) >= FEWEST
+            is_sentence = len(asked_words) >= FEWEST or language_of(examined.asked.text) != "en"
+            is_foreign = is_sentence and not examined.words.are_said
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
         return cls(examined, is_foreign or asks_judgement(examined.asked.text) or not asked_words)
