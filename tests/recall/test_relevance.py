@@ -169,7 +169,7 @@ def test_in_a_memory_in_another_language_nothing_is_judged(tmp_path):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("question", ["Wo wohne ich?", "¿Dónde vivo?", "Dove abito?", "Где я живу?", "どこに住んでいますか。"])
+@pytest.mark.parametrize("question", ["Wo wohne ich?", "¿Dónde vivo?", "Dove abito?", "Onde moro?", "Waar woon ik?"])
 @pytest.mark.parametrize("said", ["I moved to Lisbon in May.", "Ich bin im Mai nach Lissabon gezogen."])
 def test_one_word_of_another_language_that_nobody_said_decides_nothing(tmp_path, question, said):
     with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
