@@ -89,6 +89,11 @@ class Examined:
         """The language of the question, or None if it is unclear."""
         return tongue(self.asked.text)
 
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether the question is surely in neither English nor Chinese."""
+        return self.language is None and language_of(self.asked.text) != "en"
+
     @cached_property
     def time(self) -> AskedTime:
         """The time that the question asks about."""
@@ -187,6 +192,7 @@ class WordJudge:
 
     examined: Examined
     is_blind: bool  #: whether words say nothing
+    least: float = 0.0  #: more than 0 where a memory without the question's words may answer in others
     known: dict[float, float] = field(default_factory=dict)  #: the relevance by the weight of the covered words
 
     @classmethod
@@ -194,14 +200,17 @@ class WordJudge:
         """The judge for a search result."""
         asked_words = examined.words.words
         if examined.language is None:  # a few words without a sentence are in no language that could be told
-            is_sentence = len(asked_words) >= FEWEST or language_of(examined.asked.text) != "en"
-            is_foreign = is_sentence and not examined.words.are_said
+            is_foreign = not examined.words.are_said and len(asked_words) >= FEWEST
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
-        return cls(examined, is_foreign or asks_judgement(examined.asked.text) or not asked_words)
+        is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
+        return cls(examined, is_blind, UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0)
 
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
+        return max(self.least, self._by_words(memory))
+
+    def _by_words(self, memory: TurnHit | MemCube) -> float:
         if self.is_blind:
             return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
         said, language = self.examined.said_by(memory), self.examined.language
