@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
+import memoryos
 from memoryos import Memory, load_settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault import soundness
@@ -303,3 +305,17 @@ def test_a_segment_that_waits_for_its_day_is_read_when_an_unread_page_joins_it(c
     cold.wait()
     assert "User loves sushi." in facts(cold)
     assert cold.stats().jobs_waiting == 0
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("later", [18, 25, 40])
+def test_what_was_not_read_is_known_although_the_segments_were_formed_again(tmp_path: Path, later: int) -> None:
+    """A young scope forms its segments again by a new theta; the jobs of the former ones are lost with them."""
+    settings = load_settings(recent_within_seconds=0)
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:
+        memory.add("I'm allergic to peanuts.", at="2024-05-10")
+        memory.add("I live in Graz.", at="2024-05-11")
+        chatter = [f"Small talk number {one} about weather and traffic on road {one}." for one in range(later)]
+        memory.add([{"role": "user", "content": text} for text in chatter], at="2024-06-01")
+        memory.wait()
+        assert facts(memory) == ["User is allergic to peanuts.", "User lives in Graz."]

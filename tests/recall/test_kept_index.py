@@ -192,6 +192,7 @@ def test_an_index_from_before_a_deletion_is_not_read_and_goes(kept, open_memory,
     shutil.copytree(folder(kept), before)
     doomed = open_memory(kept)
     doomed.delete(doomed.pages.list()[0].id)
+    doomed.wait()  # the background uses the files, too
     doomed._engine.vault.index_files = None
     doomed.close()
     shutil.copytree(before, folder(kept), dirs_exist_ok=True)

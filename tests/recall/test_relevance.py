@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 import memoryos
 from contract.back_ends import opening_on
-from memoryos import Memory, Mount, Scope
+from memoryos import Memory, Mount, Scope, load_settings
+from memoryos.bench import languages
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
 from memoryos.operation.recall.hit import Hit
@@ -166,6 +168,54 @@ def test_in_a_memory_in_another_language_nothing_is_judged(tmp_path):
             memory.add(said)
         found = memory.search("Which dentist repaired my broken tooth?")
         assert {hit.relevance for hit in found.hits} == {found.confidence} == {0.5}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("question", ["Wo wohne ich?", "¿Dónde vivo?", "Dove abito?", "Onde moro?", "Waar woon ik?"])
+@pytest.mark.parametrize("said", ["I moved to Lisbon in May.", "Ich bin im Mai nach Lissabon gezogen."])
+def test_one_word_of_another_language_that_nobody_said_decides_nothing(tmp_path, question, said):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        memory.add(said)
+        memory.add("My sister Berta plays the cello.")
+        found = memory.search(question, min_score=0.3)
+        assert said in {hit.text.removeprefix("user: ") for hit in found.hits}
+        assert {hit.relevance for hit in found.ranked} == {0.5}
+
+
+@pytest.mark.once
+def test_a_word_of_another_language_that_was_said_decides(tmp_path):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        memory.add("Ich wohne in Lissabon.")
+        memory.add("Meine Schwester spielt Cello.")
+        relevance = {hit.text: hit.relevance for hit in memory.search("Wo wohne ich?").hits}
+        assert relevance == {"user: Ich wohne in Lissabon.": 1.0, "user: Meine Schwester spielt Cello.": 0.0}
+
+
+@pytest.mark.once
+def test_a_question_in_another_language_with_words_that_nobody_said_leaves_no_hit_below_a_half(tmp_path):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        for said in ("電車に傘を忘れました。", "祖母の時計をもらいました。", "昇進の話がありました。"):
+            memory.add(said)
+        found = memory.search("公共の乗り物で何をなくしましたか？", min_score=0.3)
+        assert found.hits[0].text == "user: 電車に傘を忘れました。"
+        assert {hit.relevance for hit in found.hits} == {0.5}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("language", "refused", "kept"), [("English", 4, 4), ("Chinese", 0, 0), ("Japanese", 0, 20)])
+def test_of_questions_in_other_words_as_many_are_kept_as_documented(tmp_path, language, refused, kept):
+    """Said in docs/explanation/relevance.md."""
+    talk = json.loads(languages.FILE.read_text("utf-8"))[language]
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=load_settings(embedder="static")) as memory:
+        pages = [memory.add(*exchange) for exchange in talk["exchanges"]]
+        memory.wait()
+        found = [
+            (memory.search(text, pages=24, min_score=0.3), pages[answer])
+            for name in languages.SETS
+            for text, answer in talk[name]
+        ]
+        assert sum(not memory.context(recall.query).found for recall, _ in found) == refused
+        assert sum(page in {hit.id for hit in recall.hits} for recall, page in found) == kept
 
 
 def test_a_fact_that_is_corrected_is_judged_by_its_new_words(open_memory):

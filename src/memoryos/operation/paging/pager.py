@@ -6,7 +6,7 @@ resident, moves pages in memory, and writes the difference at the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -55,7 +55,7 @@ class Pager:
         short_term = ShortTerm(self._capacity)
         wanted = self._capacity + limit
         stored = self._stored(wanted)
-        self._unread = self._not_read(stored[: max(0, len(stored) - self._capacity)])
+        self._unread = self._not_read(entry.cube.id for entry in stored[: max(0, len(stored) - self._capacity)])
         for entry in stored:
             page = self._chained(entry, short_term.last) if entry.cube.mark is None else entry
             for leaving in short_term.push(page):
@@ -99,7 +99,8 @@ class Pager:
         self._mid_term = MidTerm(form_anew(writer, settings, self._now), settings)
         self._calibrator.formed()
         for topic in list(self._mid_term):
-            self._promote_if_hot(topic.cube.id)
+            is_new_to_rules = bool(self._not_read(writer.unread(topic.cube.id)))
+            self._promote_if_hot(topic.cube.id, at_once=is_new_to_rules)
 
     def _stored(self, limit: int) -> list[Entry]:
         """The first pages of STM, oldest first, as this step left them so far."""
@@ -158,12 +159,10 @@ class Pager:
         elif topic.cube.behaviour.interactions and not is_asked and self._latest:
             self.changes.enqueue(topic.cube.id, Urgency.SOME_DAY, None if at_once else self._latest)
 
-    def _not_read(self, leaving: Sequence[Entry]) -> Set[str]:
+    def _not_read(self, leaving: Iterable[str]) -> Set[str]:
         """Of the pages that leave STM, those that rules have not read there: more came at a time than it holds."""
-        if not leaving or self._settings.recent_within != 0:
-            return frozenset()
-        ids = {page.cube.id for page in leaving}
-        return ids - read_early(self._reader, ids)
+        ids = frozenset(leaving) if self._settings.recent_within == 0 else frozenset()
+        return ids - read_early(self._reader, ids) if ids else ids
 
     @property
     def _companions_until(self) -> datetime | None:

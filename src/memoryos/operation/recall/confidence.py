@@ -28,6 +28,7 @@ from math import exp
 
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
+from memoryos.language.foreign import language_of
 from memoryos.language.marks import asks_judgement
 from memoryos.language.tongue import Tongue, is_foreign, is_other, tongue
 from memoryos.operation.index.resident import Resident
@@ -87,6 +88,11 @@ class Examined:
     def language(self) -> Tongue | None:
         """The language of the question, or None if it is unclear."""
         return tongue(self.asked.text)
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether the question is surely in neither English nor Chinese."""
+        return self.language is None and language_of(self.asked.text) != "en"
 
     @cached_property
     def time(self) -> AskedTime:
@@ -186,6 +192,7 @@ class WordJudge:
 
     examined: Examined
     is_blind: bool  #: whether words say nothing
+    least: float = 0.0  #: more than 0 where a memory without the question's words may answer in others
     known: dict[float, float] = field(default_factory=dict)  #: the relevance by the weight of the covered words
 
     @classmethod
@@ -196,10 +203,14 @@ class WordJudge:
             is_foreign = not examined.words.are_said and len(asked_words) >= FEWEST
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
-        return cls(examined, is_foreign or asks_judgement(examined.asked.text) or not asked_words)
+        is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
+        return cls(examined, is_blind, UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0)
 
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
+        return max(self.least, self._by_words(memory))
+
+    def _by_words(self, memory: TurnHit | MemCube) -> float:
         if self.is_blind:
             return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
         said, language = self.examined.said_by(memory), self.examined.language
