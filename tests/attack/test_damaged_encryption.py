@@ -1,4 +1,4 @@
-"""Encrypted stores whose bytes change by themselves: every error is one of damage, names that store and quotes nothing."""
+"""Encrypted stores whose bytes change by themselves: errors are those of damage, name that store and quote nothing."""
 
 from __future__ import annotations
 
