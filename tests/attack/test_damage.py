@@ -20,7 +20,9 @@ import memoryos
 from contract import server
 from memoryos import Memory, load_settings, stores
 from memoryos.errors import CubeDamaged, InvalidInput, MemoryOSError, NotFound, StoreCorrupt
+from memoryos.infrastructure.vault import strays
 from memoryos.infrastructure.vault.damage import Fault
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
 from public import store_of
 
@@ -323,3 +325,18 @@ def test_on_postgres_too_a_damaged_page_is_left_out_and_an_older_program_makes_n
         with pytest.raises(CubeDamaged, match=page):
             memory.get(page)
     assert [(one.fault, one.id) for one in stores.verify(place).damages] == [(Fault.DOCUMENT, page)]
+
+
+def test_merged_memories_are_no_damage_and_a_repair_leaves_them(tmp_path):
+    with opened(tmp_path / "merged.db") as memory:
+        pages = [memory.add("I like green tea.") for _ in range(2)]
+        memory.duplicates.merge(pages)
+        memory.wait()
+    assert stores.verify(tmp_path / "merged.db", repair=True, settings=SETTINGS).is_sound
+    with opened(tmp_path / "merged.db") as memory:
+        assert [page.id for page in memory.duplicates.merged(pages[0])] == [pages[1]]
+        assert memory.duplicates.unmerge(pages[1]).id == pages[1]
+
+
+def test_each_kind_of_link_is_known_to_the_check():
+    assert set(strays._ENDS) == set(LinkKind)

@@ -18,8 +18,10 @@ from pydantic import SecretStr
 import memoryos
 from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput
+from public import store_of
 
 ROUNDS, LONG_ROUNDS = 8, 450  # interrupted calls of each operation, on each store
+LONG_OTHERS = 30
 TRIES = 20  # calls for each that is to be interrupted
 SETTINGS = load_settings(embedder="hashing", busy_timeout_seconds=10.0)
 NUMBERS = count()
@@ -77,6 +79,68 @@ def alarms() -> Iterator[Callable[[Callable[[], object], float], bool]]:
         signal.signal(signal.SIGALRM, before)
 
 
+def in_a_branch(memory: Memory) -> None:
+    name = f"branch{next(NUMBERS)}"
+    memory.branches.create(name)
+    memory.branch(name).add("I like jazz.")
+    memory.branches.discard(name)
+
+
+def in_a_snapshot(memory: Memory) -> None:
+    memory.snapshots.create(name := f"snapshot{next(NUMBERS)}")
+    memory.snapshots.remove(name)
+
+
+def merge(memory: Memory) -> None:
+    first, second = (memory.add("I like green tea.") for _ in range(2))
+    memory.duplicates.merge([first, second])
+    memory.duplicates.unmerge(second)
+
+
+def hold(memory: Memory) -> None:
+    page = add(memory)
+    memory.governance.freeze(page)
+    memory.governance.thaw(page)
+    memory.governance.release(memory.governance.hold(reason="a case", memory=page).id)
+    memory.governance.erase(page)
+
+
+def state(memory: Memory) -> None:
+    memory.facts.add(f"I live in Town{next(NUMBERS)}.")
+    memory.profile.set("name", f"Ann{next(NUMBERS)}")
+    memory.proposals.publish([f"I live in City{next(NUMBERS)}.", "I like tea."], source="a registry")
+    for proposal in memory.proposals.list()[:1]:
+        memory.proposals.accept(proposal.id)
+
+
+def carry_over(memory: Memory) -> None:
+    guest = store_of(memory).memory("guest")
+    guest.add("I bought a kite.")
+    guest.export(file := Path(f"{next(NUMBERS)}.jsonl"))
+    guest.forget()
+    store_of(memory).admin.load(file)
+
+
+def keep_rules(memory: Memory) -> None:
+    memory.archiving.add("old", unused=3600)
+    memory.archiving.remove("old")
+    memory.governance.retain("short", ttl=3600, tags=["none"])
+    memory.governance.unretain("short")
+
+
+OTHERS: list[Operation] = [
+    in_a_branch,
+    in_a_snapshot,
+    merge,
+    hold,
+    state,
+    carry_over,
+    keep_rules,
+    lambda memory: memory.upkeep.rebuild(),
+    lambda memory: (memory.digest(), memory.stats(), memory.log.events()),
+]
+
+
 class Delays:
     """Seconds after which an alarm rings within a call: at random, in about the time that such a call takes here."""
 
@@ -116,6 +180,32 @@ def test_after_an_interrupt_the_memory_works_and_the_store_is_free(tmp_path, lon
         record_property("interrupted", interrupted)
         assert interrupted == wanted, "most alarms rang after the call"
         memory.wait()
+
+
+def test_after_an_interrupt_of_any_other_call_the_memory_works_too(tmp_path, long, back_end):
+    with (
+        memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory,
+        memoryos.open(tmp_path / "a.db", user="ben", settings=SETTINGS) as other,
+        alarms() as interrupting,
+    ):
+        add(memory)
+        for number, operation in enumerate(OTHERS):
+            delays, wanted, interrupted = Delays(random.Random(number)), LONG_OTHERS if long else 1, 0
+            for _ in range(10 * TRIES * wanted):  # a short call ends before most alarms
+                start = time.perf_counter()
+                if interrupting(lambda call=operation: call(memory), delays.next()):
+                    interrupted += 1
+                else:
+                    delays.took(time.perf_counter() - start)
+                assert memory.get(add(memory)).text.startswith("user: I bought")
+                assert memory.search("apples").hits
+                assert add(other)
+                if interrupted == wanted:
+                    break
+            assert interrupted == wanted, "most alarms rang after the call"
+        memory.wait()
+    if back_end == "sqlite":
+        assert stores.verify("a.db", settings=SETTINGS).is_sound
 
 
 def test_after_an_interrupt_the_store_is_opened_again(tmp_path, long):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from consolidation.test_stance import flaw
 from consolidation.told import told
 from memoryos.operation.consolidation.grounding import Flaw
+from memoryos.operation.consolidation.untrue import is_called_untrue
 
 ENGLISH = [
     "It is false that {}.",
@@ -86,3 +89,11 @@ def test_what_is_called_true_or_bad_is_believed_of_a_model(said, words, claim):
 def test_what_only_looks_like_it_is_believed_by_rules(said, word):
     facts, fields = told(said)
     assert word in " ".join([*facts, *fields.values()])
+
+
+def test_a_word_that_is_said_again_and_again_is_read_in_one_way() -> None:
+    """Each 从来 was read in two ways: twenty of them in a million, and thirty ended never."""
+    began = time.thread_time()
+    assert not is_called_untrue("我" + "从来" * 18)
+    assert time.thread_time() - began < 0.1
+    assert is_called_untrue("我从来都没说过我住在北京。")

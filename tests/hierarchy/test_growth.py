@@ -33,7 +33,7 @@ from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.portability import load_export
 from memoryos.operation.portability.export_file import read_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
-from memoryos.operation.scheduler.step import CUBES_AT_ONCE
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, some_at_a_time
 from memoryos.scope import Scope
 
 from .work import Writing, calls_in, carry_out, locks_of
@@ -178,6 +178,28 @@ def undone(world: World, count: int) -> list[int]:
     return taken
 
 
+def gone_with_merged(world: World, count: int) -> list[int]:
+    """A page that took in so many equal ones, and goes."""
+    memory = world.open(f"merged-{count}.db")
+    pages = added(memory, ("🍵 tea" for _ in range(count)))
+    for some in some_at_a_time(pages[1:]):
+        memory.duplicates.merge([pages[0], *some])
+    with locks_of(world.vault) as taken:
+        memory.delete(pages[0])
+    assert len(memory.pages.list()) == count - 1
+    return taken
+
+
+def merged(world: World, count: int) -> list[int]:
+    """Equal pages, merged at once."""
+    memory = world.open(f"merge-{count}.db")
+    pages = added(memory, ("🍵 tea" for _ in range(count // 2)))
+    with locks_of(world.vault) as taken:
+        memory.duplicates.merge(pages)
+    assert len(memory.duplicates.merged(pages[0])) == count // 2 - 1
+    return taken
+
+
 def a_large_page(world: World, count: int) -> list[int]:
     """A page of many passages, stored and corrected: what the lock is not needed for is done before it is taken."""
     memory = world.open(f"large-{count}.db")
@@ -247,7 +269,7 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: C
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated, published])
+@pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated, published, merged, gone_with_merged])
 def test_nor_do_steps_that_together_grow_with_it_and_no_faster(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)
     few, many = work(world, 80), work(world, 160)

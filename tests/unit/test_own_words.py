@@ -55,6 +55,12 @@ def test_only_own_words_are_left(text: str, own: list[str]) -> None:
     assert all(sentence in text for sentence in own)
 
 
+@pytest.mark.parametrize("joke", ["Just kidding, ", "I live in Bath. Haha, only kidding. ", "lol just joking!\n"])
+def test_what_follows_the_last_of_many_jokes_is_meant(joke: str) -> None:
+    """Each joke was a call within that of the one before it: a thousand ended in a RecursionError."""
+    assert own_sentences(joke * 5_000 + "I live in Rome.") == ["I live in Rome."]
+
+
 @pytest.mark.parametrize(
     "mocking",
     [

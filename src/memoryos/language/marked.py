@@ -21,6 +21,10 @@ class Marked:
         """All matches in `text`, of a pattern without groups."""
         return self.pattern.findall(text) if self.may_match(folded) else []
 
+    def ends(self, text: str, folded: str) -> list[int]:
+        """Where the matches in `text` end, in order."""
+        return [match.end() for match in self.pattern.finditer(text)] if self.may_match(folded) else []
+
     def may_match(self, folded: str) -> bool:
         """Whether a mark is in the text: without one there is no match."""
         for mark in self.marks:  # noqa: SIM110 - a loop takes half the time of any(), and runs for every sentence

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from memoryos.regex import regex
 
-# The look-behind keeps a long run of dots linear; Chinese marks end a sentence without a space after them.
+# A look-behind keeps a long run of marks linear; Chinese marks end a sentence without a space after them.
 _BOUNDARY = regex(
     r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s|$)   # English: only before white space, so 3.5 and a.b stay whole
       | [。！？]++[”’」』）)"]*+
-      | [!?]++(?=[\u3400-\u9fff])
+      | (?<![!?])[!?]++(?=[\u3400-\u9fff])
       | [\r\n]++""",
     re.VERBOSE,
 )

@@ -14,7 +14,7 @@ from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.merging import MERGEABLE, DuplicateGroup, duplicates, merge, unmerge
 
-MOST_IDS = 100  # merged in one transaction
+MOST_IDS = 100  # merged by one call
 
 
 @door
@@ -54,8 +54,7 @@ class Duplicates(Noun):
         homes = {corrector.find(one, Action.WRITE)[1] for one in checked}
         if len(homes) > 1:
             raise InvalidInput("ids", "name memories of different agents", "Take them from `duplicates.list`")
-        with self._engine.vault.write(homes.pop()) as writer:
-            merge(writer, checked, cause, self._engine.clock())
+        merge(self._engine.vault, homes.pop(), checked, cause, self._engine.clock())
         return corrector.find(checked[0])[0]
 
     def unmerge(self, memory_id: str) -> MemCube:

@@ -11,10 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, LinkKind
 from memoryos.kinds import Kind, State, Tier
-from memoryos.scope import Scope
 
 GONE = "the memory that it was merged into is gone"  # the cause of the transition
 
@@ -31,15 +30,6 @@ def given_back(cube: MemCube, state: State = State.ACTIVATED) -> MemCube:
     version = replace(cube.version, superseded_by=None, superseded_at=None)
     tier = Tier.LPM if cube.kind is Kind.FACT else cube.tier
     return replace(cube, state=state, tier=tier, version=version)
-
-
-def give_back(vault: Vault, home: Scope, ids: Sequence[str]) -> None:
-    """Let what these memories took in be found again, before they go."""
-    with vault.read(home) as reader:
-        if not absorbed_into(reader, ids):
-            return
-    with vault.write(home) as writer:
-        writer.update(orphans(writer, ids), Operation.REFRESH, cause=GONE)
 
 
 def orphans(reader: Reader, ids: Sequence[str]) -> list[Entry]:

@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
+from functools import partial
 
-from sqlalchemy import Connection, Engine, select, tuple_
+from sqlalchemy import Connection, Engine, ExceptionContext, event, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from memoryos.caller import Action, Gate, View, Views, current, current_action, running_call
@@ -57,6 +58,8 @@ EVERY_TENANT = None  # in the place of a tenant: the question is of the whole st
 HIDDEN = "a memory that depends on it is protected, and nothing was changed: ask who administers this memory"
 
 COPY = "copy"  # in `meta`: which copy of another store this is
+_STORE = "store_of_memoryos"  # of an error of the database: the name of the store that it is of
+
 UNFINISHED = "unfinished"  # in the place of the embedder, while a store is being copied; in `meta`, who does so
 
 
@@ -93,6 +96,7 @@ class SqlVault(ABC):
         self.tallies = UserPart(self._reading)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
+        event.listen(engine, "handle_error", partial(_sign, name))
         self._embedder = embedder
         self._clock = clock
         self._is_closed = False
@@ -410,12 +414,19 @@ class SqlVault(ABC):
         try:
             yield
         except (DBAPIError, self.driver_error) as error:
+            if getattr(error, _STORE, self.name) != self.name:  # of the other store of a copy, which explains it
+                raise
             kind, said = self._explained(error.orig if isinstance(error, DBAPIError) else error)
             if kind is StoreBusy:  # what this call does next waits no more
                 patience(0).spend_all()
             raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
         except UnicodeError as error:  # of the driver: all text of ours was checked; it may hold what a user said
             raise StoreCorrupt(f"{self.name}: {type(error).__name__}. {StoreCorrupt.__doc__}") from None
+
+
+def _sign(name: str, context: ExceptionContext) -> None:
+    """Note in an error of the database which store it is of."""
+    setattr(context.sqlalchemy_exception, _STORE, name)
 
 
 def noted(connection: Connection, key: str) -> str | None:

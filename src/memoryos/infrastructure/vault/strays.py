@@ -26,6 +26,7 @@ _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what eac
     LinkKind.SUPERSEDES: ((Kind.FACT,), (Kind.FACT,)),
     LinkKind.READ: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.EXTRACTED: ((Kind.PAGE,), (Kind.PAGE,)),
+    LinkKind.ABSORBED: ((Kind.PAGE, Kind.FACT), (Kind.PAGE, Kind.FACT)),
     LinkKind.MENTIONS: (tuple(Kind), tuple(Kind)),
 }
 
@@ -63,7 +64,7 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
         for kind, (begins, ends) in _ENDS.items()
     ]
     stays = _links.c.kind.in_(
-        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ, LinkKind.EXTRACTED))
+        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ, LinkKind.EXTRACTED, LinkKind.ABSORBED))
     )  # a persona may be of all agents
     foreign = or_(*(source.c[name] != target.c[name] for name in OWNER))
     query = (

@@ -140,7 +140,10 @@ _IRONY = Marked(
 )
 # What came before was a joke, and what follows is meant: "Just kidding, I live in Rome".
 _SERIOUSLY = Marked(
-    _any_of(r"(?:^|[.!?\n])\s*(?:(?:lol|haha\w*|no|nah)\W+)*(?:just|only) (?:kidding|joking)[,.!:;–—-]+\s+(?=\S)"),
+    _any_of(
+        r"(?:^|[.!?\n])\s*"
+        r"(?:(?:(?:lol|haha\w*|no|nah)\W+)*(?:just|only) (?:kidding|joking)[,.!:;–—-]+\s+)+(?=\S)"  # once or again
+    ),
     ("kidding", "joking"),
 )
 _BLANK = regex(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}")  # of a form to be filled in
@@ -191,8 +194,8 @@ def _stands(sentence: str, following: str) -> bool:
 
 def _meant(text: str) -> str:
     """The text behind the words that make a joke of what came before them."""
-    found = _SERIOUSLY.search(text, text.lower())
-    return _meant(text[found.end() :]) if found else text
+    found = _SERIOUSLY.ends(text, text.lower())
+    return text[found[-1] :] if found else text
 
 
 def is_ironic(text: str) -> bool:

@@ -19,12 +19,12 @@ from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
-from memoryos.infrastructure.vault.absorption import give_back
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
 from memoryos.kinds import Kind, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
+from memoryos.operation.correction.merging import give_back
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed
 from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals

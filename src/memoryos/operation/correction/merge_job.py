@@ -21,7 +21,7 @@ from memoryos.operation.correction.merging import MERGEABLE, ONLY_EQUAL, UNMERGE
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.scope import Scope
 
-AT_ONCE = 100  # memories merged in one transaction
+AT_ONCE = 100  # memories merged into one, before others have their turn
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class MergeJob:
         for ids, cause in groups:
             if not goes_on():
                 return jobs
-            with suppress(NotFound, InvalidInput, CubeProtected), self.vault.write(scope) as writer:
-                merge(writer, ids[:AT_ONCE], cause, now)
+            with suppress(NotFound, InvalidInput, CubeProtected):
+                merge(self.vault, scope, ids[:AT_ONCE], cause, now)
         with self.vault.write(scope) as writer:
             for job in jobs:
                 writer.finish(job)

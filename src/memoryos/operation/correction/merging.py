@@ -14,18 +14,22 @@ from itertools import pairwise
 
 import numpy as np
 
+from memoryos.caller import current_action
 from memoryos.cube import MemCube, Page
 from memoryos.errors import CubeProtected, InvalidInput, NotFound
 from memoryos.filter import labels_of
-from memoryos.infrastructure.vault.absorption import absorbed_by, given_back
-from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.absorption import GONE, absorbed_by, given_back, orphans
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation, Vector
 from memoryos.kinds import Kind, State
 from memoryos.language.marks import mentions_time
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
 from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.knowledge.likeness import says_the_same
 from memoryos.operation.recall.repetition import plain_words
+from memoryos.operation.scheduler.step import together
 from memoryos.plain import PlainContent
+from memoryos.scope import Scope
 
 MERGEABLE = (Kind.PAGE, Kind.FACT)  # of traits and profile fields there is one for each dimension and field
 NEAR = 0.9  # cosine from which words are asked
@@ -61,17 +65,30 @@ def duplicates(reader: Reader, kind: Kind, now: datetime, *, near: float = NEAR)
     return [DuplicateGroup(tuple(some), is_exact) for some, is_exact in groups if len(some) > 1]
 
 
-def merge(writer: Writer, ids: Sequence[str], cause: str, now: datetime) -> MemCube:
-    """Let the first of these memories take in the others, and return it.
+def merge(vault: Vault, home: Scope, ids: Sequence[str], cause: str, now: datetime) -> None:
+    """Let the first of these memories take in the others: some in each transaction.
 
-    Raises NotFound, InvalidInput if they do not say the same, CubeProtected and OnHold.
+    Raises NotFound, InvalidInput if they do not say the same, CubeProtected and OnHold. Then nothing was merged, except
+    if one of them changed meanwhile.
     """
-    survivor, *others = _present(writer, ids)
-    _check(writer, [survivor, *others])
+    with vault.read(home, current_action()) as reader:
+        known = _present(reader, ids)
+        _check(reader, known, ids)
+    _check_words(known)
+    for some in together(known[1:], _chars_of, CHARS_AT_ONCE):
+        with vault.write(home) as writer:
+            _absorb(writer, [known[0], *some], ids, cause, now)
+
+
+def _absorb(writer: Writer, known: Sequence[MemCube], ids: Collection[str], cause: str, now: datetime) -> None:
+    """Merge memories that said the same when they were read, of those with the `ids`."""
+    survivor, *others = cubes = _present(writer, [cube.id for cube in known])
+    _check(writer, cubes, ids)
+    if [_content(cube) for cube in cubes] != [_content(cube) for cube in known]:
+        _check_words(cubes)
     changed = [Entry(absorbed_by(cube, survivor.id, now)) for cube in others]
     writer.update(changed, Operation.REFRESH, cause=cause)
     writer.link([Link(survivor.id, LinkKind.ABSORBED, cube.id) for cube in others])
-    return survivor
 
 
 def unmerge(writer: Writer, cube_id: str) -> MemCube:
@@ -87,7 +104,18 @@ def unmerge(writer: Writer, cube_id: str) -> MemCube:
     return back
 
 
-def _check(reader: Reader, cubes: Sequence[MemCube]) -> None:
+def give_back(vault: Vault, home: Scope, ids: Sequence[str]) -> None:
+    """Let what these memories took in be found again, before they go: some in each transaction."""
+    with vault.read(home) as reader:
+        waiting = [entry.cube for entry in orphans(reader, ids)]
+    for some in together(waiting, _chars_of, CHARS_AT_ONCE):
+        with vault.write(home) as writer:
+            found = writer.get([cube.id for cube in some]).values()
+            back = [Entry(given_back(cube)) for cube in found if cube.state is State.MERGED]
+            writer.update(back, Operation.REFRESH, cause=GONE)
+
+
+def _check(reader: Reader, cubes: Sequence[MemCube], among: Collection[str]) -> None:
     for cube in cubes:
         if cube.is_frozen or cube.is_read_only:
             raise CubeProtected(f"the memory {cube.id} is frozen or read-only, and nothing was merged")
@@ -97,11 +125,24 @@ def _check(reader: Reader, cubes: Sequence[MemCube]) -> None:
         raise hold[1].refusal(hold[0])
     if any(one.kind not in MERGEABLE for one in cubes):
         raise InvalidInput("ids", "only pages and facts can be merged", "Take the ids from `duplicates.list`")
+    if reader.successions([cube.id for cube in cubes]) - set(among):
+        raise InvalidInput("ids", "name a fact that replaced another one, or was replaced", "Leave it out")
+
+
+def _check_words(cubes: Sequence[MemCube]) -> None:
     if any(_outside(one) != _outside(cubes[0]) or not _say_the_same(cubes[0], one) for one in cubes[1:]):
         problem = "do not say the same, or differ in kind, subject, labels, document or end"
         raise InvalidInput("ids", problem, "Take the ids from `duplicates.list`")
-    if reader.successions([cube.id for cube in cubes]) - {cube.id for cube in cubes}:
-        raise InvalidInput("ids", "name a fact that replaced another one, or was replaced", "Leave it out")
+
+
+def _content(cube: MemCube) -> Hashable:
+    """What decides whether memories say the same."""
+    return cube.payload, _outside(cube)
+
+
+def _chars_of(cube: MemCube) -> int:
+    """The characters of a memory."""
+    return len(cube.text)
 
 
 def _present(reader: Reader, ids: Collection[str]) -> list[MemCube]:

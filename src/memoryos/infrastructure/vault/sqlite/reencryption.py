@@ -42,7 +42,7 @@ _OBJECTS = (  # with whether the store relies on them: others are being put or r
     " UNION SELECT substr(key, 6), value = 'in use' FROM notes WHERE key >= 'pack:' AND key < 'pack;'"
 )
 
-_FULL = "database or disk is full"  # in SQLite's words
+_FULL, _DAMAGED = "database or disk is full", "database disk image is malformed"  # in SQLite's words
 
 _NAME = 48  # characters of the name of a store in that of its draft, so that no file system finds it too long
 
@@ -210,11 +210,12 @@ def _explained(path: Path, error: Any) -> StorageError:
         return StoreFull(f"{path}: {error}. {StoreFull.__doc__}")
     if (is_of_export or full_code in UNWRITTEN) and (reason := lack_beside(path)):  # its draft has about its size
         return StoreFull(f"{path}: {error} ({reason}). {StoreFull.__doc__}")
-    code = full_code & 0xFF
+    code = sqlite3.SQLITE_CORRUPT if is_of_export and str(error) == _DAMAGED else full_code & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path} is open elsewhere: close it in every process, then run this again")
     kind = {
         sqlite3.SQLITE_FULL: StoreFull,
+        sqlite3.SQLITE_CORRUPT: StoreCorrupt,
         sqlite3.SQLITE_NOTADB: StoreCorrupt,
         sqlite3.SQLITE_READONLY: StoreReadOnly,
     }.get(code, StorageError)

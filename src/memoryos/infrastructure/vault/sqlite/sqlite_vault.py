@@ -311,8 +311,12 @@ def _is_log_emptied(writer: Connection) -> bool:
 
 def _is_compacted(writer: Connection) -> bool:
     """Rewrite the file; return whether no other connection prevented it."""
+    cursor = writer.connection.cursor()
     try:
-        writer.connection.cursor().execute("VACUUM")
+        cursor.execute("VACUUM")
+    except MemoryError:  # so SQLCipher calls damage to some pages here; a check of the file calls it by its name
+        cursor.execute("PRAGMA integrity_check").fetchall()
+        raise
     except _operational(writer) as error:
         if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
