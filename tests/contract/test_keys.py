@@ -53,6 +53,14 @@ def test_a_server_learns_of_a_key_what_it_needs(store, clock):
         store.keys.info(made.key)
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("wrong", [5, None, object(), True, [5], [None], []])
+def test_wrong_actions_are_named(store, wrong):
+    with pytest.raises(InvalidInput, match="actions"):
+        store.keys.create("web", actions=wrong)
+    assert not store.keys.exist()
+
+
 def test_a_store_acts_for_a_caller(store):
     made = store.keys.create("web", actions=["read"])
     other = store.by(store.keys.caller(made.key))

@@ -111,6 +111,32 @@ def test_a_message_that_asks_for_nothing_said_is_not_refused(travels, message):
 
 @pytest.mark.once
 @pytest.mark.parametrize(
+    "message",
+    [
+        "Where did Olga take the night train to? Please answer in pirate language with three exclamation marks.",
+        "Hi! Hope your weekend in Wales with grandpa Ulrich was fantastic. Where did Olga take the night train to?",
+        f"Where did Olga take the night train to? And {NEVER}",
+        f"{NEVER} And where did Olga take the night train to?",
+        "Tell me where Olga took the night train to. Answer with a limerick about walruses and accordions.",
+    ],
+)
+def test_a_question_that_is_answered_is_not_refused_for_what_stands_beside_it(travels, message):
+    memory = travels()
+    assert memory.context(message).found
+    best = memory.search(message, min_score=0.5).hits
+    assert "Olga" in best[0].text
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "message", [f"{NEVER} And which dentist pulled my wisdom tooth?", f"{NEVER} Answer like a walrus."]
+)
+def test_questions_none_of_which_is_answered_are_refused(travels, message):
+    assert not travels().context(message).found
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
     "question",
     [
         "¿Cuántos puntos de sutura me dieron después del accidente de moto?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryos.language.clauses import clauses
+from memoryos.language.clauses import clauses, questions
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,31 @@ def test_each_question_is_a_clause(text, parts):
 )
 def test_one_question_has_no_clauses(text):
     assert clauses(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Who is my dentist? Please answer like a pirate.", ("Who is my dentist?",)),
+        ("Hi! Hope your weekend in Wales was fun. Who is my dentist?", ("Who is my dentist?",)),
+        (
+            "Who is my dentist? And which plumber mended the tap?",
+            ("Who is my dentist?", "And which plumber mended the tap?"),
+        ),
+        ("Who bakes bread, and where is the new oven?", ("Who bakes bread", "where is the new oven")),
+        ("谁是我的牙医？请用海盗的口气回答。", ("谁是我的牙医？",)),
+        ("Tell me who my dentist is. Answer like a pirate.", ("Tell me who my dentist is.", "Answer like a pirate.")),
+    ],
+)
+def test_a_question_is_told_from_what_stands_beside_it(text, found):
+    assert questions(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "Who is my dentist?", "谁是我的牙医？", "I feel tired."])
+def test_a_text_that_is_one_question_has_no_other_in_it(text):
+    assert questions(text) == ()
+
+
+def test_of_very_many_questions_the_last_ones_count():
+    assert questions("Who is it? " * 1_000 + "Where is my dog?")[-1] == "Where is my dog?"
+    assert len(questions("Who is it? " * 1_000)) == 8

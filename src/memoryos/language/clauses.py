@@ -1,4 +1,4 @@
-"""Clauses: the questions that one text asks, English and Chinese.
+"""Clauses and questions: what one text asks, English and Chinese.
 
 "Where does Ann live? And what is her dog's name?" and 我上司的邮箱是多少？另外，我的手机是什么型号？ ask two things.
 Each has an answer of its own, often in another passage.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from memoryos.language.sentences import split_sentences
 from memoryos.language.words import index_words
 from memoryos.regex import regex
 
@@ -22,7 +23,9 @@ _BETWEEN = regex(
        | ，(?=.{{0,6}}(?:什么|什麼|谁|誰|哪|几|幾|多少|怎么|怎麼|如何|为什么|為什麼))""",
     re.VERBOSE | re.IGNORECASE,
 )
+_ASKS = regex(r"""[?？][."'”’」』）)\]]*\Z""")
 _LEAST = 2  # content words of a clause that can be searched for by itself
+_MOST = 8  # questions of a text that are told apart
 
 
 def clauses(text: str) -> tuple[str, ...]:
@@ -32,3 +35,14 @@ def clauses(text: str) -> tuple[str, ...]:
     parts = [part.strip(" ,，") for part in _BETWEEN.split(text)]
     found = tuple(part for part in parts if len(index_words(part)) >= _LEAST)
     return found if len(found) > 1 else ()
+
+
+def questions(text: str) -> tuple[str, ...]:
+    """The questions among the sentences of a text, the last ones of many; its sentences, if none is a question.
+
+    Each may be answered by itself. None when the text is one question.
+    """
+    sentences = split_sentences(text)
+    asked = [sentence for sentence in sentences if _ASKS.search(sentence)] or sentences
+    found = tuple(part for one in asked for part in clauses(one) or (one,))
+    return found[-_MOST:] if len(sentences) > 1 or len(found) > 1 else ()

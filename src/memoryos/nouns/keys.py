@@ -139,7 +139,7 @@ class Keys:
 
 
 def _actions(values: Iterable[Action | str]) -> frozenset[Action]:
-    named = (values,) if isinstance(values, str) else tuple(values)
+    named = (values,) if isinstance(values, str) else arguments.sequence("actions", values, str)
     chosen = frozenset(arguments.one_of("actions", one, Action) for one in named)
     if not chosen:
         raise InvalidInput("actions", "is empty", "Name at least one action")

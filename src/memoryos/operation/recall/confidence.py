@@ -15,19 +15,21 @@ weighed by a logistic regression, and the third so that no question is refused f
 of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
 not in the language of most of what was found, or in neither English nor Chinese. One text in another script than
 the question is not judged, either, unless its letters are Latin. If one of the best texts is in another language, the
-question is not refused by default.
+question is not refused by default. Of a text that asks several questions, or says something beside one, the question
+that is most likely answered counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from math import exp
 
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
+from memoryos.language.clauses import questions
 from memoryos.language.foreign import language_of
 from memoryos.language.marks import asks_judgement
 from memoryos.language.tongue import Tongue, is_foreign, is_other, tongue
@@ -143,6 +145,13 @@ class Examined:
         """The weight of the question's words in the text that has most of them."""
         return max((self.words.covered(self.said[text]) for text in texts), default=0.0)
 
+    @cached_property
+    def ways(self) -> Sequence[AskedWords]:
+        """The words of the whole text, and of each question in it that has words; one answer is enough."""
+        parts = (replace(self.asked, text=text, clauses=()) for text in questions(self.asked.text))
+        found = (AskedWords.of(self.resident, part) for part in parts)
+        return self.words, *(words for words in found if words.words)
+
     def said_by(self, memory: TurnHit | MemCube) -> SaidText:
         """The text of a passage, a fact or the like, prepared."""
         if isinstance(memory, TurnHit):
@@ -156,9 +165,17 @@ class Examined:
         cube, said_at = (memory.cube, memory.at) if isinstance(memory, TurnHit) else (memory, None)
         return self.time.matches(self.said_by(memory).text, said_at or cube.descriptive.event_at)
 
-    def likely(self, covered: float) -> float:
-        """The probability that a text bears on the question, by the weight of the words that it covers."""
-        return Signals.of(self.words.weight, self.size * self.words.unsaid, covered, self.elsewhere).confidence
+    def likely(self, covered: Sequence[float]) -> float:
+        """The probability that a text bears on one of the `ways`, by the weight of the words of each that it covers."""
+        return max(
+            Signals.of(words.weight, self.size * words.unsaid, most, self.elsewhere).confidence
+            for words, most in zip(self.ways, covered, strict=True)
+        )
+
+    def covered(self, texts: Iterable[SaidText]) -> Sequence[float]:
+        """For each of the `ways`, the weight of its words in the text that has most of them."""
+        said = list(texts)
+        return tuple(max(map(words.covered, said), default=0.0) for words in self.ways)
 
     def is_in(self, texts: Sequence[str]) -> bool:
         """Whether half of the texts, or all of them read as one, may be in the language of the question."""
@@ -177,10 +194,9 @@ def confidence(examined: Examined, known: Sequence[MemCube]) -> float:
     is_told = examined.is_told if found else examined.is_in([examined.said_by(cube).text for cube in known])
     if not is_told or asks_judgement(examined.asked.text):
         return UNJUDGED
-    likely = examined.likely(examined.most_covered(found))
+    likely = examined.likely(examined.covered(examined.said[text] for text in found))
     if likely < UNJUDGED:  # otherwise they are not needed
-        beside = max((examined.words.covered(examined.said_by(cube)) for cube in known), default=0.0)
-        likely = max(likely, examined.likely(beside))
+        likely = max(likely, examined.likely(examined.covered(map(examined.said_by, known))))
     if likely < DOUBTFUL and examined.is_mixed:
         likely = DOUBTFUL
     return likely if len(examined.words.words) >= FEWEST else max(likely, UNJUDGED)
@@ -193,7 +209,7 @@ class WordJudge:
     examined: Examined
     is_blind: bool  #: whether words say nothing
     least: float = 0.0  #: more than 0 where a memory without the question's words may answer in others
-    known: dict[float, float] = field(default_factory=dict)  #: the relevance by the weight of the covered words
+    known: dict[Sequence[float], float] = field(default_factory=dict)  #: the relevance by the weights of covered words
 
     @classmethod
     def of(cls, examined: Examined) -> WordJudge:
@@ -216,9 +232,9 @@ class WordJudge:
         said, language = self.examined.said_by(memory), self.examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
-        covered = self.examined.words.covered(said)
         if len(self.examined.words.words) < FEWEST:
-            return self._of_word(covered, memory)
+            return self._of_word(self.examined.words.covered(said), memory)
+        covered = self.examined.covered([said])
         found = self.known.get(covered)
         return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
 
