@@ -17,6 +17,8 @@ from memoryos.language.clauses import clauses, questions
         ("我上司的邮箱是多少？另外，我的手机是什么型号？", ("我上司的邮箱是多少", "我的手机是什么型号")),
         ("我住在哪個城市？還有，我的手機是什麼型號？", ("我住在哪個城市", "我的手機是什麼型號")),
         ("Who bakes bread, and where is the new oven?", ("Who bakes bread", "where is the new oven")),
+        ("Where do I live? And what is my dog's name?", ("Where do I live", "And what is my dog's name")),
+        ("What is my job, and how old am I?", ("What is my job", "how old am I")),
     ],
 )
 def test_each_question_is_a_clause(text, parts):

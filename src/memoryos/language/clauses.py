@@ -24,7 +24,7 @@ _BETWEEN = regex(
     re.VERBOSE | re.IGNORECASE,
 )
 _ASKS = regex(r"""[?？][."'”’」』）)\]]*\Z""")
-_LEAST = 2  # content words of a clause that can be searched for by itself
+_LEAST = 1  # content words of a clause
 _MOST = 8  # questions of a text that are told apart
 
 
