@@ -124,6 +124,21 @@ def test_a_passage_says_whose_words_it_is_when_nobody_has_a_name(cube, hashing, 
         "Which book was your suggestion?",
         "你之前建议了什么？",
         "What had you told me?",
+        "Welches Hotel hast du mir empfohlen?",
+        "Das Buch, das du mir empfohlen hast?",
+        "¿Qué hotel me recomendaste?",
+        "¿Qué me has dicho de Roma?",
+        "Que hotel você me indicou?",
+        "Quel hôtel m'as-tu recommandé ?",
+        "Qu'est-ce que tu m'as proposé ?",
+        "Quale albergo mi hai consigliato?",
+        "Welk hotel heb je me aangeraden?",
+        "Jaki hotel mi poleciłeś?",
+        "Какой отель ты мне посоветовал?",
+        "Hangi oteli önerdin?",
+        "どのホテルを勧めてくれましたか？",
+        "네가 추천한 호텔이 뭐야?",
+        "ما الفندق الذي نصحتني به؟",
     ],
 )
 def test_a_question_about_the_assistants_words(text):
@@ -131,7 +146,24 @@ def test_a_question_about_the_assistants_words(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["Can you tell me where I live?", "Did I mention a dog?", "你能告诉我我住哪里吗？", ""]
+    "text",
+    [
+        *("Can you tell me where I live?", "Did I mention a dog?", "你能告诉我我住哪里吗？", ""),
+        *(
+            "Kannst du mir sagen, wo ich wohne?",
+            "Was habe ich dir erzählt?",
+            "¿Qué te dije de mi perro?",
+            "Où est-ce que j'habite ?",
+        ),
+        *(
+            "Cosa ti ho detto?",
+            "Wat heb ik gezegd?",
+            "Что я тебе сказал?",
+            "Köpeğim hakkında ne dedim?",
+            "私は犬について何と言いましたか？",
+        ),
+        *("내가 뭐라고 말했지?", "ماذا قلت عن كلبي؟", "Gdzie mieszkam?", "Onde eu moro?"),
+    ],
 )
 def test_a_question_about_somebody_else(text):
     assert not asks_assistant(text)

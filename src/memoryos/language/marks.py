@@ -44,6 +44,25 @@ _ASSISTANTS_WORDS = regex(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_ASSISTANTS_WORDS_ELSEWHERE = regex(
+    r"""\b(?:hast|hattest)\ du\b.*\b(?:empfohlen|vorgeschlagen|geraten|gesagt|erzählt|erklärt|genannt|erwähnt)\b
+       | \bdu\b.*\b(?:empfohlen|vorgeschlagen|geraten|gesagt|erzählt|erklärt|genannt|erwähnt)\ (?:hast|hattest)\b
+       | \b(?:recomendaste|sugeriste|aconsejaste|propusiste|dijiste|contaste|explicaste|mencionaste|disseste)\b
+       | \b(?:me|nos)\ has\ (?:recomendado|sugerido|aconsejado|propuesto|dicho|contado|explicado|mencionado)\b
+       | \bvocê\ (?:me\ |nos\ )?(?:recomendou|sugeriu|aconselhou|indicou|disse|contou|explicou|mencionou)\b
+       | \b(?:as-tu|avez-vous|(?:tu|vous)\ (?:m['’]|nous\ )?(?:as|avez))\b.{0,20}
+             \b(?:recommandé|conseillé|suggéré|proposé|dit|raconté|expliqué|mentionné)
+       | \bhai\ (?:raccomandato|consigliato|suggerito|proposto|detto|raccontato|spiegato|menzionato)\b
+       | \b(?:heb|had)\ je\b.*\b(?:aanbevolen|aangeraden|voorgesteld|gezegd|verteld|uitgelegd|genoemd)\b
+       | \b(?:poleci|zaproponowa|zasugerowa|doradzi|powiedzia|wyjaśni|wspomnia)ł[ea]ś\b
+       | \b(?:ты|вы)\b.{0,20}\b(?:по)?(?:рекомендовал|советовал|предлагал|предложил|сказал|рассказал|объяснил|упомянул)
+       | \b(?:öner|tavsiye\ et|söyle|anlat|açıkla)[dt]i(?:n|ğin|niz|ğiniz)\b
+       | (?:勧め|薦め|すすめ|提案し|紹介し|教え|説明し|言っ)てくれ
+       | (?:네가|니가|당신이).{0,20}(?:추천|제안|조언|말|설명)|(?:추천|제안|조언|설명)해\s?(?:줬|주었|주셨)
+       | \b(?:أوصيتني|نصحتني|أخبرتني|(?:اقترحت|قلت|شرحت|ذكرت)\ (?:لي|علي))\b""",
+    re.VERBOSE | re.IGNORECASE,
+)  # German, Spanish, Portuguese, French, Italian, Dutch, Polish, Russian, Turkish, Japanese, Korean, Arabic
+
 
 _JUDGEMENT = regex(
     r"""\b(?:should|shall|would|might|could|likely|probably|possibly|potential(?:ly)?|considered|advice|advise|ideas?
@@ -62,7 +81,7 @@ def asks_judgement(text: str) -> bool:
 
 def asks_assistant(text: str) -> bool:
     """Whether a question is about what the assistant said, such as "What did you recommend?" and 你之前建议了什么."""
-    return _ASSISTANTS_WORDS.search(text) is not None
+    return any(words.search(text) for words in (_ASSISTANTS_WORDS, _ASSISTANTS_WORDS_ELSEWHERE))
 
 
 def asks(text: str) -> bool:
