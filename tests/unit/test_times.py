@@ -56,6 +56,8 @@ def days(periods: list[Period]) -> list[str]:
         ("the mid-1990's", "1990-01-01..1999-12-31"),
         ("before the 1990s", "0001-01-01..1989-12-31"),
         ("2020到2022年", "2020-01-01..2022-12-31"),
+        ("the 2000s", "2000-01-01..2009-12-31"),
+        ("一九九〇年代", "1990-01-01..1999-12-31"),
         ("1990年代", "1990-01-01..1999-12-31"),
         ("二十世纪九十年代", "1990-01-01..1999-12-31"),
         ("between August 11 and August 15 2023", "08-11..08-15"),
@@ -131,6 +133,7 @@ def test_what_is_relative_is_counted_from_the_day_it_is_said(text: str, period: 
         "ticket 77-10.01.2023",
         "ticket 2023-01-10-77",
         "in his 90s",
+        "in the 1900s",  # ten years or a hundred?
         "he ran 1990 steps",
         "几天前",
         "周三",

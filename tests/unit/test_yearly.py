@@ -59,6 +59,8 @@ def test_the_text_without_them():
         ("from March until May", [Yearly(3), Yearly(4), Yearly(5)]),
         ("五月之前", []),
         ("In May", [Yearly(5)]),
+        ("他在5月开始跑步", [Yearly(5)]),
+        ("5月以来", []),
         ("", []),
     ],
 )

@@ -137,7 +137,7 @@ def _decade(match: re.Match[str], today: date) -> Period:
 
 CHINESE = (
     absolute(
-        rf"(?:(?:(?P<century>{HAN_NUMBER})|(?P<past>上个?))世纪)?(?P<decade>{_YEAR}|(?<!\d)[1-9]0|[二三四五六七八九]十)年代",
+        rf"(?:(?:(?P<century>{HAN_NUMBER})|(?P<past>上个?))世纪)?(?P<decade>{_YEAR}(?<=[0〇零])|(?<!\d)[1-9]0|[二三四五六七八九]十)年代",
         _decade,
     ),
     absolute(

@@ -49,7 +49,8 @@ _MONTH = rf"(?:{MONTH})\b\.?(?: of)?{_GAP}{_YEAR}"
 _ISO = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}"
 _DOTTED = rf"(?<![\d.])\d{{1,2}}\.\d{{1,2}}\.{_YEAR}"  # the day comes first wherever dots are used
 _DATE = rf"\b(?:{_DAY}|{_MONTH}|{_ISO}|{_DOTTED}|{_YEAR})\b(?![-/]\d|[.,]\d)"
-_DECADE = r"(?:(?P<decade>(?:1[5-9]|20|21)\d0)|(?<=\bthe )['’]?(?P<short>[2-9]0))['’]?s"
+# "The 1900s" may be a century.
+_DECADE = r"(?:(?P<decade>(?:1[5-9]|20|21)[1-9]0|2000)|(?<=\bthe )['’]?(?P<short>[2-9]0))['’]?s"
 _LAST_DAY = 31
 _ENGLISH_DATE = regex(rf"(?:{MONTH})\b|\d+", re.IGNORECASE)
 

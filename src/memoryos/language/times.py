@@ -41,6 +41,7 @@ class TimeMention:
     end: int
     period: Period
     is_relative: bool = False  #: whether it means another period when it is said on another day
+    bound: Bound | None = None  #: what a question makes of the period that the words name
 
 
 def english_times(text: str, said_on: date) -> list[TimeMention]:
@@ -164,7 +165,8 @@ def _meant(text: str, found: Sequence[TimeMention], today: date) -> Iterator[Tim
             yield replace(mention, end=last.end, period=period)
         else:
             bound = bound_of(text, mention.start, mention.end)
-            yield replace(mention, period=_bounded(bound, mention.period, today)) if bound else mention
+            period = _bounded(bound, mention.period, today) if bound else mention.period
+            yield replace(mention, period=period, bound=bound)
 
 
 def _is_range(text: str, first: TimeMention, last: TimeMention) -> bool:

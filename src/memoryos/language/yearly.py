@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import MINYEAR, date, timedelta
 
-from memoryos.language.bounds import bound_of
+from memoryos.language.bounds import Bound, bound_of
 from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
 from memoryos.language.period import Period
 from memoryos.language.plain_letters import plain_text
@@ -49,6 +49,7 @@ _HAN_THIRDS = {
 _CHINESE = regex(
     rf"(?<![年\d])(?P<month>{HAN_NUMBER})月(?![饼球亮])份?(?:(?P<day>{HAN_NUMBER})[日号]|(?P<third>{'|'.join(_HAN_THIRDS)}))?"
 )
+_AT = {"在", "于"}  # 在五月开始: it began in May
 _TO = regex(r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE)
 
 
@@ -99,8 +100,14 @@ def bounding_days(text: str) -> list[YearlyMention]:
     return [
         one
         for before, one in zip([None, *found], found, strict=False)
-        if bound_of(text, one.name, one.end) and not (before and _is_range(text, before, one))
+        if _is_bound(text, one) and not (before and _is_range(text, before, one))
     ]
+
+
+def _is_bound(text: str, one: YearlyMention) -> bool:
+    bound = bound_of(text, one.name, one.end)
+    begins_in_it = bound is Bound.SINCE and text[one.name - 1 : one.name] in _AT
+    return bound is not None and not begins_in_it
 
 
 def without_yearly(text: str) -> str:

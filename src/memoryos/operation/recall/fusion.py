@@ -38,7 +38,7 @@ from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import WordGroup, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
-from memoryos.operation.recall.timely import DAY, AskedTime, timeliness, words_of_other_days
+from memoryos.operation.recall.timely import DAY, AskedTime, timeliness, words_left_out
 from memoryos.text import shown
 
 RRF_K = 60  # Cormack et al. 2009
@@ -206,13 +206,13 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     if not weights.context:
         return _plain_scores(index, asked)
     kin = kin_of(resident, timeless(asked, asked_words)) if weights.kin and _has_kin(asked.text) else {}
-    undated = words_of_other_days(asked.text, asked.at)
+    undated = words_left_out(asked.text, asked.at)
     groups = [WordGroup(word, kin.get(word, NO_KIN), word not in undated) for word in asked_words]
     return bm25_in_context(index, groups)
 
 
 def _plain_scores(index: TurnIndex, asked: Asked) -> Floats:
-    return bm25(index, index_words(asked.text), words_of_other_days(asked.text, asked.at))
+    return bm25(index, index_words(asked.text), words_left_out(asked.text, asked.at))
 
 
 def _identified(index: TurnIndex, asked: Asked) -> Floats:

@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from memoryos.language.calendar import MONTHS, spoken
+from memoryos.language.bounds import Bound
+from memoryos.language.calendar import MONTHS
 from memoryos.language.period import Period, day_of, termed
 from memoryos.language.times import asked_periods, asked_times, named_periods, untimed, without_times
 from memoryos.language.words import index_words
@@ -24,6 +25,7 @@ from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 DAY = 24 * 3600 * 10**6  # microseconds
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST_YEAR = 1970
+_OUTSIDE = {Bound.BEFORE, Bound.AFTER}
 _MONTHS = 12
 _SAME_MONTH = 0.75  # people are off by some days: they say "early March" on 12 March too
 
@@ -68,22 +70,17 @@ def _same_days(named: Yearly, asked: Yearly) -> float:
     return 1.0 if named.first <= asked.last and asked.first <= named.last else _SAME_MONTH
 
 
-def words_of_other_days(text: str, asked_at: datetime | None) -> frozenset[str]:
-    """The years, months and days in a question's expressions of time that the days asked about do not share.
+def words_left_out(text: str, asked_at: datetime | None) -> frozenset[str]:
+    """The years, months and days that a question leaves out: "before May 2021" and "after 2021" ask about other days.
 
-    No day "before May 2021" is of May 2021, and "since 2021" also asks about later years. So these words do not count
-    in the date on which a passage was said, but only where people said them.
+    These words do not count in the date on which a passage was said, but only where people said them. "The week before
+    9 June" keeps its words, because people tell of that week on 9 June.
     """
-    mentions = asked_times(text, asked_at) if asked_at else []
+    mentions = [one for one in asked_times(text, asked_at) if one.bound in _OUTSIDE] if asked_at else []
     if not mentions:
         return frozenset()
-    shared = [_words_of(mention.period.first) & _words_of(mention.period.last) for mention in mentions]
     dates = {word for word in index_words(text) if word.isdecimal() or word.capitalize() in MONTHS}
-    return frozenset(dates.difference(index_words(without_times(text, mentions)), *shared))
-
-
-def _words_of(day: date) -> frozenset[str]:
-    return frozenset(index_words(spoken(day)))
+    return frozenset(dates.difference(index_words(without_times(text, mentions))))
 
 
 def is_in_date(index: TurnIndex, word: str, rows: Rows) -> Flags:
