@@ -67,6 +67,48 @@ def test_the_time_asked_about_comes_first(talk: Talk, question: str, day: str) -
     assert days(talk(EACH_MONTH), question)[0] == day
 
 
+EACH_YEAR = {f"20{year}-{month:02d}-10": SAME for year in range(18, 23) for month in (1, 5, 9)}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("strategy", ["hybrid", "bm25"])
+@pytest.mark.parametrize(
+    ("question", "excluded"),
+    [
+        ("What did we bake before 2020?", "2020"),
+        ("What did we bake after 2020?", "2020"),
+        ("2020年之前我们 baked 什么？", "2020"),
+        ("What did we bake before May 2020?", "2020-05"),
+        ("What did we bake before 10 May 2020?", "2020-05"),
+    ],
+)
+def test_a_time_that_is_excluded_is_not_found_by_its_words(
+    talk: Talk, question: str, excluded: str, strategy: str
+) -> None:
+    found = talk(EACH_YEAR).search(question, strategy=strategy, pages=99)
+    scores = {f"{turn.turn.at:%Y-%m-%d}": turn.score for turn in found.turns}
+    assert len(scores) == len(EACH_YEAR)
+    worst = min(score for day, score in scores.items() if day.startswith(excluded))
+    assert worst <= min(scores.values()) + 1e-6
+    if strategy == "hybrid":
+        meant = [day for day in scores if (day > f"{excluded}~" if "after" in question else day < excluded)]
+        assert sorted(list(scores)[: len(meant)]) == sorted(meant)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("question", ["When did we bake before May?", "五月之前我们 baked 什么？"])
+def test_before_a_month_is_not_in_it(talk: Talk, question: str) -> None:
+    found = days(talk(EACH_MONTH), question)
+    assert sorted(found[:4]) == [f"2023-{month:02d}-08" for month in range(1, 5)]
+
+
+@pytest.mark.once
+def test_people_are_found_by_the_excluded_time_that_they_name(talk: Talk) -> None:
+    memory = talk({"2023-01-02": "Before 2020 we lived in Rome", "2023-01-09": "We lived by the sea in Genoa"})
+    found = memory.search("Where did we live before 2020?", strategy="bm25").turns
+    assert [f"{turn.turn.at:%d}" for turn in found] == ["02", "09"]
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("question", ["In May", "8 May", "5月", "5月8日", "May 8th", "五月"])
 @pytest.mark.parametrize("strategy", ["hybrid", "bm25"])

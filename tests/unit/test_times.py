@@ -48,6 +48,18 @@ def days(periods: list[Period]) -> list[str]:
         ("the first weekend of August 2023", "08-05..08-06"),
         ("the second week of November 2023", "11-08..11-14"),
         ("between 8 May 2023 and June 3, 2023", "05-08..06-03"),
+        ("between 2022 and 2023", "2022-01-01..12-31"),
+        ("from 2021 through 2023", "2021-01-01..12-31"),
+        ("from March to May 2023", "03-01..05-31"),
+        ("prior to 2023", "0001-01-01..2022-12-31"),
+        ("in the 1990s", "1990-01-01..1999-12-31"),
+        ("the mid-1990's", "1990-01-01..1999-12-31"),
+        ("before the 1990s", "0001-01-01..1989-12-31"),
+        ("2020到2022年", "2020-01-01..2022-12-31"),
+        ("the 2000s", "2000-01-01..2009-12-31"),
+        ("一九九〇年代", "1990-01-01..1999-12-31"),
+        ("1990年代", "1990-01-01..1999-12-31"),
+        ("二十世纪九十年代", "1990-01-01..1999-12-31"),
         ("between August 11 and August 15 2023", "08-11..08-15"),
         ("from May to July 2023", "05-01..07-31"),
         ("11-15 August 2023", "08-11..08-15"),
@@ -91,6 +103,10 @@ def test_a_date_means_the_same_days_whenever_it_is_said(text: str, period: str) 
         ("三天前", "08-27..08-27"),
         ("最近三天", "08-27..08-30"),
         ("今年", "01-01..12-31"),
+        ("in the '90s", "1990-01-01..1999-12-31"),
+        ("in the 20s", "2020-01-01..2029-12-31"),
+        ("90年代", "1990-01-01..1999-12-31"),
+        ("上世纪20年代", "1920-01-01..1929-12-31"),
     ],
 )
 def test_what_is_relative_is_counted_from_the_day_it_is_said(text: str, period: str) -> None:
@@ -113,6 +129,12 @@ def test_what_is_relative_is_counted_from_the_day_it_is_said(text: str, period: 
         "it cost 2023 dollars",
         "5/8/2023",
         "version 2023.5.8",
+        "ticket 10.01.2023-77",
+        "ticket 77-10.01.2023",
+        "ticket 2023-01-10-77",
+        "in his 90s",
+        "in the 1900s",  # ten years or a hundred?
+        "he ran 1990 steps",
         "几天前",
         "周三",
         "2023年13月",
@@ -145,6 +167,48 @@ def test_last_may_is_clear_until_may_is_over() -> None:
 )
 def test_a_question_may_ask_for_one_side_of_a_date(question: str, period: str) -> None:
     assert days(asked_periods(question, WEDNESDAY)) == [period]
+
+
+@pytest.mark.parametrize(
+    ("question", "period"),
+    [
+        ("before May", "0001-01-01..04-30"),
+        ("prior to May", "0001-01-01..04-30"),
+        ("before the end of May", "0001-01-01..05-20"),
+        ("before 10 May", "0001-01-01..05-09"),
+        ("after May 10th", "05-11..9999-12-31"),
+        ("after July", "08-01..9999-12-31"),
+        ("since last May", "05-01..08-30"),  # "last May" alone has two readings
+        ("since August", "08-01..08-31"),
+        ("after August", "2022-09-01..9999-12-31"),  # this August is not over
+        ("until November", "0001-01-01..2022-11-30"),
+        ("五月之前", "0001-01-01..04-30"),
+        ("5月10日以后", "05-11..9999-12-31"),
+    ],
+)
+def test_a_bound_without_a_year_is_that_of_the_latest_one(question: str, period: str) -> None:
+    assert days(asked_periods(question, WEDNESDAY)) == [period]
+
+
+def test_an_apostrophe_may_be_round() -> None:
+    assert days(asked_periods("What was in the ’90s?", WEDNESDAY)) == ["1990-01-01..1999-12-31"]
+
+
+def test_a_bound_without_a_year_before_the_calendar_is_none() -> None:
+    assert asked_periods("before May", datetime(1, 1, 1, tzinfo=UTC)) == []
+
+
+def test_a_range_in_figures_is_no_number() -> None:
+    assert days(asked_periods("8.5.2023-10.05.2023, 2023-06-01-2023-06-03", WEDNESDAY)) == [
+        "05-08..05-08",
+        "05-10..05-10",
+        "06-01..06-01",
+        "06-03..06-03",
+    ]
+
+
+def test_a_number_glued_to_a_date_is_kept_as_it_is_written() -> None:
+    assert set(index_words("ticket 10.01.2023-77")) == {"ticket", "10", "01", "2023", "77"}
 
 
 def test_a_turn_speaks_of_the_date_it_names_and_not_of_all_time() -> None:

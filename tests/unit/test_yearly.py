@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryos.language.yearly import Yearly, without_yearly, yearly
+from memoryos.language.yearly import Yearly, without_yearly, yearly, yearly_asked
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,20 @@ def test_no_month_without_a_year(text):
 
 def test_the_text_without_them():
     assert without_yearly("What did we do in February, and 五月底?").split() == "What did we do , and ?".split()
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("before May", []),
+        ("in May and after June", [Yearly(5)]),
+        ("from March until May", [Yearly(3), Yearly(4), Yearly(5)]),
+        ("五月之前", []),
+        ("In May", [Yearly(5)]),
+        ("他在5月开始跑步", [Yearly(5)]),
+        ("5月以来", []),
+        ("", []),
+    ],
+)
+def test_a_bound_is_of_one_year(question, days):
+    assert sorted(yearly_asked(question), key=lambda one: one.month) == days

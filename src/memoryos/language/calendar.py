@@ -21,6 +21,11 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 DAY_NUMBER = r"\d{1,2}(?:st|nd|rd|th)?"
 MONTH = "|".join(month if month == "May" else f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + "|Sept"
 
+# A date in figures may stand in a range of two; glued to other figures it is none (10.01.2024-77).
+_ISO_OR_DOTTED = r"\d{4}[-/]\d{1,2}[-/]\d|\d{1,2}\.\d{1,2}\.\d{4}"
+NO_FIGURES = rf"(?!-(?!{_ISO_OR_DOTTED})\d)"
+UNGLUED = r"(?:(?<!\d-)|(?<=[-/.]\d\d-)|(?<=\.\d{4}-))"
+
 HAN_NUMBER = r"(?:(?<!\d)\d{1,3}(?!\d)|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 HAN_YEAR = r"(?:(?<!\d)\d{4}|[零〇一二三四五六七八九]{4})"
 _HAN_DIGITS = {
@@ -56,8 +61,8 @@ _DAY = regex(
 _DIGIT = regex(r"\d")
 _FIGURE_SIGNS = regex(r"\d[-/]\d|\d\.\d{1,2}\.\d{4}")
 _FIGURES = regex(
-    r"(?<!\d)(?P<iso_year>\d{4})[-/](?P<iso_month>\d{1,2})[-/](?P<iso_day>\d{1,2})(?!\d)"
-    r"|(?<![\d.])(?P<dot_day>\d{1,2})\.(?P<dot_month>\d{1,2})\.(?P<dot_year>\d{4})(?![\d.]\d)"
+    rf"{UNGLUED}(?<!\d)(?P<iso_year>\d{{4}})[-/](?P<iso_month>\d{{1,2}})[-/](?P<iso_day>\d{{1,2}})(?!\d){NO_FIGURES}"
+    rf"|{UNGLUED}(?<![\d.])(?P<dot_day>\d{{1,2}})\.(?P<dot_month>\d{{1,2}})\.(?P<dot_year>\d{{4}})(?![\d.]\d){NO_FIGURES}"
     rf"|(?P<year>{HAN_YEAR})年(?:(?P<month>{HAN_NUMBER})月份?(?:(?P<day>{HAN_NUMBER})[日号]?)?)?"
     rf"|(?P<only_month>{HAN_NUMBER})月(?![饼球亮前])份?(?:(?P<only_day>{HAN_NUMBER})[日号]?)?"
 )

@@ -10,10 +10,13 @@ from datetime import date, timedelta
 
 from memoryos.language.calendar import HAN_NUMBER, han_number
 from memoryos.language.period import (
+    CENTURY,
     Grain,
     Period,
     beside,
     day_of,
+    decade_of,
+    latest_decade,
     month_of,
     shifted,
     span,
@@ -66,6 +69,13 @@ def _between(match: re.Match[str], today: date) -> Period:
     return Period(first, last)
 
 
+def _years(match: re.Match[str], _today: date) -> Period:
+    """2020到2022年."""
+    return Period(
+        year_of(date(han_number(match["since"]), 1, 1)).first, year_of(date(han_number(match["until"]), 1, 1)).last
+    )
+
+
 def _beside_date(match: re.Match[str], today: date) -> Period:
     """2023年6月9日前一周: the seven days; 之前的那个周日: the nearest one."""
     unit, side, anchor = match["unit"], "before" if "前" in match["side"] else "after", _named(match, today)
@@ -111,11 +121,30 @@ def _month_of_year(match: re.Match[str], today: date) -> Period:
     return _date(today.year + _YEARS[match["which"]], match)
 
 
+def _decade(match: re.Match[str], today: date) -> Period:
+    """1990年代, 二十世纪九十年代; 90年代 is the latest that has begun."""
+    number = han_number(match["decade"])
+    if number >= CENTURY:
+        return decade_of(number)
+    if match["past"]:
+        return decade_of((today.year // CENTURY - 1) * CENTURY + number)
+    return (
+        decade_of((han_number(match["century"]) - 1) * CENTURY + number)
+        if match["century"]
+        else latest_decade(number, today)
+    )
+
+
 CHINESE = (
+    absolute(
+        rf"(?:(?:(?P<century>{HAN_NUMBER})|(?P<past>上个?))世纪)?(?P<decade>{_YEAR}(?<=[0〇零])|(?<!\d)[1-9]0|[二三四五六七八九]十)年代",
+        _decade,
+    ),
     absolute(
         rf"(?:从|自)?{_DATE}[到至和与—–-](?P<last_month>{HAN_NUMBER})月份?(?:(?P<last_day>{HAN_NUMBER})[日号]?)?(?:之间|期间)?",
         _between,
     ),
+    absolute(rf"(?P<since>{_YEAR})[到至—–-](?P<until>{_YEAR})年(?!的?{HAN_NUMBER}月)", _years),
     absolute(
         rf"{_DATE}的?(?P<side>之前|以前|前|之后|以后|后){_THE}"
         rf"(?P<unit>{_WEEK}末|{_WEEK}[一二三四五六日天]|{_WEEK}|月|年|天)(?!气)",
@@ -130,7 +159,9 @@ CHINESE = (
     relative("大后天", fixed("day", 3)),
     relative("(?<![之以])后天(?!天)", fixed("day", 2)),
     relative(f"(?:最近|过去|近)的?{_NUMBER}个?(?P<unit>天|周|星期|礼拜|月|年)", _span),
-    relative(f"{_NUMBER}个?(?P<unit>天|周|星期|礼拜|月|年)(?:之前|以前|前)(?!天)", _ago),
+    relative(
+        f"{_NUMBER}个?(?P<unit>天|周|星期|礼拜|(?<=[个两])月|年)(?:之前|以前|前)(?!天)", _ago
+    ),  # 五月之前: before May
     relative(f"{_WHICH}{_WEEK}(?P<weekday>[一二三四五六日天])", _named_day),
     relative(f"{_WHICH}{_WEEK}末", _weekend),
     relative(f"{_WHICH}月份?的?(?P<day>{HAN_NUMBER})[日号]", _day_of_month),

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from memoryos.language.calendar import DAY_NUMBER, MONTH, WEEKDAYS, month_number
+from memoryos.language.calendar import DAY_NUMBER, MONTH, NO_FIGURES, UNGLUED, WEEKDAYS, month_number
 from memoryos.language.period import (
     WEEK,
     Grain,
     Period,
     beside,
     day_of,
+    decade_of,
+    latest_decade,
     month_of,
     shifted,
     span,
@@ -47,6 +49,8 @@ _MONTH = rf"(?:{MONTH})\b\.?(?: of)?{_GAP}{_YEAR}"
 _ISO = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}"
 _DOTTED = rf"(?<![\d.])\d{{1,2}}\.\d{{1,2}}\.{_YEAR}"  # the day comes first wherever dots are used
 _DATE = rf"\b(?:{_DAY}|{_MONTH}|{_ISO}|{_DOTTED}|{_YEAR})\b(?![-/]\d|[.,]\d)"
+# "The 1900s" may be a century.
+_DECADE = r"(?:(?P<decade>(?:1[5-9]|20|21)[1-9]0|2000)|(?<=\bthe )['’]?(?P<short>[2-9]0))['’]?s"
 _LAST_DAY = 31
 _ENGLISH_DATE = regex(rf"(?:{MONTH})\b|\d+", re.IGNORECASE)
 
@@ -67,6 +71,11 @@ def english_date(text: str) -> Period:
 
 def _named(match: re.Match[str], _today: date) -> Period:
     return english_date(match["date"])
+
+
+def _decade(match: re.Match[str], today: date) -> Period:
+    """`the 1990s`; `the '90s` are the latest that have begun."""
+    return decade_of(int(match["decade"])) if match["decade"] else latest_decade(int(match["short"]), today)
 
 
 def _between(match: re.Match[str], _today: date) -> Period:
@@ -163,7 +172,10 @@ def _weekend(match: re.Match[str], today: date) -> Period | None:
 
 _WHICH = r"(?P<which>last|this|next)"
 _NO_SPAN = r"(?<!the )(?<!past )(?<!over )(?<!every )"  # "the last week" is a span, not a date
-_OF = "|".join(rf"(?<=\b{word} )" for word in "in of during since before after by until till from to and year".split())
+_OF = "|".join(
+    rf"(?<=\b{word} )"
+    for word in "in of during since before after by until till from between to through and year".split()
+)
 
 _UNIT = "(?P<unit>day|week|month|year)"
 _SIDE = "(?P<side>before|after)"
@@ -189,7 +201,8 @@ ENGLISH = (
         _in_month,
         "week",
     ),
-    absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{_ISO}|{_DOTTED})\b)", _named, _FIGURES),
+    absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{UNGLUED}(?:{_ISO}|{_DOTTED})\b{NO_FIGURES})\b)", _named, _FIGURES),
+    absolute(rf"(?<!\w)(?<!\d-){_DECADE}\b", _decade, "0s 0's"),
     relative(r"\bthe day before yesterday\b", fixed("day", -2), "yesterday"),
     relative(r"\bthe day after tomorrow\b", fixed("day", 2), "tomorrow"),
     relative(r"\b(?:yesterday|last night)\b", fixed("day", -1), "yesterday night"),

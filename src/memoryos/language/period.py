@@ -11,6 +11,7 @@ from memoryos.language.calendar import MONTHS
 
 WEEK = 7  # days
 YEAR = 12  # months
+DECADE, CENTURY = 10, 100  # years
 _SATURDAY = 5
 _TO = "/"
 
@@ -83,6 +84,16 @@ def month_of(day: date) -> Period:
 def year_of(day: date) -> Period:
     """The calendar year that the day lies in."""
     return Period(date(day.year, 1, 1), date(day.year, YEAR, 31), Grain.YEAR)
+
+
+def decade_of(year: int) -> Period:
+    """The ten years from that one on."""
+    return Period(date(year, 1, 1), date(year + DECADE - 1, YEAR, 31))
+
+
+def latest_decade(number: int, day: date) -> Period:
+    """The decade of that number in its century, such as 90, that has begun last on that day."""
+    return decade_of(day.year - (day.year - number) % CENTURY)
 
 
 def shifted(unit: str, count: int, day: date) -> Period:

@@ -8,36 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
+from memoryos.language.bounds import NEAR, Bound, bound_of
 from memoryos.language.chinese_times import CHINESE
 from memoryos.language.english_times import ENGLISH
 from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
 from memoryos.language.plain_letters import plain_text
 from memoryos.language.rule import Rule
+from memoryos.language.yearly import bounding_days
 from memoryos.regex import regex
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
-_HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year")
+_HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year", "0s", "0's")
 _YEAR_HINT = regex(r"(?:1[5-9]|20|21)\d\d")
 _MONTH_HINT = Marked(
     regex(r"(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"), marks("last_ this_ next_")
 )
 
-_NEAR = 16  # characters around an expression that can open it to one side
 _FROM = regex(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
 _BETWEEN_HAN = regex(r"(?:之间|期间)")
 _TO = regex(r"\s*(?:and|to|until|till|through|-|–|—|和|与|到|至)\s*(?:the )?", re.IGNORECASE)
-_SINCE = regex(r"(?:\bsince\s+(?:the )?|自从?)$", re.IGNORECASE)
-_SINCE_HAN = regex(r"(?:以来|至今|起|开始)")
-_BEFORE = regex(r"\bbefore\s+(?:the )?$", re.IGNORECASE)
-_BEFORE_HAN = regex(r"(?:之前|以前|前(?![后天面]))")
-_AFTER = regex(r"\bafter\s+(?:the )?$", re.IGNORECASE)
-_AFTER_HAN = regex(r"(?:之后|以后|后(?![天面来]))")
-_UNTIL = regex(r"\b(?:until|till)\s+(?:the )?$", re.IGNORECASE)
-_UNTIL_HAN = regex(r"为止")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +41,7 @@ class TimeMention:
     end: int
     period: Period
     is_relative: bool = False  #: whether it means another period when it is said on another day
+    bound: Bound | None = None  #: what a question makes of the period that the words name
 
 
 def english_times(text: str, said_on: date) -> list[TimeMention]:
@@ -71,11 +65,22 @@ def named_periods(text: str, said_at: datetime) -> list[Period]:
     return list(dict.fromkeys(mention.period for mention in _times(text, said_at.date())))
 
 
-def asked_periods(text: str, asked_at: datetime) -> list[Period]:
-    """The periods that a question asks about, each once."""
+def asked_times(text: str, asked_at: datetime) -> list[TimeMention]:
+    """The expressions of time in a question, each with the period that it asks about; a range is one of them."""
     today = asked_at.date()
     found = _times(text, today)
-    return list(dict.fromkeys(_meant(text, found, today)))
+    found += [
+        TimeMention(one.name, one.end, period, is_relative=True)
+        for one in bounding_days(text)
+        if not any(one.start < other.end and other.start < one.end for other in found)
+        and (period := one.days.latest(today, is_over=bound_of(text, one.name, one.end) is Bound.AFTER))
+    ]
+    return list(_meant(text, sorted(found, key=lambda mention: mention.start), today))
+
+
+def asked_periods(text: str, asked_at: datetime) -> list[Period]:
+    """The periods that a question asks about, each once."""
+    return list(dict.fromkeys(mention.period for mention in asked_times(text, asked_at)))
 
 
 def told_periods(text: str, said_at: datetime) -> list[Period]:
@@ -96,17 +101,22 @@ def stated_bounds(text: str, said_at: datetime) -> tuple[date | None, date | Non
         if index + 1 < len(found) and _is_range(text, mention, found[index + 1]):
             first, last = mention.period.first, found[index + 1].period.last
             break
-        tail = text[mention.end : mention.end + _NEAR]
-        if _UNTIL.search(_head(text, mention)) or _UNTIL_HAN.match(tail):
+        bound = bound_of(text, mention.start, mention.end)
+        if bound is Bound.UNTIL:
             last = mention.period.last
-        elif _SINCE.search(_head(text, mention)) or _SINCE_HAN.match(tail):
+        elif bound is Bound.SINCE:
             first = mention.period.first
     return first, last + timedelta(days=1) if last and last < date.max else last
 
 
 def untimed(text: str, asked_at: datetime) -> str:
     """The text without the expressions that name a period."""
-    for mention in reversed(_times(text, asked_at.date())):
+    return without_times(text, _times(text, asked_at.date()))
+
+
+def without_times(text: str, mentions: Sequence[TimeMention]) -> str:
+    """The text without these expressions, which are in order."""
+    for mention in reversed(mentions):
         text = f"{text[: mention.start]} {text[mention.end :]}"
     return text
 
@@ -125,10 +135,7 @@ def _times(text: str, today: date) -> list[TimeMention]:
 
 def _opens(text: str, mention: TimeMention) -> bool:
     """Whether the expression is where something begins or ends, rather than when it is."""
-    head, tail = _head(text, mention), text[mention.end : mention.end + _NEAR]
-    before_it = (_SINCE, _UNTIL, _BEFORE, _AFTER, _FROM)
-    behind_it = (_SINCE_HAN, _UNTIL_HAN, _BEFORE_HAN, _AFTER_HAN)
-    return any(pattern.search(head) for pattern in before_it) or any(pattern.match(tail) for pattern in behind_it)
+    return bool(bound_of(text, mention.start, mention.end) or _FROM.search(_head(text, mention)))
 
 
 def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[TimeMention]:
@@ -147,16 +154,19 @@ def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[TimeMenti
     return sorted(found, key=lambda mention: mention.start)
 
 
-def _meant(text: str, found: Sequence[TimeMention], today: date) -> Iterator[Period]:
-    """The periods of the mentions as the words around them put it; two that are the ends of one make that."""
+def _meant(text: str, found: Sequence[TimeMention], today: date) -> Iterator[TimeMention]:
+    """The mentions with the periods that the words around them make of them; two that are the ends of one are one."""
     left = list(reversed(found))
     while left:
         mention = left.pop()
         if left and _is_range(text, mention, left[-1]):
             last = left.pop()
-            yield Period(min(mention.period.first, last.period.first), max(mention.period.last, last.period.last))
+            period = Period(min(mention.period.first, last.period.first), max(mention.period.last, last.period.last))
+            yield replace(mention, end=last.end, period=period)
         else:
-            yield _opened(_head(text, mention), mention.period, text[mention.end : mention.end + _NEAR], today)
+            bound = bound_of(text, mention.start, mention.end)
+            period = _bounded(bound, mention.period, today) if bound else mention.period
+            yield replace(mention, period=period, bound=bound)
 
 
 def _is_range(text: str, first: TimeMention, last: TimeMention) -> bool:
@@ -165,20 +175,16 @@ def _is_range(text: str, first: TimeMention, last: TimeMention) -> bool:
 
 
 def _head(text: str, mention: TimeMention) -> str:
-    return text[max(0, mention.start - _NEAR) : mention.start]
+    return text[max(0, mention.start - NEAR) : mention.start]
 
 
-def _opened(head: str, period: Period, tail: str, today: date) -> Period:
-    """The period, or all that lies on one side of it; what is outside the calendar is the period itself."""
+def _bounded(bound: Bound, period: Period, today: date) -> Period:
+    """All that lies on that side of the period; what is outside the calendar is the period itself."""
     try:
-        if _BEFORE.search(head) or _BEFORE_HAN.match(tail):
+        if bound is Bound.BEFORE:
             return before(period)
-        if _AFTER.search(head) or _AFTER_HAN.match(tail):
+        if bound is Bound.AFTER:
             return after(period)
     except OverflowError:
         return period
-    if _UNTIL.search(head) or _UNTIL_HAN.match(tail):
-        return Period(date.min, period.last)
-    if _SINCE_HAN.match(tail) or _SINCE.search(head):
-        return Period(period.first, max(period.last, today))
-    return period
+    return Period(date.min, period.last) if bound is Bound.UNTIL else Period(period.first, max(period.last, today))

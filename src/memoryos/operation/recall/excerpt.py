@@ -20,6 +20,7 @@ from memoryos.language.words import index_words, stem
 from memoryos.operation.index.turns import Corpus, TurnIndex
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.timely import words_left_out
 
 DAY = 24 * 3600 * 10**6  # microseconds
 
@@ -47,7 +48,8 @@ def excerpt(candidates: Candidates, reader: Reader, asked: Asked, filters: Filte
 
 
 def _places(candidates: Candidates, asked: Asked, narrow: Narrow, limit: int) -> Iterator[Place]:
-    stems = [stem(word) for word in index_words(asked.text)]
+    undated = words_left_out(asked.text, asked.at)  # they would find the turns of these days
+    stems = [stem(word) for word in index_words(asked.text) if word not in undated]
     yield from candidates.nearest(asked.vector, limit, narrow)
     yield from candidates.matching(stems, limit, narrow)
     anywhere = Narrow(narrow.now, cold=narrow.cold, merged=narrow.merged)

@@ -38,7 +38,7 @@ from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import WordGroup, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
-from memoryos.operation.recall.timely import DAY, AskedTime, timeliness
+from memoryos.operation.recall.timely import DAY, AskedTime, timeliness, words_left_out
 from memoryos.text import shown
 
 RRF_K = 60  # Cormack et al. 2009
@@ -204,9 +204,15 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     index = resident.turns
     asked_words = list(dict.fromkeys(index_words(asked.text)))
     if not weights.context:
-        return bm25(index, asked_words)
+        return _plain_scores(index, asked)
     kin = kin_of(resident, timeless(asked, asked_words)) if weights.kin and _has_kin(asked.text) else {}
-    return bm25_in_context(index, [WordGroup(word, kin.get(word, NO_KIN)) for word in asked_words])
+    undated = words_left_out(asked.text, asked.at)
+    groups = [WordGroup(word, kin.get(word, NO_KIN), word not in undated) for word in asked_words]
+    return bm25_in_context(index, groups)
+
+
+def _plain_scores(index: TurnIndex, asked: Asked) -> Floats:
+    return bm25(index, index_words(asked.text), words_left_out(asked.text, asked.at))
 
 
 def _identified(index: TurnIndex, asked: Asked) -> Floats:
@@ -250,8 +256,7 @@ def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     if not len(index):
         return np.zeros(0, np.float32)
     days = index.derived("days in order", partial(_DayGroups.of, index))
-    asked_words = index_words(asked.text)
-    scores = _share(bm25(index, asked_words), FULL * attainable(index, asked_words))
+    scores = _share(_plain_scores(index, asked), FULL * attainable(index, index_words(asked.text)))
     return days.best(scores)
 
 
@@ -323,7 +328,7 @@ def _conditions(index: TurnIndex, own: int) -> dict[str, Flags | Floats]:
 
 
 def _bm25(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
-    return Scores.of(bm25=bm25(resident.turns, index_words(asked.text)))
+    return Scores.of(bm25=_plain_scores(resident.turns, asked))
 
 
 def _dense(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
@@ -332,14 +337,14 @@ def _dense(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
 
 def _linear(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
     index = resident.turns
-    lexical, meaning = bm25(index, index_words(asked.text)), _meaning(index, asked)
+    lexical, meaning = _plain_scores(index, asked), _meaning(index, asked)
     half = np.float32(0.5)
     return Scores.of(bm25=half * _scaled(lexical, index.alive), cosine=half * _scaled(meaning, index.alive))
 
 
 def _rrf(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
     index = resident.turns
-    lexical, meaning = bm25(index, index_words(asked.text)), _meaning(index, asked)
+    lexical, meaning = _plain_scores(index, asked), _meaning(index, asked)
     return Scores.of(bm25=_reciprocal(lexical, index), cosine=_reciprocal(meaning, index))
 
 

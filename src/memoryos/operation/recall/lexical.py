@@ -7,7 +7,7 @@ question; and the words near to w in meaning count as occurrences of it, each by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from memoryos.language.bm25 import K1, B, idf
 from memoryos.language.words import stem
-from memoryos.operation.index.postings import Rows
+from memoryos.operation.index.postings import Counts, Rows
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
+from memoryos.operation.recall.timely import is_in_date
 from memoryos.operation.recall.window import Places, around, layout, spread, spread_into
 
 _RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
@@ -31,11 +32,12 @@ class WordGroup:
 
     word: str
     kin: Kin = NO_KIN
+    in_dates: bool = True  #: whether the word counts in the date on which a passage was said
 
 
-def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
-    """The plain BM25 score of every row, shape (n,)."""
-    said = _occurrences(index, [WordGroup(word) for word in words])
+def bm25(index: TurnIndex, words: Sequence[str], undated: Collection[str] = ()) -> Floats:
+    """The plain BM25 score of every row, shape (n,); the words in `undated` do not count in dates."""
+    said = _occurrences(index, [WordGroup(word, in_dates=word not in undated) for word in words])
     counts = said.counts / (said.counts + index.derived("saturation", partial(_alone, index))[said.rows])
     counts *= np.repeat(said.weights, said.sizes)
     return np.bincount(said.rows, counts, len(index)).astype(np.float32)
@@ -140,6 +142,7 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     terms = np.concatenate([_NO_TERMS, *(members.terms for members in asked.values())])
     shares = np.concatenate([_NO_SHARES, *(members.shares for members in asked.values())])
     rows, times, which = index.having_any(terms)
+    _leave_dates_out(index, groups, rows, times, terms[which])
     found = np.bincount(which, minlength=len(terms))
     tells = idf(index.frequency(terms, found), turns)
 
@@ -152,6 +155,13 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     upto = np.append(0, np.cumsum(found))
     occurring = upto[ends] - upto[ends - sizes]
     return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
+
+
+def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, times: Counts, terms: Ints) -> None:
+    """Count one occurrence less of a word that does not count in dates, where the row's date has it."""
+    for word in {group.word for group in groups if not group.in_dates}:
+        own = np.flatnonzero(terms == index.postings.number(word))
+        times[own] -= is_in_date(index, word, rows[own])
 
 
 def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:

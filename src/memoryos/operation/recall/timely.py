@@ -13,13 +13,19 @@ from functools import partial
 
 import numpy as np
 
+from memoryos.language.bounds import Bound
+from memoryos.language.calendar import MONTHS
 from memoryos.language.period import Period, day_of, termed
-from memoryos.language.times import asked_periods, named_periods, untimed
-from memoryos.language.yearly import Yearly, yearly
-from memoryos.operation.index.turns import Floats, Ints, TurnIndex
+from memoryos.language.times import asked_periods, asked_times, named_periods, untimed, without_times
+from memoryos.language.words import index_words
+from memoryos.language.yearly import Yearly, yearly, yearly_asked
+from memoryos.operation.index.postings import Rows
+from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 
 DAY = 24 * 3600 * 10**6  # microseconds
 _EPOCH = date(1970, 1, 1).toordinal()
+_FIRST_YEAR = 1970
+_OUTSIDE = {Bound.BEFORE, Bound.AFTER}
 _MONTHS = 12
 _SAME_MONTH = 0.75  # people are off by some days: they say "early March" on 12 March too
 
@@ -35,8 +41,8 @@ class AskedTime:
     def of(cls, text: str, at: datetime | None) -> AskedTime:
         """The time that a text names, which is asked at that moment; without a moment, only days of every year."""
         if at is None:
-            return cls((), yearly(text))
-        return cls(asked_periods(text, at), yearly(untimed(text, at)))
+            return cls((), yearly_asked(text))
+        return cls(asked_periods(text, at), yearly_asked(untimed(text, at)))
 
     def __bool__(self) -> bool:
         return bool(self.periods or self.every_year)
@@ -62,6 +68,29 @@ def _same_days(named: Yearly, asked: Yearly) -> float:
     if named.month != asked.month:
         return 0.0
     return 1.0 if named.first <= asked.last and asked.first <= named.last else _SAME_MONTH
+
+
+def words_left_out(text: str, asked_at: datetime | None) -> frozenset[str]:
+    """The years, months and days that a question leaves out: "before May 2021" and "after 2021" ask about other days.
+
+    These words do not count in the date on which a passage was said, but only where people said them. "The week before
+    9 June" keeps its words, because people tell of that week on 9 June.
+    """
+    mentions = [one for one in asked_times(text, asked_at) if one.bound in _OUTSIDE] if asked_at else []
+    if not mentions:
+        return frozenset()
+    dates = {word for word in index_words(text) if word.isdecimal() or word.capitalize() in MONTHS}
+    return frozenset(dates.difference(index_words(without_times(text, mentions))))
+
+
+def is_in_date(index: TurnIndex, word: str, rows: Rows) -> Flags:
+    """Whether the year, the month or the day on which each of these rows was said is that word, shape (k,)."""
+    said = index.said_at[rows].astype("datetime64[us]")
+    months, days = said.astype("datetime64[M]"), said.astype("datetime64[D]")
+    if not word.isdecimal():
+        return np.asarray(months.astype(np.int64) % _MONTHS == MONTHS.index(word.capitalize()))
+    years = said.astype("datetime64[Y]").astype(np.int64) + _FIRST_YEAR
+    return np.asarray((years == int(word)) | ((days - months).astype(np.int64) + 1 == int(word)))
 
 
 def timeliness(index: TurnIndex, asked: Sequence[Period], every_year: Sequence[Yearly] = ()) -> Floats:
