@@ -408,7 +408,9 @@ def test_an_answer_in_utf_8_is_read_whatever_its_server_calls_it(memory, model, 
 # The end of a stream
 
 
-@pytest.mark.parametrize("end", [(), (b": bye\n\n",), (b'data: {"choices": []}\n\n',)])
+@pytest.mark.parametrize(
+    "end", [(), (b": bye\n\n",), (b'data: {"choices": []}\n\n',), (event(" a", ""), event(finish=""))]
+)
 def test_a_stream_that_is_cut_is_an_error_and_nothing_is_stored(memory, model, end):
     model.will(streams(event("Once "), event("upon "), *end))
     refused(memory, streamed, "ended early; nothing was stored")
