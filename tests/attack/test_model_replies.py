@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import gzip
 import json
@@ -218,6 +219,48 @@ def test_an_honest_gzip_is_read(memory, model, ask):
 
 
 @WAYS
+@contextmanager
+def watched() -> Iterator[list[float]]:
+    """The CPU seconds that the models' loop takes before another call has its turn, again and again."""
+    steps = list[float]()
+
+    async def watch() -> None:
+        while True:
+            begin = time.thread_time()
+            await asyncio.sleep(0.001)
+            steps.append(time.thread_time() - begin)
+
+    watching = loop.start(watch())
+    try:
+        yield steps
+    finally:
+        watching.cancel()
+
+
+PACKED = {  # each unpacks to some 15 MB
+    "line ends": (b"\n" * 15_000_000, "ended early"),
+    "line ends of two characters": (b"\r\n" * 7_500_000, "ended early"),
+    "comments": (b": x\n" * 3_700_000, "ended early"),
+    "lines without a meaning": (b"x\n" * 7_500_000, "ended early"),
+    "data without an end": (b"data\n" * 3_000_000, "ended early"),
+    "empty events": (b"data: {}\n\n" * 1_500_000, "more than 100,000 events; nothing was stored"),
+    "events without text": (event("") * 80_000, "ended early"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("packed", PACKED)
+def test_other_calls_go_on_while_a_packed_stream_is_read(opened, model, packed):
+    """A thousandth of these lines, sent as gzip, held up all calls of the process for a minute, past every deadline."""
+    lines, match = PACKED[packed]
+    model.will(sends(gzip.compress(lines), b"Content-Encoding: gzip", kind=EVENTS))
+    memory = opened(llm_timeout_seconds=60)
+    with watched() as steps:
+        refused(memory, streamed, match, within=70)
+    assert len(steps) > 20
+    assert max(steps) < 1
+
+
 @pytest.mark.once
 def test_an_answer_that_is_too_long_to_be_stored_is_an_error(opened, model, ask):
     model.will(sends(completion("x" * 101)) if ask is whole else streams(event("x" * 101), DONE))
