@@ -315,6 +315,19 @@ def test_a_count_that_cannot_be_fails_no_job(opened, model, usage):
 
 
 # Shape
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("sign", [b"", b"-"])
+def test_a_count_of_thousands_of_digits_fails_no_call(memory, model, ask, sign):
+    counted = completion("Noted.", usage={"prompt_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}})
+    counted = counted.replace(b'tokens": 0', b'tokens": ' + sign + b"9" * 5_000)
+    events = (event("Noted."), b"data: " + counted + b"\n\n", DONE)
+    model.will(sends(counted) if ask is whole else streams(*events))
+    assert ask(memory) == "Noted."
+    (used,) = memory.log.usage()
+    assert 0 < used.prompt_tokens < 1_000
+
+
 
 SHAPES = {
     "no model": completion("Hi.", model=...),

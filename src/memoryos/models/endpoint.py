@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelUnavailable
 from memoryos.models import loop
 from memoryos.models.flow import Flow
+from memoryos.models.shapes import parsed
 from memoryos.regex import regex
 
 if TYPE_CHECKING:
@@ -146,8 +147,11 @@ class Connection:
 
     async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool) -> Any:
         async def post() -> Any:
+        from httpx2 import Response
+
             with self._endpoint.mapped_errors(quoting=quoting):
-                return await self._own_client().post(path, body=body, cast_to=object)
+                answer = await self._own_client().post(path, body=body, cast_to=Response)
+                return parsed(answer.content)
 
         async with self._endpoint.deadline() as ends:
             return await self._tried(post, ends)
