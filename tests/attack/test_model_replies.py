@@ -46,6 +46,7 @@ from .misbehaving_model import (
 )
 
 NO_HANG = 20.0  # seconds: far more than a timeout of one second takes, and far less than the server goes on
+KEY = "sk-0123456789abcdef"
 WHOLE = (event("Noted."), event(finish="stop"), DONE)
 
 
@@ -218,7 +219,6 @@ def test_an_honest_gzip_is_read(memory, model, ask):
     assert ask(memory) == "Noted."
 
 
-@WAYS
 @contextmanager
 def watched() -> Iterator[list[float]]:
     """The CPU seconds that the models' loop takes before another call has its turn, again and again."""
@@ -261,6 +261,7 @@ def test_other_calls_go_on_while_a_packed_stream_is_read(opened, model, packed):
     assert max(steps) < 1
 
 
+@WAYS
 @pytest.mark.once
 def test_an_answer_that_is_too_long_to_be_stored_is_an_error(opened, model, ask):
     model.will(sends(completion("x" * 101)) if ask is whole else streams(event("x" * 101), DONE))
@@ -314,7 +315,6 @@ def test_a_count_that_cannot_be_fails_no_job(opened, model, usage):
     assert all(one.prompt_tokens > 0 and one.completion_tokens > 0 for one in memory.log.usage())
 
 
-# Shape
 @WAYS
 @pytest.mark.once
 @pytest.mark.parametrize("sign", [b"", b"-"])
@@ -328,6 +328,7 @@ def test_a_count_of_thousands_of_digits_fails_no_call(memory, model, ask, sign):
     assert 0 < used.prompt_tokens < 1_000
 
 
+# Shape
 
 SHAPES = {
     "no model": completion("Hi.", model=...),
@@ -459,6 +460,44 @@ def test_an_answer_in_utf_8_is_read_whatever_its_server_calls_it(memory, model, 
     body = completion("Grüße").replace(b"\\u00fc\\u00df", "üß".encode()) if ask is whole else b"".join(chunks)
     model.will(sends(body, kind=kind))
     assert ask(memory) == "Grüße"
+
+
+# Errors
+
+
+def told(memory: Memory, ask: Callable[[Memory], str]) -> str:
+    with pytest.raises(ModelError) as caught:
+        ask(memory)
+    return str(caught.value)
+
+
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("before", [0, 100, 250, 255, 260])
+def test_an_error_is_quoted_in_part_and_without_the_key(opened, model, ask, before):
+    """Also where the end of the quotation would cut the key."""
+    message = "x" * before + KEY + "y" * 100_000
+    model.will(sends(json.dumps({"error": {"message": message}}).encode(), status=401))
+    error = told(opened(llm_api_key=KEY), ask)
+    assert "401 - " + "x" * min(before, 250) in error
+    assert len(error) < 450
+    assert KEY[:4] not in error
+
+
+@WAYS
+@pytest.mark.once
+def test_a_short_error_is_quoted_as_it_is(memory, model, ask):
+    model.will(sends(json.dumps({"error": {"message": "The model m is not known."}}).encode(), status=404))
+    assert told(memory, ask).endswith("404 - The model m is not known.); nothing was stored")
+
+
+@pytest.mark.once
+def test_an_error_event_is_quoted_in_part_too(opened, model):
+    error = json.dumps({"error": {"message": KEY + "y" * 100_000}}).encode()
+    model.will(streams(event("Once "), b"data: " + error + b"\n\n"))
+    refusal = told(opened(llm_api_key=KEY), streamed)
+    assert "***yyy" in refusal
+    assert len(refusal) < 450
 
 
 # The end of a stream
