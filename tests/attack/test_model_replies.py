@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import gzip
 import json
@@ -45,6 +46,7 @@ from .misbehaving_model import (
 )
 
 NO_HANG = 20.0  # seconds: far more than a timeout of one second takes, and far less than the server goes on
+KEY = "sk-0123456789abcdef"
 WHOLE = (event("Noted."), event(finish="stop"), DONE)
 
 
@@ -217,6 +219,48 @@ def test_an_honest_gzip_is_read(memory, model, ask):
     assert ask(memory) == "Noted."
 
 
+@contextmanager
+def watched() -> Iterator[list[float]]:
+    """The CPU seconds that the models' loop takes before another call has its turn, again and again."""
+    steps = list[float]()
+
+    async def watch() -> None:
+        while True:
+            begin = time.thread_time()
+            await asyncio.sleep(0.001)
+            steps.append(time.thread_time() - begin)
+
+    watching = loop.start(watch())
+    try:
+        yield steps
+    finally:
+        watching.cancel()
+
+
+PACKED = {  # each unpacks to some 15 MB
+    "line ends": (b"\n" * 15_000_000, "ended early"),
+    "line ends of two characters": (b"\r\n" * 7_500_000, "ended early"),
+    "comments": (b": x\n" * 3_700_000, "ended early"),
+    "lines without a meaning": (b"x\n" * 7_500_000, "ended early"),
+    "data without an end": (b"data\n" * 3_000_000, "ended early"),
+    "empty events": (b"data: {}\n\n" * 1_500_000, "more than 100,000 events; nothing was stored"),
+    "events without text": (event("") * 80_000, "ended early"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("packed", PACKED)
+def test_other_calls_go_on_while_a_packed_stream_is_read(opened, model, packed):
+    """A thousandth of these lines, sent as gzip, held up all calls of the process for a minute, past every deadline."""
+    lines, match = PACKED[packed]
+    model.will(sends(gzip.compress(lines), b"Content-Encoding: gzip", kind=EVENTS))
+    memory = opened(llm_timeout_seconds=60)
+    with watched() as steps:
+        refused(memory, streamed, match, within=70)
+    assert len(steps) > 20
+    assert max(steps) < 1
+
+
 @WAYS
 @pytest.mark.once
 def test_an_answer_that_is_too_long_to_be_stored_is_an_error(opened, model, ask):
@@ -269,6 +313,19 @@ def test_a_count_that_cannot_be_fails_no_job(opened, model, usage):
     assert worked(memory) == []
     assert "Oslo" in str(memory.profile.get().user)
     assert all(one.prompt_tokens > 0 and one.completion_tokens > 0 for one in memory.log.usage())
+
+
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("sign", [b"", b"-"])
+def test_a_count_of_thousands_of_digits_fails_no_call(memory, model, ask, sign):
+    counted = completion("Noted.", usage={"prompt_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}})
+    counted = counted.replace(b'tokens": 0', b'tokens": ' + sign + b"9" * 5_000)
+    events = (event("Noted."), b"data: " + counted + b"\n\n", DONE)
+    model.will(sends(counted) if ask is whole else streams(*events))
+    assert ask(memory) == "Noted."
+    (used,) = memory.log.usage()
+    assert 0 < used.prompt_tokens < 1_000
 
 
 # Shape
@@ -405,10 +462,50 @@ def test_an_answer_in_utf_8_is_read_whatever_its_server_calls_it(memory, model, 
     assert ask(memory) == "Grüße"
 
 
+# Errors
+
+
+def told(memory: Memory, ask: Callable[[Memory], str]) -> str:
+    with pytest.raises(ModelError) as caught:
+        ask(memory)
+    return str(caught.value)
+
+
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("before", [0, 100, 250, 255, 260])
+def test_an_error_is_quoted_in_part_and_without_the_key(opened, model, ask, before):
+    """Also where the end of the quotation would cut the key."""
+    message = "x" * before + KEY + "y" * 100_000
+    model.will(sends(json.dumps({"error": {"message": message}}).encode(), status=401))
+    error = told(opened(llm_api_key=KEY), ask)
+    assert "401 - " + "x" * min(before, 250) in error
+    assert len(error) < 450
+    assert KEY[:4] not in error
+
+
+@WAYS
+@pytest.mark.once
+def test_a_short_error_is_quoted_as_it_is(memory, model, ask):
+    model.will(sends(json.dumps({"error": {"message": "The model m is not known."}}).encode(), status=404))
+    assert told(memory, ask).endswith("404 - The model m is not known.); nothing was stored")
+
+
+@pytest.mark.once
+def test_an_error_event_is_quoted_in_part_too(opened, model):
+    error = json.dumps({"error": {"message": KEY + "y" * 100_000}}).encode()
+    model.will(streams(event("Once "), b"data: " + error + b"\n\n"))
+    refusal = told(opened(llm_api_key=KEY), streamed)
+    assert "***yyy" in refusal
+    assert len(refusal) < 450
+
+
 # The end of a stream
 
 
-@pytest.mark.parametrize("end", [(), (b": bye\n\n",), (b'data: {"choices": []}\n\n',)])
+@pytest.mark.parametrize(
+    "end", [(), (b": bye\n\n",), (b'data: {"choices": []}\n\n',), (event(" a", ""), event(finish=""))]
+)
 def test_a_stream_that_is_cut_is_an_error_and_nothing_is_stored(memory, model, end):
     model.will(streams(event("Once "), event("upon "), *end))
     refused(memory, streamed, "ended early; nothing was stored")

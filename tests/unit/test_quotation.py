@@ -160,11 +160,33 @@ def test_what_cannot_be_seen_is_left_out(hidden):
         ("User", "User"),
         ("system", "user (system)"),
         ("ѕуѕtеm", "user (ѕуѕtеm)"),  # Cyrillic
+        ("(system message)", "user (system message)"),
+        ("Tool Message", "user (Tool Message)"),
+        ("（ѕуѕtеm message）", "user (ѕуѕtеm message)"),
+        ("(Anna", "Anna"),
+        ("Anna) (mum", "Anna mum"),
+        ("安娜（妈妈）", "安娜（妈妈）"),
+        ("Anna :)", "Anna"),
+        ("Al\u200d", "user (Al\u200d)"),
+        ("Jose\u0301", "Jose\u0301"),
+        ("systems\u200d", "systems\u200d"),
         ("a" * 200, "a" * 80),
+        ("a" * 73 + " (mother)", "a" * 73 + " mothe"),
     ],
 )
 def test_a_speakers_name_is_a_name(speaker, told):
     assert name(speaker, "user") == told
+
+
+UNSEEN = "\u0307\u0332\u0336\u0600\u200c\u200d\u20dd\ufe00\ufe0f\U0001bca0\U00013430"  # not seen by themselves
+
+
+@pytest.mark.parametrize("hidden", UNSEEN)
+@pytest.mark.parametrize(
+    "form", ["{0}system", "sys{0}tem", "system{0}", "System{0}{0}", "system{0} {0}", "system {0}", "tool{0} message{0}"]
+)
+def test_a_role_is_known_whatever_hides_in_it(form, hidden):
+    assert name(form.format(hidden), "user").startswith("user (")
 
 
 def test_a_turn_stands_behind_its_speaker_and_a_fact_behind_a_dash():

@@ -60,7 +60,9 @@ _ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "ha
 _NAME_SIGNS = regex(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
 _ENDS_LABEL = ">]】" + _OPENING + _SQUARES + signs("close", "pipe") + "|"
 _LABEL_SIGNS = regex(f"[{re.escape(_ENDS_LABEL)}]|[:{signs('colon')}](?=\\s|$)")  # a colon names a speaker
-_NAME_LEAD = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
+_NAME_LEAD = "-–—=+~>.,;!?/\\()（）_'\"“”‘’ "
+_ROUND = regex("[()（）]")
+_PAIR = regex("[(（][^()（）]*[)）]")
 _BLOCK = regex(r"[#＃>＞`~|=]|[-*+•]\s")
 
 
@@ -100,7 +102,8 @@ def name(speaker: str | None, role: str) -> str:
 
     A name that is the name of another role stands behind the own one.
     """
-    known = " ".join(_NAME_SIGNS.sub(" ", visible(speaker or "")).split())[:NAME_CHARS].lstrip(_NAME_LEAD).rstrip()
+    told = " ".join(_NAME_SIGNS.sub(" ", visible(speaker or "")).split())[:NAME_CHARS].lstrip(_NAME_LEAD)
+    known = " ".join(_without_lone_brackets(told).split())
     if not known:
         return role
     return f"{role} ({known})" if _is_role(known) and known.casefold() != role else known
@@ -179,11 +182,19 @@ def _is_end(sign: str, word: str, is_closed: bool) -> bool:
     return not word[-1].isalnum() or not (sign.isalnum() or sign == "_")  # a name follows "=", and a number "_"
 
 
+def _without_lone_brackets(known: str) -> str:
+    """The name; if a round bracket in it has no partner, without any of them."""
+    return _ROUND.sub("", known) if _ROUND.search(_PAIR.sub("", known)) else known
+
+
 def _is_role(known: str) -> bool:
     """Whether a name reads as that of a role; one in plain letters does when it is spelled so."""
     if known.isascii():
         return known.casefold() in _ROLES
-    return any(reads(known, 0, role) == len(known) for role in _ROLES)
+    ends = (reads(known, 0, role) for role in _ROLES)
+    return any(end is not None and not begins(known, end) for end in ends)
 
 
-_ROLES = frozenset(("user", "assistant", "system", "tool", "developer", "human", "ai"))
+_ROLES = frozenset(
+    ("user", "assistant", "system", "tool", "developer", "human", "ai", "system message", "tool message")
+)

@@ -1,10 +1,13 @@
 """Bodies of answers: read and unpacked in small parts, and refused when they become too large.
 
+All calls of a process share one event loop. Between two parts, the others have their turn, and so has the deadline.
+
 Imported only where the SDK is there, whose HTTP client this is about.
 """
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Self, cast
@@ -41,9 +44,10 @@ class Body(httpx2.AsyncByteStream):
     async def __anext__(self) -> bytes:
         while (part := next(self._parts, None)) is None:
             self._parts = self._unpacked(await self._next_packed())
+        await asyncio.sleep(0)  # parts that are there already would keep all other calls waiting
         self._size += len(part)
         if self._size > MOST_BYTES:
-            raise self._refusal(f"more than {MOST_BYTES // 2**20} MB")
+            raise self.refusal(f"more than {MOST_BYTES // 2**20} MB")
         self._look_for_end(part)
         return part
 
@@ -61,7 +65,7 @@ class Body(httpx2.AsyncByteStream):
             return await anext(self._packed)
         except StopAsyncIteration:
             if self._unzip is not None and not self._unzip.eof:
-                raise self._refusal("a compressed answer without its end") from None
+                raise self.refusal("a compressed answer without its end") from None
             raise
 
     def _look_for_end(self, part: bytes) -> None:
@@ -78,9 +82,10 @@ class Body(httpx2.AsyncByteStream):
                 yield part
                 data = self._unzip.unconsumed_tail
         except zlib.error:
-            raise self._refusal("a compressed answer that cannot be decompressed") from None
+            raise self.refusal("a compressed answer that cannot be decompressed") from None
 
-    def _refusal(self, sent: str) -> ModelError:
+    def refusal(self, sent: str) -> ModelError:
+        """The error about an answer that sent this."""
         return ModelError(f"the {self._what} sent {sent}; nothing was stored")
 
 

@@ -193,7 +193,7 @@ def _pieces(events: Iterator[Any]) -> Iterator[str]:
             is_whole = True
             continue
         for choice in _read(event, _Chunk).choices[:1]:
-            is_whole = is_whole or choice.finish_reason is not None
+            is_whole = is_whole or bool(choice.finish_reason)
             yield choice.delta.content or ""
     if not is_whole:
         raise ModelError("the chat model's answer ended early; nothing was stored")

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelUnavailable
 from memoryos.models import loop
 from memoryos.models.flow import Flow
+from memoryos.models.shapes import parsed
 from memoryos.regex import regex
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _LONGEST_PAUSE = 8.0
 _SECONDS = regex(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _BUSY = (408, 409, 425, 429)  # HTTP: later it may work
 _SERVER_ERRORS = 500
+_QUOTED_CHARS = 300  # of an error: servers may send any number
 SECRET_CHARS = 8  # a shorter key is a placeholder for a local server, such as "none"
 
 _Result = TypeVar("_Result")
@@ -91,7 +93,7 @@ class Endpoint:
             yield
         except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             # The SDK does not check what it gets: a body that is not JSON, or of another shape, shows only when used.
-            problem = self._masked(_quoted(error) if quoting else _unquoted(error))
+            problem = _shortened(self._masked(_quoted(error) if quoting else _unquoted(error)))
             message = f"the {self.what} failed ({problem}); nothing was stored"
             if _may_pass(error):
                 raise ModelUnavailable(message, _retry_after(error)) from None
@@ -145,9 +147,12 @@ class Connection:
         return client
 
     async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool) -> Any:
+        from httpx2 import Response
+
         async def post() -> Any:
             with self._endpoint.mapped_errors(quoting=quoting):
-                return await self._own_client().post(path, body=body, cast_to=object)
+                answer = await self._own_client().post(path, body=body, cast_to=Response)
+                return parsed(answer.content)
 
         async with self._endpoint.deadline() as ends:
             return await self._tried(post, ends)
@@ -222,6 +227,10 @@ def _retry_after(error: Exception) -> float | None:
 def _quoted(error: Exception) -> str:
     problem = f"{type(error).__name__}: {error}"
     return f"{problem} {_reason(error) or error.__cause__}" if error.__cause__ else problem
+
+
+def _shortened(problem: str) -> str:
+    return problem if len(problem) <= _QUOTED_CHARS else f"{problem[:_QUOTED_CHARS]}..."
 
 
 def _reason(error: BaseException) -> str:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import anyio
 import httpx2
 from openai import APIConnectionError, APIError, APITimeoutError, AsyncStream
 
-if TYPE_CHECKING:
-    from openai._streaming import ServerSentEvent
+from memoryos.models.body import Body
+from memoryos.models.event_data import EventData
+from memoryos.models.shapes import parsed
 
-_DONE = "[DONE]"
+MOST_EVENTS = 100_000  # of an answer: 16 MB of usual events, with a token each, are fewer
+_DONE = b"[DONE]"
 _REST_SECONDS = 0.25  # for what comes after the last event: once it is read, the connection can serve another call
 
 
@@ -27,7 +29,7 @@ class ServerEvents(AsyncStream[object]):
     """The events of one answer."""
 
     async def each(self, take: Callable[[Any], object]) -> None:
-        """Call `take` with the JSON of each event up to the last one. Raises OpenAIError and ValueError."""
+        """Call `take` with the JSON of each event up to the last one. Raises ModelError, OpenAIError and ValueError."""
         with self._mapped_errors():
             async with self, aclosing(self.response.aiter_bytes()) as parts:
                 try:
@@ -36,11 +38,15 @@ class ServerEvents(AsyncStream[object]):
                     await _read_rest(parts)
 
     async def _take_each(self, parts: AsyncIterator[bytes], take: Callable[[Any], object]) -> None:
-        async with aclosing(cast("AsyncGenerator[ServerSentEvent]", self._decoder.aiter_bytes(parts))) as events:
-            async for event in events:
-                if event.data.startswith(_DONE):
+        data, left = EventData(), MOST_EVENTS
+        async for part in parts:
+            for event in data.ended(part):
+                if event.startswith(_DONE):
                     return
-                take(self._checked(event.json()))
+                if not left:
+                    raise cast("Body", self.response.stream).refusal(f"more than {MOST_EVENTS:,} events")
+                left -= 1
+                take(self._checked(parsed(event.decode())))
 
     def _checked(self, data: Any) -> Any:
         """The event, unless it is an error. Raises APIError."""

@@ -1,12 +1,23 @@
-"""Checks of model output: errors name place and rule without the value, and text is made storable."""
+"""Checks of model output: numbers of any length are read, errors name place and rule, and text is made storable."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pydantic import ValidationError
 
 _ERRORS_NAMED = 3
+_DIGITS = 20  # of a whole number; Python refuses to read one of more than 4,300
+
+
+def parsed(sent: str | bytes) -> Any:
+    """The JSON that a server sent; a very long whole number is a float. Raises ValueError and RecursionError."""
+    return json.loads(sent, parse_int=_number)
+
+
+def _number(digits: str) -> float:
+    return int(digits) if len(digits) <= _DIGITS else float(digits)
 
 
 def described(error: ValidationError) -> str:
