@@ -227,9 +227,10 @@ def rotate_encryption_key(
     """
     known = _reencryption(store, settings, None)
     checked = EncryptionKey.checked("new_key", new_key)
-    if not KeyFile(known.path).exists():
+    file = KeyFile(known.path, known.busy_timeout_seconds)
+    if not file.exists():
         raise WrongKey(f"{known.path} is not encrypted: run `memoryos encryption encrypt`")
-    KeyFile(known.path).rotate(known.key, checked, keep_old=arguments.flag("keep_old", keep_old))
+    file.rotate(known.key, checked, keep_old=arguments.flag("keep_old", keep_old))
 
 
 @stoppable
@@ -279,7 +280,7 @@ def _reencryption(store: str | Path, settings: Settings | None, progress: Progre
     key = EncryptionKey.of(known)
     if key is None:
         raise InvalidInput("encryption_key", "is not set", "Set MEMORYOS_ENCRYPTION_KEY, or name a file with the key")
-    return Reencryption(place, key, known.object_store, progress)
+    return Reencryption(place, key, known.object_store, progress, known.busy_timeout_seconds)
 
 
 def _checked(
