@@ -35,6 +35,7 @@ from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.calls.stoppable import stoppable
+from memoryos.operation.correction.known_notes import KNOWN_NOTES
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress
@@ -139,13 +140,13 @@ def verify(
     place, settings = _place("store", store), settings or load_settings()
     if not repair:
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
-            return soundness.verify(vault, progress=progress)
+            return soundness.verify(vault, progress=progress, notes=KNOWN_NOTES)
     if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):
-        return mend(vault, embedder, progress)
+        return mend(vault, embedder, progress, KNOWN_NOTES)
 
 
 @stoppable
