@@ -182,7 +182,7 @@ def _type(annotation: Any) -> str:
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
     text = text or (annotation.__name__ if inspect.isclass(annotation) else str(annotation))
     text = re.sub(r"Annotated\[(\w+), Field\(.*\)\]", r"\1", text)
-    return text.replace("AwareDatetime", "datetime")
+    return text.replace("AwareDatetime", "datetime").replace("FiniteFloat", "float")
 
 
 def _told(thing: Any) -> str:

@@ -253,6 +253,12 @@ class Engine:
         self.forgetter.refuse_frozen(scope.owner)
         return brancher.discard_all() + self.forgetter.owner(scope.owner, corrector)
 
+    def forget_owner(self, owner: Scope) -> Forgotten:
+        """Remove everything of an owner but its branches, which are owners themselves. Raises PermissionDenied."""
+        self.admit_all(Action.DELETE, owner)
+        self.housekeeping.unvisited(owner)
+        return self.forgetter.owner(owner, self.corrector(owner))
+
     @property
     def forgetter(self) -> Forgetter:
         """The object that removes owners and sessions."""

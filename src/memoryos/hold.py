@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+
+from pydantic import AwareDatetime
 
 from memoryos.choice import Choice
 from memoryos.errors import OnHold
@@ -47,7 +47,7 @@ class LegalHold(Plain):
     subject: str | None  #: id of the memory, or name of the session; None: the owner
     reason: str  #: why, in the words of who placed it
     by: str  #: identity of who placed it
-    at: datetime  #: when it was placed
+    at: AwareDatetime  #: when it was placed
 
     def refusal(self, cube_id: str) -> OnHold:
         """The error about a memory on hold."""
@@ -62,9 +62,3 @@ class LegalHold(Plain):
     @property
     def _told(self) -> str:
         return f"the legal hold {self.id} ({self.on.value}, {self.reason})"
-
-
-def read_hold(text: str) -> LegalHold:
-    """The inverse of `LegalHold.to_json`."""
-    told = json.loads(text)
-    return LegalHold(**{**told, "on": HeldThing(told["on"]), "at": datetime.fromisoformat(told["at"])})

@@ -7,11 +7,12 @@ Other rules say after how long without use a page is archived.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import log2
+
+from pydantic import AwareDatetime, FiniteFloat
 
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
@@ -30,9 +31,9 @@ class RetentionRule(Plain):
     name: str  #: by which it is replaced and removed
     kinds: tuple[Kind, ...] = ()  #: only these kinds; empty: page, fact, trait and profile
     tags: tuple[str, ...] = ()  #: only what has all of these tags
-    ttl_seconds: float | None = None  #: from when a memory was stored until it expires, in seconds
-    until: datetime | None = None  #: when it expires; an alternative to `ttl_seconds`
-    half_life_seconds: float | None = None  #: in which its strength halves; an alternative to both
+    ttl_seconds: FiniteFloat | None = None  #: from when a memory was stored until it expires, in seconds
+    until: AwareDatetime | None = None  #: when it expires; an alternative to `ttl_seconds`
+    half_life_seconds: FiniteFloat | None = None  #: in which its strength halves; an alternative to both
 
     def __post_init__(self) -> None:
         if [self.ttl_seconds, self.until, self.half_life_seconds].count(None) != _OTHER_WAYS:
@@ -61,7 +62,7 @@ class UnusedRule(Plain):
     """After how long without use pages are archived."""
 
     name: str  #: by which it is replaced and removed
-    unused_seconds: float  #: since a search found the page last, or since it was stored
+    unused_seconds: FiniteFloat  #: since a search found the page last, or since it was stored
     visits: int | None = None  #: only pages that searches found at most so often; None: all
     tags: tuple[str, ...] = ()  #: only what has all of these tags
 
@@ -102,22 +103,6 @@ class VersionLimit:
 
 _DAY = 86_400.0
 _ARCHIVABLE = (State.GENERATED, State.ACTIVATED)
-
-
-def read_unused_rule(text: str) -> UnusedRule:
-    """The inverse of `UnusedRule.to_json`."""
-    told = json.loads(text)
-    return UnusedRule(told["name"], told["unused_seconds"], told["visits"], tuple(told["tags"]))
-
-
-def read_rule(text: str) -> RetentionRule:
-    """The inverse of `RetentionRule.written`."""
-    told = json.loads(text)
-    kinds, until = tuple(map(Kind, told["kinds"])), told["until"]
-    end = None if until is None else datetime.fromisoformat(until)
-    return RetentionRule(
-        told["name"], kinds, tuple(told["tags"]), told["ttl_seconds"], end, told.get("half_life_seconds")
-    )
 
 
 def governed(cube: MemCube, rules: Sequence[RetentionRule]) -> MemCube:

@@ -35,6 +35,7 @@ from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
 from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.calls.stoppable import stoppable
+from memoryos.operation.correction.known_notes import KNOWN_NOTES
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress
@@ -139,13 +140,13 @@ def verify(
     place, settings = _place("store", store), settings or load_settings()
     if not repair:
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
-            return soundness.verify(vault, progress=progress)
+            return soundness.verify(vault, progress=progress, notes=KNOWN_NOTES)
     if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):
-        return mend(vault, embedder, progress)
+        return mend(vault, embedder, progress, KNOWN_NOTES)
 
 
 @stoppable
@@ -227,9 +228,10 @@ def rotate_encryption_key(
     """
     known = _reencryption(store, settings, None)
     checked = EncryptionKey.checked("new_key", new_key)
-    if not KeyFile(known.path).exists():
+    file = KeyFile(known.path, known.busy_timeout_seconds)
+    if not file.exists():
         raise WrongKey(f"{known.path} is not encrypted: run `memoryos encryption encrypt`")
-    KeyFile(known.path).rotate(known.key, checked, keep_old=arguments.flag("keep_old", keep_old))
+    file.rotate(known.key, checked, keep_old=arguments.flag("keep_old", keep_old))
 
 
 @stoppable
@@ -279,7 +281,7 @@ def _reencryption(store: str | Path, settings: Settings | None, progress: Progre
     key = EncryptionKey.of(known)
     if key is None:
         raise InvalidInput("encryption_key", "is not set", "Set MEMORYOS_ENCRYPTION_KEY, or name a file with the key")
-    return Reencryption(place, key, known.object_store, progress)
+    return Reencryption(place, key, known.object_store, progress, known.busy_timeout_seconds)
 
 
 def _checked(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+import pkgutil
 import random
 import re
 import sqlite3
@@ -18,12 +20,14 @@ import typer
 
 import memoryos
 from contract import server
-from memoryos import Memory, load_settings, stores
+from memoryos import Memory, infrastructure, load_settings, operation, stores
 from memoryos.errors import CubeDamaged, InvalidInput, MemoryOSError, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault import strays
 from memoryos.infrastructure.vault.damage import Fault
+from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
+from memoryos.operation.correction.known_notes import KNOWN_NOTES
 from public import store_of
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
@@ -340,3 +344,173 @@ def test_merged_memories_are_no_damage_and_a_repair_leaves_them(tmp_path):
 
 def test_each_kind_of_link_is_known_to_the_check():
     assert set(strays._ENDS) == set(LinkKind)
+
+
+BRANCH_WORD, SNAPSHOT_WORD = "sandalwood", "periwinkle"
+
+NOTE_DOORS = {
+    "delete": lambda memory, page: memory.delete(page),
+    "stats": lambda memory, page: memory.stats(),
+    "branches.list": lambda memory, page: memory.branches.list(),
+    "branches.create": lambda memory, page: memory.branches.create("another"),
+    "snapshots.list": lambda memory, page: memory.snapshots.list(),
+    "search": lambda memory, page: memory.search(SECRET),
+    "archiving.list": lambda memory, page: memory.archiving.list(),
+    "governance.retention": lambda memory, page: memory.governance.retention(),
+    "governance.holds": lambda memory, page: memory.governance.holds(),
+    "add": lambda memory, page: memory.add("New words.", idempotency_key="once"),
+    "consolidate": lambda memory, page: memory.consolidate(),
+    "forget": lambda memory, page: memory.forget(),
+}
+
+
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory) -> Path:
+    """A store with notes of many kinds, which nobody has open."""
+    path = tmp_path_factory.mktemp("noted") / "memory.db"
+    with opened(path) as memory:
+        for text in SAID[:4]:
+            memory.add(text)
+        memory.add("I live in Lisbon.", idempotency_key="once")
+        memory.wait()
+        memory.consolidate()
+        memory.branches.create(BRANCH_WORD)
+        memory.snapshots.create(SNAPSHOT_WORD)
+        memory.archiving.add("rare", unused=30)
+        memory.governance.retain("short", ttl=400)
+        memory.governance.retain("long", half_life=400)
+        memory.wait()
+    return path
+
+
+def copy_of(store: Path, path: Path) -> Path:
+    path.write_bytes(store.read_bytes())
+    return path
+
+
+def test_a_flipped_bit_in_the_list_of_branches_is_named_and_never_quoted(noted, tmp_path, caplog):
+    data = bytearray(noted.read_bytes())
+    data[data.index(b'[{"id": "')] ^= 1
+    path = tmp_path / "memory.db"
+    path.write_bytes(data)
+    (damage,) = stores.verify(path).damages
+    assert (damage.fault, damage.detail, damage.owner.user) == (Fault.NOTE, "the note 'branches'", "ann")
+    assert not damage.can_be_repaired
+    with opened(path) as memory:
+        page = memory.pages.list()[0].id
+        for door in ("delete", "forget", "branches.list", "branches.create"):
+            with pytest.raises(StoreCorrupt, match="note 'branches' of the table notes is damaged: run") as raised:
+                NOTE_DOORS[door](memory, page)
+            assert BRANCH_WORD not in str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
+        assert memory.get(page).id == page, "nothing is removed while a copy of it in a branch would stay"
+        assert memory.snapshots.list()
+        assert memory.search(SECRET).hits
+        assert store_of(memory).admin.forget("ann").is_complete, "a whole user goes with all branches, listed or not"
+    assert BRANCH_WORD not in caplog.text
+    assert ask(path, "SELECT count(*) FROM cubes") == ask(path, "SELECT count(*) FROM notes") == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9",
+        "[]",
+        "{}",
+        "x",
+        "null",
+        "[{}]",
+        "[9]",
+        '{"kept": "x"}',
+        "[" * 5_000,
+        '{"name": "n", "ttl_seconds": NaN}',
+        "",
+    ],
+)
+def test_an_impossible_note_is_told_as_damage_at_every_door(noted, tmp_path, value):
+    path = copy_of(noted, tmp_path / "memory.db")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE notes SET value = ?", (value,))
+    assert Fault.NOTE in {damage.fault for damage in stores.verify(path).damages}
+    with opened(path) as memory:
+        page = memory.pages.list()[0].id
+        told = {type(refusal(door, memory, page)) for door in NOTE_DOORS.values()}
+    assert StoreCorrupt in told <= {type(None), StoreCorrupt, InvalidInput}  # `add`: its key was used for no pages
+
+
+def test_snapshots_without_a_time_zone_are_damage(noted, tmp_path):
+    path = copy_of(noted, tmp_path / "memory.db")
+    by_hand(path, "UPDATE notes SET value = replace(value, '+00:00', '') WHERE key = 'snapshots'")
+    assert [damage.detail for damage in stores.verify(path).damages] == ["the note 'snapshots'"]
+    with opened(path) as memory:
+        with pytest.raises(StoreCorrupt, match="'snapshots'"):
+            memory.snapshots.list()
+        memory.delete(memory.pages.list()[0].id)  # which needs no list of snapshots
+
+
+@pytest.mark.parametrize("note", KNOWN_NOTES, ids=lambda note: note.key)
+def test_verify_lists_each_kind_of_note(noted, tmp_path, note):
+    path, key = copy_of(noted, tmp_path / "memory.db"), note.key + "7" * note.has_many
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM notes WHERE key = ?", (key,))
+        connection.execute("INSERT INTO notes VALUES ('default', 'ann', 'default', 'private', ?, '{\"x')", (key,))
+    assert [damage.detail for damage in stores.verify(path).damages] == [f"the note {key!r}"]
+
+
+def test_each_note_that_is_read_is_known_to_the_check(noted):
+    found = set()
+    for package in (infrastructure, operation):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if ".migrations." not in module.name:
+                values = vars(importlib.import_module(module.name)).values()
+                found |= {value for value in values if isinstance(value, Note)}
+    assert found == set(KNOWN_NOTES)
+    assert stores.verify(noted).is_sound
+
+
+def test_a_rule_of_an_older_program_is_still_read(noted, tmp_path):
+    path = copy_of(noted, tmp_path / "memory.db")
+    by_hand(
+        path, "UPDATE notes SET value = replace(value, ', \"half_life_seconds\": null', '') WHERE key = 'retain:short'"
+    )
+    assert stores.verify(path).is_sound
+    with opened(path) as memory:
+        assert [rule.name for rule in memory.governance.retention()] == ["long", "short"]
+
+
+def test_a_rebuild_that_counts_more_lists_than_it_has_ends(noted, tmp_path):
+    path = copy_of(noted, tmp_path / "memory.db")
+    stage = '{"phase": "learn", "total": 1, "done": 0, "lists": 1, "listed": 5}'
+    by_hand(path, f"INSERT INTO notes VALUES ('default', 'ann', 'default', 'private', 'rebuild', '{stage}')")
+    with opened(path) as memory:
+        memory.add("New words.")
+        memory.consolidate(timeout=60)
+    assert ask(path, "SELECT count(*) FROM notes WHERE key = 'rebuild'") == 0
+
+
+def test_a_deletion_from_a_segment_without_sound_passages_is_refused_until_they_are_made_again(store):
+    by_hand(store, "UPDATE passages SET marks = ''")
+    with opened(store) as memory:
+        page = memory.pages.list()[0].id
+        with pytest.raises(StoreCorrupt, match=r"segment .* has a sound vector: run `memoryos verify --repair`"):
+            memory.delete(page)
+    assert stores.verify(store, repair=True, settings=SETTINGS).is_sound
+    with opened(store) as memory:
+        memory.delete(page)
+        assert page not in {one.id for one in memory.pages.list()}
+
+
+def test_on_postgres_too_a_damaged_note_is_named(tmp_path):
+    place = server.store_of(tmp_path).render_as_string(hide_password=False)
+    with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
+        page = memory.add(SAID[0])
+        memory.wait()
+        memory.branches.create(BRANCH_WORD)
+        with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
+            connection.execute("SELECT set_config('memoryos.every_tenant', 'on', false)")
+            connection.execute("UPDATE notes SET value = 'Z' || substr(value, 2) WHERE key = 'branches'")
+        for door in ("delete", "forget", "branches.list"):
+            with pytest.raises(StoreCorrupt, match="note 'branches'"):
+                NOTE_DOORS[door](memory, page)
+    assert [(one.fault, one.detail) for one in stores.verify(place).damages] == [(Fault.NOTE, "the note 'branches'")]
+    with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
+        assert store_of(memory).admin.forget("ann").is_complete

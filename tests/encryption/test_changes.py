@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from attack.raw import files_with
 from memoryos import EncryptionStatus, Memory, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, WrongKey
 from memoryos.infrastructure.vault import rows
+from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sqlite import reencryption
 from memoryos.infrastructure.vault.sqlite.inherited import is_open
 from public import store_of
@@ -309,3 +311,38 @@ def test_a_store_with_a_long_name_is_changed_too(in_clear, settings, tmp_path):
         change(path, settings=settings)
         with memoryos.open(path, user="ann", settings=known) as memory:
             assert memory.pages.count() == 1
+
+
+def test_a_change_waits_for_that_of_another_store_of_the_folder(open_memory, settings, plain, path, tmp_path):
+    patient = settings.model_copy(update={"busy_timeout_seconds": 60.0})
+    with ThreadPoolExecutor(1) as pool:
+        with KeyFile(tmp_path / "another.db").alone():
+            change = pool.submit(stores.encrypt, path, settings=patient)
+            assert not wait([change], 0.3).done
+        change.result(60)
+    assert stores.encryption_status(path).is_encrypted
+    assert open_memory().pages.count() == 2
+
+
+def test_a_change_says_that_it_waited_for_one_of_the_folder(settings, plain, path, tmp_path):
+    short = settings.model_copy(update={"busy_timeout_seconds": 0.05})
+    told = f"begins a store in {tmp_path}, or changes the encryption of one; nothing was done to {path}"
+    with KeyFile(tmp_path / "another.db").alone(), pytest.raises(StoreBusy, match=told):
+        stores.encrypt(path, settings=short)
+    stores.encrypt(path, settings=settings)
+    change = [stores.decrypt, stores.reencrypt, lambda *one, **more: stores.rotate_encryption_key(*one, OTHER, **more)]
+    for one in change:
+        with KeyFile(tmp_path / "another.db").alone(), pytest.raises(StoreBusy, match=told):
+            one(path, settings=short)
+
+
+def test_who_waited_for_a_change_of_the_same_store_reads_its_new_keys(open_memory, settings, plain, path):
+    patient = settings.model_copy(update={"busy_timeout_seconds": 60.0})
+    with ThreadPoolExecutor(3) as pool:
+        with KeyFile(path).alone():
+            changes = [pool.submit(one, path, settings=patient) for one in (stores.encrypt,) * 3]
+            assert not wait(changes, 0.3).done
+        assert [one.result(60) for one in changes] == [None] * 3
+        again = [pool.submit(stores.reencrypt, path, settings=patient) for _ in range(3)]
+        assert [one.result(60) for one in again] == [None] * 3
+    assert open_memory().pages.count() == 2

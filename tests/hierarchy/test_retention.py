@@ -15,8 +15,9 @@ from contract.back_ends import files_on
 from memoryos import Kind, Memory
 from memoryos.caller import Action, Caller
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.infrastructure.vault.retention_part import RULES
 from memoryos.operation.correction import retention_job
-from memoryos.retention import RetentionRule, governed, read_rule
+from memoryos.retention import RetentionRule, governed
 
 from .world import ANN, START, Clock, World
 
@@ -245,7 +246,7 @@ rules = st.builds(
 @given(st.lists(rules, max_size=4, unique_by=lambda rule: rule.name), st.lists(rules, max_size=4))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rules_are_read_as_written_and_depend_on_no_earlier_rules(page, now_in_force, earlier) -> None:
-    assert [read_rule(rule.written()) for rule in now_in_force] == now_in_force
+    assert [RULES.read(rule.written()) for rule in now_in_force] == now_in_force
     fresh = page("tea")
     assert governed(governed(fresh, earlier), now_in_force) == governed(fresh, now_in_force)
     assert governed(governed(fresh, earlier), []) == fresh

@@ -17,6 +17,7 @@ from memoryos.clock import from_micros, micros
 from memoryos.infrastructure.cold.pack import Pack, pack_of, reference
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
+from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import Archived
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import Kind, Tier
@@ -33,6 +34,13 @@ _SWAP = (
     .where(_cubes.c.document == bindparam("before"))
     .values(document=bindparam("after"), checksum=bindparam("sum_after"))
 )
+
+
+def _read_time(value: str) -> datetime | None:
+    return None if value == _IN_USE else from_micros(int(value))
+
+
+PACKS = Note(PACK, _read_time, has_many=True)  # when each is to be removed
 
 
 class ColdPart:
@@ -61,7 +69,8 @@ class ColdPart:
         """The owner's packs, and when each is to be removed."""
         query = select(_notes.c.key, _notes.c.value).where(self._mine(_notes), is_pack(_notes.c.key))
         found = self._connection.execute(query.order_by(_notes.c.key))
-        return {key.removeprefix(PACK): None if value == _IN_USE else from_micros(int(value)) for key, value in found}
+        names = ((key.removeprefix(PACK), value) for key, value in found)
+        return {name: PACKS.read(value, name) for name, value in names}
 
     def note(self, name: str, remove_at: datetime) -> None:
         """Record a pack before it is written."""

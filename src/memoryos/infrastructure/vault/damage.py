@@ -30,6 +30,7 @@ class Fault(StrEnum):
     EVENT = "event"  # it is of an unknown kind, or of a cube that never was
     AUDIT = "audit"  # an entry of the audit log was changed, removed or moved
     JOB = "job"  # it is in no known state, or not of its cube's owner
+    NOTE = "note"  # its value is one that no program writes
 
 
 DERIVED = frozenset({Fault.COLUMNS, Fault.VECTOR, Fault.PASSAGES, Fault.LINK, Fault.STRAY})

@@ -37,6 +37,7 @@ class KeyFile:
     """The sealed keys of the store at `store`. A store without this file is in clear."""
 
     store: Path
+    busy_timeout_seconds: float = 0.0  #: how long it waits for others who hold the lock of the folder
 
     @property
     def path(self) -> Path:
@@ -140,10 +141,10 @@ class KeyFile:
                 draft.unlink(missing_ok=True)
 
     @contextmanager
-    def beginning(self, most: float) -> Iterator[None]:
+    def beginning(self) -> Iterator[None]:
         """Keep others from beginning this store, with a key or without, where the file system has such locks.
 
-        Waits for them for `most` seconds. Raises StoreBusy.
+        Waits for them. Raises StoreBusy.
         """
         try:
             folder = os.open(self.path.parent, os.O_RDONLY)
@@ -151,36 +152,37 @@ class KeyFile:
             yield
             return
         try:
-            waiting = patience(most)
-            while not _is_locked(folder):
-                if not waiting.left:
-                    raise StoreBusy(f"another process begins a store, or changes its encryption, in {self.path.parent}")
-                waiting.pause(_PAUSE)
+            with suppress(OSError):  # the system cannot lock it
+                self._lock(folder)
             yield
         finally:
             _unlock(folder)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from changing the keys in this folder. Raises StoreBusy."""
+        """Keep others from changing the keys of all stores in this folder. Waits for them. Raises StoreBusy."""
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock(folder)
             yield
-        except BlockingIOError:
-            raise StoreBusy(f"another process changes the encryption of {self.store}: try again later") from None
         finally:
             _unlock(folder)
 
+    def _lock(self, folder: int) -> None:
+        waiting = patience(self.busy_timeout_seconds)
+        while not _is_locked(folder):
+            if not waiting.left:
+                told = f"another process begins a store in {self.path.parent}, or changes the encryption of one"
+                raise StoreBusy(f"{told}; nothing was done to {self.store}: try again later")
+            waiting.pause(_PAUSE)
+
 
 def _is_locked(folder: int) -> bool:
-    """Try to lock the folder; return True also if the system cannot lock it."""
+    """Try to lock the folder."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:
-        return True
     return True
 
 

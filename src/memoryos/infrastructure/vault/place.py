@@ -120,10 +120,11 @@ class _Use(TypedDict):
 def _opened(place: Place, use: _Use, connections: int, key: EncryptionKey | None) -> tuple[SqlVault, Form]:
     """The vault, and the form in which its objects are."""
     if isinstance(place, Path):
+        most = use["busy_timeout_seconds"]
         is_begun = not use["is_only_read"] and _is_new(place)
-        alone = KeyFile(place).beginning(use["busy_timeout_seconds"]) if is_begun else nullcontext()
+        alone = KeyFile(place, most).beginning() if is_begun else nullcontext()
         with alone:  # or one process would begin it in clear while another one makes its keys
-            found = unlock(place, key, is_only_read=use["is_only_read"])
+            found = unlock(place, key, is_only_read=use["is_only_read"], busy_timeout_seconds=most)
             vault = SqliteVault(place, key=found.form, **use)
             vault.unerased = (*vault.unerased, *[_REMAINS] * found.has_remains)
             return vault, found.form

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, select
 
 from memoryos.caller import acting_caller
-from memoryos.hold import HeldThing, HoldAct, LegalHold, read_hold
+from memoryos.hold import HeldThing, HoldAct, LegalHold
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.guard import check_hold_act
 from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.infrastructure.vault.statements import ask, chunks
 from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS, UNUSED_KEYS
 from memoryos.kinds import Kind
-from memoryos.retention import RetentionRule, UnusedRule, governed, read_rule, read_unused_rule
+from memoryos.retention import RetentionRule, UnusedRule, governed
+
+T = TypeVar("T")
 
 HOLD_KEYS = ("hold:", "hold;")  # the first key, and one behind the last
 
+RULES = Note(RULE_KEYS[0], as_json(RetentionRule), has_many=True)
+UNUSED_RULES = Note(UNUSED_KEYS[0], as_json(UnusedRule), has_many=True)
+HOLDS = Note(HOLD_KEYS[0], as_json(LegalHold), has_many=True)
+
 _cubes, _notes = tables.cubes, tables.notes
 _NOTED = (
-    select(_notes.c.value)
+    select(_notes.c.key, _notes.c.value)
     .where(*(_notes.c[name] == bindparam(name) for name in OWNER))
     .where(_notes.c.key >= bindparam("first"), _notes.c.key < bindparam("behind"))
     .order_by(_notes.c.key)
@@ -47,7 +54,7 @@ class RetentionPart:
     def rules(self) -> list[RetentionRule]:
         """The rules, by name."""
         if self._rules is None:
-            self._rules = list(map(read_rule, self._noted(RULE_KEYS)))
+            self._rules = self._noted(RULES, RULE_KEYS)
         return self._rules
 
     def governed(self, entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -67,7 +74,7 @@ class RetentionPart:
 
     def unused_rules(self) -> list[UnusedRule]:
         """The rules about what is not used, by name."""
-        return list(map(read_unused_rule, self._noted(UNUSED_KEYS)))
+        return self._noted(UNUSED_RULES, UNUSED_KEYS)
 
     def write_unused_rule(self, rule: UnusedRule) -> None:
         """Store such a rule, in the place of one with its name."""
@@ -79,7 +86,7 @@ class RetentionPart:
 
     def holds(self) -> list[LegalHold]:
         """The holds, in the order in which they were placed."""
-        return list(map(read_hold, self._noted(HOLD_KEYS)))
+        return self._noted(HOLDS, HOLD_KEYS)
 
     def place(self, hold: LegalHold) -> None:
         """Store a hold."""
@@ -134,10 +141,11 @@ class RetentionPart:
         self._ledger.write_note(key, None)
         return True
 
-    def _noted(self, keys: tuple[str, str]) -> list[str]:
+    def _noted(self, note: Note[T], keys: tuple[str, str]) -> list[T]:
         first, behind = keys
         values = {**self._owner, "first": first, "behind": behind}
-        return [value for (value,) in ask(self._connection, _NOTED, values)]
+        found = ask(self._connection, _NOTED, values)
+        return [note.read(value, key.removeprefix(first)) for key, value in found]
 
 
 def _governed(entry: Entry, rules: Sequence[RetentionRule]) -> Entry:

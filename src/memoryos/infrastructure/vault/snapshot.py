@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.plain import Plain
+from pydantic import AwareDatetime
 
-INDEX = "snapshots"  # the note with all snapshots of an owner
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
+from memoryos.plain import Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +18,25 @@ class Snapshot(Plain):
     """A named moment of the log of one owner."""
 
     name: str  #: for `as_of`
-    at: datetime  #: the moment
+    at: AwareDatetime  #: the moment
     sequence: int  #: of the last event before it
     by: str  #: identity of the caller who made it
-    expires_at: datetime  #: when it is dropped
+    expires_at: AwareDatetime  #: when it is dropped
+
+
+SNAPSHOTS = Note("snapshots", as_json(list[Snapshot]))
 
 
 def snapshots(reader: Reader, now: datetime) -> list[Snapshot]:
     """The snapshots that are in force, by their moments."""
-    found = [_read(one) for one in json.loads(reader.note(INDEX) or "[]")]
+    found = SNAPSHOTS.of(reader) or []
     return sorted((one for one in found if one.expires_at > now), key=lambda one: (one.at, one.name))
 
 
 def write_snapshots(writer: Writer, kept: list[Snapshot]) -> None:
     """Keep these and no others."""
     told = [one.to_dict() for one in kept]
-    writer.write_note(INDEX, json.dumps(told, ensure_ascii=False) if told else None)
+    writer.write_note(SNAPSHOTS.key, json.dumps(told, ensure_ascii=False) if told else None)
 
 
 def sequence_at(reader: Reader, moment: datetime) -> int:
@@ -45,8 +49,3 @@ def sequence_at(reader: Reader, moment: datetime) -> int:
             last = event.sequence
         after = last
     return last
-
-
-def _read(told: dict[str, str]) -> Snapshot:
-    at, end = (datetime.fromisoformat(told[name]) for name in ("at", "expires_at"))
-    return Snapshot(told["name"], at, int(told["sequence"]), told["by"], end)

@@ -21,6 +21,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import audit_part, backup, checksum, rows, tables
 from memoryos.infrastructure.vault.blob_copying import blob_damages
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
+from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import strays
@@ -38,10 +39,12 @@ _TRIMMED = select(*(tables.notes.c[name] for name in tables.OWNER)).where(tables
 _Found = Mapping[tuple[str, str], Sequence[Row[Any]]]  # rows by the tenant and the id of their cube
 
 
-def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = None) -> Report:
+def verify(
+    vault: SqlVault, dim: int | None = None, progress: Progress | None = None, notes: Sequence[Note[Any]] = ()
+) -> Report:
     """Look at everything; `dim` is the length of the embedder's vectors, that of most when left out.
 
-    `progress` is told cubes.
+    `notes` are the kinds of notes whose values are read. `progress` is told cubes.
     """
     with vault.snapshot() as connection:
         checked = {table.name: rows.count(connection, [table]) for table in rows.CONTENT}
@@ -51,6 +54,7 @@ def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = 
             damages += _in_cubes(connection, vault.packs, dim or _usual_dim(connection), progress)
             damages += strays(connection)
             damages += blob_damages(connection, vault.blobs)
+            damages += _in_notes(connection, notes)
             damages += _in_log(connection)
     return Report(checked, tuple(damages))
 
@@ -86,6 +90,13 @@ def _changes(connection: Connection) -> list[Damage]:
     manifest = backup.manifest_of(connection)
     changed = backup.differing(connection, manifest) if manifest else []
     return [Damage(Fault.BACKUP, f"{name} is not what was backed up") for name in changed]
+
+
+def _in_notes(connection: Connection, notes: Sequence[Note[Any]]) -> Iterator[Damage]:
+    for row in rows.stream(connection, tables.notes):
+        if any(note.is_damaged(row.key, row.value) for note in notes):
+            owner = tables.scope_of(*(row._mapping[name] for name in tables.OWNER))
+            yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r}", owner=owner)
 
 
 def _in_log(connection: Connection) -> list[Damage]:

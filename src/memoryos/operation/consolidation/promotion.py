@@ -16,6 +16,7 @@ from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, MemCube, Segment
 from memoryos.errors import ChangedMeanwhile, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
@@ -55,7 +56,7 @@ PAGES_AT_ONCE = 64  # read by rules and written in one transaction
 LATER_PAGES = 16  # unread ones that the summary of a model is extended by at once; the others, when they are read
 READINGS = 5  # of pages that change while they are read; then the job waits, like one that failed
 
-_REJECTED = "rejected"  # the note that counts what was not believed
+REJECTED = Note("rejected", as_json(dict[str, int]))  # counts what was not believed
 
 
 def persona_scope(scope: Scope, settings: Settings) -> Scope:
@@ -358,13 +359,12 @@ def count_rejected(writer: Writer, rejected: Mapping[str, int]) -> None:
     """Add to what was not believed of models' answers, by flaw."""
     if rejected:
         known = rejections(writer)
-        writer.write_note(_REJECTED, json.dumps(Counter(known) + Counter(rejected)))
+        writer.write_note(REJECTED.key, json.dumps(Counter(known) + Counter(rejected)))
 
 
 def rejections(reader: Reader) -> dict[str, int]:
     """The rejected statements of models, counted by flaw."""
-    counted: dict[str, int] = json.loads(reader.note(_REJECTED) or "{}")
-    return counted
+    return REJECTED.of(reader) or {}
 
 
 def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from uuid import NAMESPACE_OID, uuid5
+
+from pydantic import AwareDatetime
 
 from memoryos.cube import Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.kinds import State
 from memoryos.plain import Plain
 from memoryos.scope import BRANCH, Scope
-
-INDEX = "branches"  # the note with all branches of an owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Branch(Plain):
 
     id: str  #: of the branch; its namespace ends with it
     name: str  #: unique among the branches of the owner
-    created_at: datetime  #: the moment that it shows, besides its own writes
+    created_at: AwareDatetime  #: the moment that it shows, besides its own writes
     by: str  #: identity of the caller who made it
-    expires_at: datetime  #: when it is discarded
+    expires_at: AwareDatetime  #: when it is discarded
     is_whole: bool = False  #: whether all memories are copied
     sequence: int = 0  #: of the last event of the owner that it shows
     own_sequence: int = 0  #: of the last event that made the copy
@@ -70,9 +70,12 @@ class Branch(Plain):
         )
 
 
+BRANCHES = Note("branches", as_json(list[Branch]))
+
+
 def branches(reader: Reader) -> list[Branch]:
     """All branches of an owner, also those that have ended or are not whole, by name."""
-    return sorted(map(_read, json.loads(reader.note(INDEX) or "[]")), key=lambda one: one.name)
+    return sorted(BRANCHES.of(reader) or [], key=lambda one: one.name)
 
 
 def write_branch(writer: Writer, branch: Branch) -> None:
@@ -99,10 +102,4 @@ def _said(cube: MemCube) -> tuple[object, ...]:
 
 def _write(writer: Writer, kept: Iterable[Branch]) -> None:
     told = [one.to_dict() for one in kept]
-    writer.write_note(INDEX, json.dumps(told, ensure_ascii=False) if told else None)
-
-
-def _read(told: dict[str, object]) -> Branch:
-    at, end = (datetime.fromisoformat(str(told[name])) for name in ("created_at", "expires_at"))
-    numbers = (int(str(told[name])) for name in ("sequence", "own_sequence"))
-    return Branch(str(told["id"]), str(told["name"]), at, str(told["by"]), end, bool(told["is_whole"]), *numbers)
+    writer.write_note(BRANCHES.key, json.dumps(told, ensure_ascii=False) if told else None)

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.retention import RetentionRule, governed
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # memories looked at, and changed in one transaction
-_NOTE = "retained"  # the rules, and the position up to which they are applied
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How far the rules are applied."""
+
+    rules: list[str]
+    after: int  #: the position up to which they are
+
+
+PROGRESS = Note("retained", as_json(_Progress))
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,12 @@ class RetentionJob:
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
         """Apply the rules to what is stored."""
         with self.vault.read(scope) as reader:
-            rules, after = reader.retention.rules(), _begun(reader.note(_NOTE), reader.retention.rules())
+            rules, after = reader.retention.rules(), _begun(PROGRESS.of(reader), reader.retention.rules())
         while (last := self._apply(scope, rules, after)) is not None:
             after = last
             if not goes_on():
                 with self.vault.write(scope) as writer:
-                    writer.write_note(_NOTE, json.dumps({"rules": _written(rules), "after": after}))
+                    writer.write_note(PROGRESS.key, json.dumps(asdict(_Progress(_written(rules), after))))
                 return jobs
         with self.vault.write(scope) as writer:
             _finish(writer, jobs, rules)
@@ -56,17 +67,16 @@ class RetentionJob:
 
 
 def _finish(writer: Writer, jobs: Sequence[Job], rules: Sequence[RetentionRule]) -> None:
-    writer.write_note(_NOTE, None)
+    writer.write_note(PROGRESS.key, None)
     for job in jobs:
         writer.finish(job)
     if writer.retention.rules() != rules:
         writer.enqueue(JobKind.RETAIN)
 
 
-def _begun(note: str | None, rules: Sequence[RetentionRule]) -> int:
+def _begun(known: _Progress | None, rules: Sequence[RetentionRule]) -> int:
     """The position up to which these rules are applied."""
-    told = json.loads(note) if note else {}
-    return int(told["after"]) if told.get("rules") == _written(rules) else 0
+    return known.after if known and known.rules == _written(rules) else 0
 
 
 def _written(rules: Sequence[RetentionRule]) -> list[str]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Turn
+from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, Extent, LinkKind, Mark, Passage, StoredPassage, Vector
 from memoryos.kinds import Role
@@ -81,10 +82,17 @@ def directions(reader: Reader, pages: Iterable[str], said: Mapping[str, Sequence
 def segment_vector(reader: Reader, segment: MemCube, embedder: Embedder) -> Vector:
     """The mean of the vectors of a segment's pages; the vector of its summary when it has none."""
     members = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
-    vectors = list(page_vectors(reader, members).values())
+    vectors = page_vectors(reader, members)
     if not vectors:
         return np.asarray(embedder.embed([segment.meaning])[0], np.float32)
-    return np.asarray(np.stack(vectors).mean(axis=0, dtype=np.float32), np.float32)
+    return centre(vectors, segment.id)
+
+
+def centre(vectors: Mapping[str, Vector], segment: str) -> Vector:
+    """The mean of the vectors of a segment's pages. Raises StoreCorrupt if all are damaged."""
+    if not vectors:
+        raise StoreCorrupt(f"no page of the segment {segment} has a sound vector: run `memoryos verify --repair`")
+    return np.asarray(np.stack(list(vectors.values())).mean(axis=0, dtype=np.float32), np.float32)
 
 
 def turn_vectors(passages: Sequence[StoredPassage]) -> list[Vector]:

@@ -7,15 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 
-import numpy as np
-
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
 from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed, page_of, segment_of
-from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.page_entries import centre, page_vectors
 from memoryos.operation.hierarchy.recent import extracted
 
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
@@ -116,4 +114,4 @@ def _described(
         descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at, derived_by=None),
         behaviour=replace(segment.behaviour, interactions=_unread(changes, [page.id for page in pages])),
     )
-    return Entry(cube, np.stack(list(vectors.values())).mean(axis=0, dtype=np.float32))
+    return Entry(cube, centre(vectors, segment.id))

@@ -10,17 +10,16 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
 from uuid_utils.compat import uuid7
 
 from memoryos.cube import Behaviour, Descriptive, MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import Entry, Event, JobKind, JobState, Link, LinkKind, Operation, Vector
+from memoryos.infrastructure.vault.records import Entry, Event, JobKind, JobState, Link, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
-from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.page_entries import centre, page_vectors
 from memoryos.operation.hierarchy.recent import extracted
 from memoryos.operation.hierarchy.redescribe import in_order
 
@@ -148,7 +147,7 @@ class Rehomer:
                 interactions=self._waiting_in(page.id for page in pages),
             ),
         )
-        return Entry(cube, self._centroid([page.id for page in pages]))
+        return Entry(cube, centre(page_vectors(self._reader, [page.id for page in pages]), name))
 
     def _described(self, members: Members, arriving: Sequence[MemCube]) -> Entry:
         """The segment as its pages are now; what came in brings the use of it along."""
@@ -164,11 +163,7 @@ class Rehomer:
         )
         descriptive = replace(members.cube.descriptive, updated_at=self._now, event_at=payload.first_at)
         cube = replace(members.cube, payload=payload, behaviour=behaviour, descriptive=descriptive)
-        return Entry(cube, self._centroid(pages))
-
-    def _centroid(self, pages: Sequence[str]) -> Vector:
-        vectors = list(page_vectors(self._reader, pages).values())
-        return np.asarray(np.stack(vectors).mean(axis=0), np.float32)
+        return Entry(cube, centre(page_vectors(self._reader, pages), cube.id))
 
     def _waiting_in(self, pages: Iterable[str]) -> int:
         return len(self._unread.intersection(pages))

@@ -25,7 +25,7 @@ from functools import cache
 from types import MappingProxyType
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from memoryos.config import Settings
 from memoryos.plain import Plain
@@ -105,9 +105,10 @@ class Calibration:
     def from_json(cls, text: str | None) -> Calibration | None:
         """Read the stored JSON; None if there is none or it has another format."""
         try:
-            return _noted().validate_json(text) if text else None
-        except ValidationError:
+            found = _noted().validate_json(text) if text else None
+        except ValueError:
             return None  # it is made again when the scope grows
+        return found if found and found.values else None
 
 
 @cache

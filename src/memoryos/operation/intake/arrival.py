@@ -15,9 +15,12 @@ from hashlib import blake2b
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, OutcomeUnknown, StorageError
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.scope import Scope
+
+ADDED = Note("add:", as_json(list[str]), has_many=True)  # the ids of the pages of one call, by its key
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +67,13 @@ class Arrival:
         writer.insert(entries)
         ids = [page.id for page in self.pages]
         if self.key is not None:
-            writer.write_note(_note(self.key), json.dumps(ids))
+            writer.write_note(ADDED.key + _hash(self.key), json.dumps(ids))
         return ids
 
     def _earlier(self, reader: Reader) -> list[str] | None:
-        noted = None if self.key is None else reader.note(_note(self.key))
-        if noted is None:
+        ids = None if self.key is None else ADDED.of(reader, _hash(self.key))
+        if ids is None:
             return None
-        ids: list[str] = json.loads(noted)
         present = reader.get(ids)
         both = zip(self.pages, (present.get(cube_id) for cube_id in ids), strict=False)
         if len(ids) != len(self.pages) or not all(_is_told_again(new, _first(reader, old)) for new, old in both if old):
@@ -81,9 +83,9 @@ class Arrival:
         return ids
 
 
-def _note(key: str) -> str:
-    """The name of the note for a key: a hash, because a key may be long or name somebody."""
-    return f"add:{blake2b(key.encode(), digest_size=16).hexdigest()}"
+def _hash(key: str) -> str:
+    """What a key is noted by: a hash, because a key may be long or name somebody."""
+    return blake2b(key.encode(), digest_size=16).hexdigest()
 
 
 def _first(reader: Reader, page: MemCube) -> MemCube:

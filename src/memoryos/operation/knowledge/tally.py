@@ -6,9 +6,8 @@ import json
 from dataclasses import asdict, dataclass, fields
 
 from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.plain import Plain
-
-NOTE = "facts"  # the note that sums the tallies of a scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,15 @@ class Tally(Plain):
         return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Tally)))
 
 
+TALLIES = Note("facts", as_json(Tally))  # their sum in a scope
+
+
 def tally_of(reader: Reader) -> Tally:
     """Return the total for a scope."""
-    noted = reader.note(NOTE)
-    known = {one.name for one in fields(Tally)}
-    return Tally(**{name: count for name, count in json.loads(noted or "{}").items() if name in known})
+    return TALLIES.of(reader) or Tally()
 
 
 def count(writer: Writer, tally: Tally) -> None:
     """Add to the total of a scope, in the transaction that changes the facts."""
     if tally != Tally():
-        writer.write_note(NOTE, json.dumps(asdict(tally_of(writer) + tally)))
+        writer.write_note(TALLIES.key, json.dumps(asdict(tally_of(writer) + tally)))

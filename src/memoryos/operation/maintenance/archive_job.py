@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, State
 from memoryos.operation.scheduler.job_runner import GoesOn
@@ -26,7 +27,6 @@ AT_A_TIME = 64  # pages archived in one transaction
 READ_AT_A_TIME = 500
 MOST_NOTED = 1_000  # pages that wait
 SHORTEST, LONGEST = timedelta(minutes=1), timedelta(days=365)  # until everything is looked at again
-_NOTE = "archiving"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,31 @@ class _DuePages:
     def written(self, rules: Sequence[UnusedRule]) -> str:
         pages = {page: micros(due) for page, due in self.pages.items()}
         return json.dumps({"rules": _told(rules), "until": micros(self.until), "pages": pages})
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The note: the rules, and the pages that are due by them; times in microseconds."""
+
+    rules: list[str]
+    until: int
+    pages: dict[str, int]
+
+
+class _Noted(NamedTuple):
+    """The rules, and the pages that were due by them."""
+
+    rules: list[str]
+    waiting: _DuePages
+
+
+def _noted(text: str) -> _Noted:
+    told = as_json(_Written)(text)
+    pages = {page: from_micros(due) for page, due in told.pages.items()}
+    return _Noted(told.rules, _DuePages(from_micros(told.until), pages))
+
+
+WAITING = Note("archiving", _noted)
 
 
 @dataclass(frozen=True)
@@ -77,7 +102,7 @@ class ArchiveJob:
         self, scope: Scope, jobs: Sequence[Job], rules: Sequence[UnusedRule], waiting: _DuePages | None
     ) -> Sequence[Job]:
         with self.vault.write(scope) as writer:
-            writer.write_note(_NOTE, waiting.written(rules) if waiting else None)
+            writer.write_note(WAITING.key, waiting.written(rules) if waiting else None)
             for job in jobs:
                 writer.finish(job)
             if writer.retention.unused_rules() != rules:  # they changed meanwhile
@@ -104,9 +129,9 @@ def _archive(writer: Writer, rules: Sequence[UnusedRule], pages: Sequence[str], 
 
 def _waiting(reader: Reader, rules: Sequence[UnusedRule], now: datetime) -> _DuePages:
     """What waits, as it was noted; all pages are looked at if that is over or the rules are others."""
-    noted: dict[str, Any] = json.loads(reader.note(_NOTE) or "{}")
-    if noted.get("rules") == _told(rules) and (until := from_micros(noted["until"])) > now:
-        return _DuePages(until, {page: from_micros(due) for page, due in noted["pages"].items()})
+    noted = WAITING.of(reader)
+    if noted and noted.rules == _told(rules) and noted.waiting.until > now:
+        return noted.waiting
     until = now + max(SHORTEST, min(LONGEST, *(timedelta(seconds=rule.unused_seconds) for rule in rules)))
     dues = sorted((due, cube.id) for cube in _pages(reader) if (due := _first(rules, cube)[1]) and due < until)
     if len(dues) > MOST_NOTED:

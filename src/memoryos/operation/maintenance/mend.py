@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
+from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.infrastructure.vault.rows import batches
 from memoryos.infrastructure.vault.soundness import verify
@@ -23,19 +25,21 @@ from memoryos.scope import Scope
 AT_A_TIME = 256  # cubes mended in one transaction
 
 
-def mend(vault: SqlVault, embedder: Embedder, progress: Progress | None = None) -> Report:
+def mend(
+    vault: SqlVault, embedder: Embedder, progress: Progress | None = None, notes: Sequence[Note[Any]] = ()
+) -> Report:
     """Verify the store, correct what is derived, and verify it again."""
-    before = found = verify(vault, embedder.dim, progress)
+    before = found = verify(vault, embedder.dim, progress, notes)
     if wrong := _of(found, Fault.COLUMNS):
         _rewrite(vault, wrong)
-        found = verify(vault, embedder.dim, progress)  # which links are possible depends on the columns
+        found = verify(vault, embedder.dim, progress, notes)  # which links are possible depends on the columns
     _unlink(vault, _of(found, Fault.LINK))
     _index(vault, embedder, _of(found, Fault.PASSAGES))
     _index(vault, embedder, _of(found, Fault.VECTOR))  # only now: a segment's is the mean of its pages'
     if _of(found, Fault.STRAY):
         with vault.change() as connection:
             drop_strays(connection)
-    left = verify(vault, embedder.dim, progress) if before.damages else found
+    left = verify(vault, embedder.dim, progress, notes) if before.damages else found
     return replace(left, repaired=len(set(before.damages) - set(left.damages)))
 
 

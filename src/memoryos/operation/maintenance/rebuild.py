@@ -20,6 +20,7 @@ from functools import partial
 from memoryos.cube import MemCube, Segment, Trait
 from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.lifecycle import CubeMark
@@ -35,8 +36,6 @@ from memoryos.operation.scheduler.step import LEARNED, Step, some_at_a_time, tak
 from memoryos.scope import Scope
 
 AT_A_TIME = 32  # pages in one transaction
-
-_NOTE = "rebuild"
 
 
 class Phase(StrEnum):
@@ -66,13 +65,13 @@ class Stage:
         return min((unwound + moved) // 2, self.total)
 
 
+STAGE = Note("rebuild", as_json(Stage))
+READ = Note("rebuild.", as_json(list[str]), has_many=True)  # pages that LPM had read, by number
+
+
 def stage_of(reader: Reader) -> Stage | None:
     """The stage of the owner's running rebuild, or None."""
-    note = reader.note(_NOTE)
-    if note is None:
-        return None
-    values = json.loads(note)
-    return Stage(**{**values, "phase": Phase(values["phase"])})
+    return STAGE.of(reader)
 
 
 def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tuple[bool, Stage | None]:
@@ -86,7 +85,7 @@ def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tupl
 
 def write_stage(writer: Writer, stage: Stage | None) -> None:
     """Record the progress of a rebuild; None when it is done."""
-    writer.write_note(_NOTE, json.dumps(asdict(stage)) if stage else None)
+    writer.write_note(STAGE.key, json.dumps(asdict(stage)) if stage else None)
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ class Rebuilder:
             read = _take_out(writer, unchanged)
             writer.update([entry for entry in entries if entry.cube.id in unchanged], Operation.REFRESH)
             if read:
-                writer.write_note(_list(stage.lists), json.dumps(read))
+                writer.write_note(f"{READ.key}{stage.lists}", json.dumps(read))
             write_stage(writer, replace(stage, done=stage.done + len(unchanged), lists=stage.lists + bool(read)))
 
     def _forget(self, owner: Scope) -> None:
@@ -178,25 +177,21 @@ class Rebuilder:
             stage = stage_of(writer)
             if stage is None or stage.phase is not Phase.LEARN:
                 return
-            if stage.listed == stage.lists:
+            if stage.listed >= stage.lists:
                 write_stage(writer, None)
                 return
-            read = json.loads(writer.note(_list(stage.listed)) or "[]")
+            read = READ.of(writer, str(stage.listed)) or []
             segments = [link.target for link in writer.targets(read, LinkKind.MEMBER_OF)]
             new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
             writer.enqueue(JobKind.EXTRACT, new)
             if any(page.tier is Tier.STM for page in writer.get(read).values()):
                 ask_for_all_recent(writer)
-            writer.write_note(_list(stage.listed), None)
+            writer.write_note(f"{READ.key}{stage.listed}", None)
             write_stage(writer, replace(stage, listed=stage.listed + 1))
 
 
 def _then(stage: Stage, phase: Phase) -> Stage:
     return replace(stage, phase=phase, done=0)
-
-
-def _list(number: int) -> str:
-    return f"{_NOTE}.{number}"
 
 
 def _placed_pages(reader: Reader, most: int) -> list[MemCube]:

@@ -18,6 +18,7 @@ from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound, StoreBusy
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Event, Job, JobKind, JobState, LinkKind, Operation
 from memoryos.kinds import State, Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
@@ -45,7 +46,7 @@ SAMPLE = 256  # pages by which a large segment is judged in the background
 JOBS_AT_ONCE = 8
 MOVED_AT_ONCE = 16  # pages, in one transaction
 
-_KEPT = "repair.kept"  # the note with the pages that were put back: they stay where they were wanted
+KEPT = Note("repair.kept", as_json(list[str]))  # the pages that were put back: they stay where they were wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +124,14 @@ class Repairer:
         _check_in_place(reader, some)
         _check_takes_back(reader, some)
         step = done.step(Rehomer(reader, some, self.clock(), later), some)
-        known = reader.note(_KEPT)
+        known = reader.note(KEPT.key)
         kept = _with_kept(reader, (one.page for one in some))
 
         def write(writer: Writer) -> None:
             step.write(writer)
-            writer.write_note(_KEPT, kept)
+            writer.write_note(KEPT.key, kept)
 
-        return replace(step, write=write, holds=lambda writer: step.holds(writer) and writer.note(_KEPT) == known)
+        return replace(step, write=write, holds=lambda writer: step.holds(writer) and writer.note(KEPT.key) == known)
 
     def carry_out(self, scope: Scope, found: PlannedRepair) -> RepairReport:
         """Carry out the plan, a few pages at a time."""
@@ -357,7 +358,7 @@ def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
 
 
 def _kept(reader: Reader) -> set[str]:
-    return set(json.loads(reader.note(_KEPT) or "[]"))
+    return set(KEPT.of(reader) or ())
 
 
 def _with_kept(reader: Reader, pages: Iterable[str]) -> str:

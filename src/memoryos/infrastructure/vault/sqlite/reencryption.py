@@ -55,30 +55,37 @@ class Reencryption:
     key: EncryptionKey
     object_store: str | None
     progress: Progress | None = None
+    busy_timeout_seconds: float = 0.0  #: how long it waits for changes of other stores in the folder
 
     def encrypt(self) -> None:
         """Encrypt a store in clear. Raises WrongKey if it is encrypted with another key; with this one, it is done."""
-        cipher_module()
-        file = self._file()
-        if not file.exists():
-            self._refuse_no_store()
-        keys = self._settled(file) if file.exists() else SealedKeys.new(KeyRing(None), self.key)
-        self._become(file, keys, DataKey.random()) if keys.ring.current is None else self._tidy(file, keys)
+        with self._alone() as file:
+            keys = self._settled(file) if file.exists() else SealedKeys.new(KeyRing(None), self.key)
+            self._become(file, keys, DataKey.random()) if keys.ring.current is None else self._tidy(file, keys)
 
     def decrypt(self) -> None:
         """Write the store in clear. Raises WrongKey if the key does not fit."""
-        cipher_module()
-        file = self._known()
-        keys = self._settled(file)
-        self._tidy(file, keys) if keys.ring.current is None else self._become(file, keys, None)
+        with self._alone() as file:
+            keys = self._settled(file)
+            self._tidy(file, keys) if keys.ring.current is None else self._become(file, keys, None)
 
     def renew(self) -> None:
         """Encrypt the store with a new data key. Raises WrongKey if the key does not fit."""
-        cipher_module()
-        file = self._known()
-        self._become(file, self._settled(file), DataKey.random())
+        with self._alone() as file:
+            self._become(file, self._settled(file), DataKey.random())
 
-    def _file(self) -> KeyFile:
+    @contextmanager
+    def _alone(self) -> Iterator[KeyFile]:
+        """The file of the keys, which nobody else changes meanwhile; only then it tells how the store is written."""
+        cipher_module()
+        file = KeyFile(self.path, self.busy_timeout_seconds)
+        self._check_file(file)
+        with file.alone():
+            self._check_file(file)
+            yield file
+
+    def _check_file(self, file: KeyFile) -> None:
+        """Raise InvalidInput if there is no store that can be written anew, and StoreBusy if it is open here."""
         refuse_inherited(self.path)
         if self.path.is_symlink():
             raise InvalidInput("store", f"{self.path} is a link", "Name the file itself")
@@ -87,25 +94,16 @@ class Reencryption:
             raise InvalidInput("store", f"{self.path} {told}", "Remove the other name, or copy the file")
         if is_open(self.path):
             raise StoreBusy(f"{self.path} is open in this process: close it first")
-        return KeyFile(self.path)
-
-    def _known(self) -> KeyFile:
-        file = self._file()
-        if not file.exists():
-            self._refuse_no_store()
-            refuse_clear(self.path)
-        return file
-
-    def _refuse_no_store(self) -> None:
-        if not self.path.is_file() or not self.path.stat().st_size:
+        if not file.exists() and not (self.path.is_file() and self.path.stat().st_size):
             raise InvalidInput("store", f"{self.path} is not a store", "Name the file of a store")
 
     def _settled(self, file: KeyFile) -> SealedKeys:
-        keys = file.open(self.key)
-        return swap.settled(file, self.key) if keys.ring.draft is not None else keys
+        if not file.exists():
+            refuse_clear(self.path)
+        return swap.settled(file, self.key)
 
     def _become(self, file: KeyFile, keys: SealedKeys, wanted: Form) -> None:
-        with file.alone(), self._held(keys.ring.current) as (connection, descriptor):
+        with self._held(keys.ring.current) as (connection, descriptor):
             needed = dict(connection.execute(_OBJECTS).fetchall())
             names = list(needed)
             draft = f"{self.path.name[:_NAME]}.{uuid7()}.partial"
@@ -146,7 +144,7 @@ class Reencryption:
     def _tidy(self, file: KeyFile, keys: SealedKeys) -> None:
         """Remove what an earlier change left."""
         if keys.ring.stale or keys.ring.current is None:
-            with file.alone(), self._held(keys.ring.current) as (connection, _):
+            with self._held(keys.ring.current) as (connection, _):
                 self._clean(file, keys, [name for name, _ in connection.execute(_OBJECTS)])
 
     def _clean(self, file: KeyFile, keys: SealedKeys, names: Sequence[str]) -> None:

@@ -99,7 +99,7 @@ class SqliteVault(SqlVault):
         refuse_inherited(path)
         self.path = path
         self.key = key
-        self.key_file = KeyFile(path) if key else None
+        self.key_file = KeyFile(path, busy_timeout_seconds) if key else None
         self._driver = driver(key)
         self.driver_error = self._driver.Error
         self._most = busy_timeout_seconds  # that a call waits

@@ -46,20 +46,22 @@ def put_in_place(file: KeyFile, keys: SealedKeys, key: EncryptionKey) -> SealedK
 
 
 def settled(file: KeyFile, key: EncryptionKey) -> SealedKeys:
-    """Finish a change that was interrupted, or undo it; returns the keys of the store. Raises StoreBusy if it runs."""
-    with file.alone():
-        keys = file.open(key)
-        ring = keys.ring
-        if ring.draft is None:
-            return keys
-        try:
-            if _is_spoilt(file.file) or opens(file.file, ring.coming):
-                return put_in_place(file, keys, key)
-            if opens(file.file, ring.current):
-                return undone(file, keys)
-        except OSError as error:
-            raise StorageError(f"a change of the encryption of {file.store} cannot go on: {error.strerror}") from error
-        raise StoreCorrupt(f"{file.store} is in neither form of a change of its encryption: restore a backup")
+    """Finish a change that was interrupted, or undo it; returns the keys of the store.
+
+    Nobody else may change them meanwhile: see `KeyFile.alone`.
+    """
+    keys = file.open(key)
+    ring = keys.ring
+    if ring.draft is None:
+        return keys
+    try:
+        if _is_spoilt(file.file) or opens(file.file, ring.coming):
+            return put_in_place(file, keys, key)
+        if opens(file.file, ring.current):
+            return undone(file, keys)
+    except OSError as error:
+        raise StorageError(f"a change of the encryption of {file.store} cannot go on: {error.strerror}") from error
+    raise StoreCorrupt(f"{file.store} is in neither form of a change of its encryption: restore a backup")
 
 
 def undone(file: KeyFile, keys: SealedKeys, *, is_clean: bool = False) -> SealedKeys:

@@ -32,13 +32,15 @@ def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = Fals
     return unlock(path, key, is_only_read=is_only_read).form
 
 
-def unlock(path: Path, key: EncryptionKey | None, *, is_only_read: bool = False) -> Unlocked:
+def unlock(
+    path: Path, key: EncryptionKey | None, *, is_only_read: bool = False, busy_timeout_seconds: float = 0.0
+) -> Unlocked:
     """How the store is written. A new store gets a new data key.
 
     An interrupted change of the encryption is first finished or undone. Raises WrongKey if the key does not fit the
     store, MissingExtra, and StorageError.
     """
-    file = KeyFile(path)
+    file = KeyFile(path, busy_timeout_seconds)
     if key is None:
         if is_encrypted(path):
             raise WrongKey(f"{path} is encrypted: set {_SOURCES}, or pass encryption_key")
@@ -52,7 +54,8 @@ def unlock(path: Path, key: EncryptionKey | None, *, is_only_read: bool = False)
     if keys.ring.draft is not None:
         if is_only_read:
             raise StoreReadOnly(f"a change of the encryption of {path} was interrupted: open it once for writing")
-        keys = settled(file, key)
+        with file.alone():
+            keys = settled(file, key)
     if keys.ring.current is None:
         raise WrongKey(f"{path} {_CLEAR}")
     return Unlocked(keys.ring.current, has_remains=bool(keys.ring.stale))

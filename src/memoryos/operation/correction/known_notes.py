@@ -1,0 +1,23 @@
+"""KnownNotes: all notes whose values are read, so that `verify` can look at each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memoryos.infrastructure.vault.cold_part import PACKS
+from memoryos.infrastructure.vault.note import Note
+from memoryos.infrastructure.vault.retention_part import HOLDS, RULES, UNUSED_RULES
+from memoryos.infrastructure.vault.snapshot import SNAPSHOTS
+from memoryos.operation.consolidation.promotion import REJECTED
+from memoryos.operation.correction.branch import BRANCHES
+from memoryos.operation.correction.retention_job import PROGRESS
+from memoryos.operation.intake.arrival import ADDED
+from memoryos.operation.knowledge.tally import TALLIES
+from memoryos.operation.maintenance.archive_job import WAITING
+from memoryos.operation.maintenance.rebuild import READ, STAGE
+from memoryos.operation.maintenance.repairer import KEPT
+
+KNOWN_NOTES: tuple[Note[Any], ...] = (
+    *(PACKS, HOLDS, RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES),
+    *(ADDED, TALLIES, REJECTED, WAITING, PROGRESS, STAGE, READ, KEPT),
+)  # a calibration that cannot be read is made again
