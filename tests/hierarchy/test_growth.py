@@ -23,8 +23,9 @@ from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.operation.correction import forget
-from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
+from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.rederive import Again
+from memoryos.operation.correction.removal import PAGES_AT_ONCE
 from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
