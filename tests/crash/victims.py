@@ -281,7 +281,8 @@ def warm(path: Path, step: int, done: Done) -> None:
 
 
 def sweep(path: Path, step: int, done: Done) -> None:
-    """Remove pages whose lifespan has ended, with the facts that rest on them."""
+    """Remove pages whose lifespan has ended, two at a time, with the facts that rest on them."""
+    removal.PAGES_AT_ONCE = 2
     with opened(path) as memory:
         said = "I love green tea with honey. My brother is called Tom."
         page, *_ = [memory.add(f"{said} {unique_word(number)}", ttl=3600) for number in range(NEW, NEW + 3)]

@@ -83,9 +83,9 @@ class _Sweep:
             self.kept.update(reader.retention.held(expired))
             kinds = reader.kinds(expired)
         waiting = [one for one in expired if one not in self.kept]
-        some = some_at_a_time([one for one in waiting if kinds.get(one) is Kind.PAGE], AT_ONCE)
-        free = [self._free(pages) for pages in some]
-        self._pages = frozenset(page for pages in free for page in pages)
+        pages = sorted(one for one in waiting if kinds.get(one) is Kind.PAGE)  # as they were added
+        free = [self._free(some) for some in some_at_a_time(pages, AT_ONCE)]
+        self._pages = frozenset(page for some in free for page in some)
         others = [[one] for one in waiting if kinds.get(one) is not Kind.PAGE]
         return [*filter(None, reversed(free)), *others]
 
