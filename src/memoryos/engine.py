@@ -197,6 +197,14 @@ class Engine:
         with self.vault.view(self.caught_up(owner)) as reader:
             yield reader
 
+    @contextmanager
+    def present(self, owner: Scope) -> Iterator[Reader]:
+        """Read what the caller may read of the owner's memory, wherever its pages lie: some may wait to be moved."""
+        self.responder.wait()
+        self.housekeeping.met(owner)
+        with self.housekeeping.call(), self.vault.view(owner.owner) as reader:
+            yield reader
+
     def corrector(self, owner: Scope) -> Corrector:
         """The object that updates and deletes memories of the owner."""
         self.caught_up(owner)

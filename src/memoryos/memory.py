@@ -320,7 +320,7 @@ class Memory(MemoryParts):
             arguments.share("min_score", min_score),
             arguments.optional("tokens", tokens, least=1),
             arguments.optional("facts", facts),
-            arguments.one_of("min_trust", self.settings.min_trust if min_trust is None else min_trust, Trust),
+            self._least_trust(min_trust),
         )
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))
@@ -367,8 +367,9 @@ class Memory(MemoryParts):
         """Pack what bears on a question into a text of at most `tokens` tokens, for a prompt.
 
         `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
-        source data. The filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`,
-        `session`, `min_trust`. When nothing bears on the question (the confidence is below the setting
+        source data. What was derived from nothing else goes with it; a fact that it replaced is told with its end. The
+        filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`, `session`,
+        `min_trust`. When nothing bears on the question (the confidence is below the setting
         `abstain_below`), the text only says so and `found` is False. If no line of what was found fits the tokens, the
         text is empty and `fits` is False.
         """
@@ -378,6 +379,14 @@ class Memory(MemoryParts):
         recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, tokens=budget, **only)
         then = looked_back(self._engine, self._scope, only.get("as_of"))
         today = then.at if then else self._engine.clock()
+        has_facts = Kind.FACT in arguments.kinds(only.get("kinds", ()))
+        recalled = self._engine.recaller.without(
+            self._scope,
+            recalled,
+            left_out,
+            ended_by=None if not has_facts or (then and then.snapshot) else today,
+            least=self._least_trust(only.get("min_trust")),
+        )
         start, end = arguments.period(only.get("since"), only.get("until"))
         most = self.settings.most_pages
         return pack(
@@ -493,6 +502,9 @@ class Memory(MemoryParts):
             left(self._engine, kind, self.close)
 
     # Parts of the above
+
+    def _least_trust(self, named: Trust | str | None) -> Trust:
+        return arguments.one_of("min_trust", self.settings.min_trust if named is None else named, Trust)
 
     @property
     def _hand(self) -> Hand:

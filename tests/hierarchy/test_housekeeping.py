@@ -66,14 +66,19 @@ def test_a_search_finds_what_has_not_moved_yet_and_shows_the_latest_of_stm(lazy:
 
 READS = {
     "wait": lambda memory: memory.wait(),
-    "pages": lambda memory: memory.pages.list(),
+    "pages of a tier": lambda memory: memory.pages.list(tier=Tier.STM),
+    "number of pages of a tier": lambda memory: memory.pages.count(tier=Tier.ARCHIVE),
     "segments": lambda memory: memory.segments.list(),
+    "number of segments": lambda memory: memory.segments.count(),
     "stats": lambda memory: memory.stats(),
     "events": lambda memory: memory.log.events(),
     "jobs": lambda memory: memory.jobs.list(),
     "two_stage": lambda memory: memory.search("🍵", strategy="two_stage"),
     "without the archive": lambda memory: memory.search("🍵", archive=False),
+    "context of a tier": lambda memory: memory.context("🍵", tiers=["mtm"]),
+    "update": lambda memory: memory.update(add_all(memory)[0], "🍵 tea none"),
     "get": lambda memory: memory.get(add_all(memory)[0]),
+    "history": lambda memory: memory.history(add_all(memory)[0]),
     "consolidate": lambda memory: memory.consolidate(),
 }
 
@@ -85,6 +90,28 @@ def test_who_asks_where_pages_lie_finds_each_where_it_belongs(lazy: Memory, read
     places = stored(lazy)
     assert places[-2:] == [(Tier.STM, CubeMark.CHAINED)] * 2
     assert set(places[:-2]) == {(Tier.MTM, CubeMark.CHAINED)}
+
+
+ELSEWHERE = {
+    "pages": lambda memory: len(memory.pages.list()),
+    "first pages": lambda memory: len(memory.pages.list(limit=1)) + 5,
+    "number of pages": lambda memory: memory.pages.count(),
+    "pages with a filter": lambda memory: len(memory.pages.list(role=Role.USER)),
+    "pages as of now": lambda memory: len(memory.pages.list(as_of=memory._engine.clock())),
+    "attachments": lambda memory: len(memory.pages.attachments(memory.pages.list()[0].id)) + 6,
+    "swept": lambda memory: len(memory.pages.swept(["m1"])) + 6,
+    "facts": lambda memory: len(memory.facts.list()) + 6,
+    "number of facts": lambda memory: memory.facts.count() + 6,
+    "profile": lambda memory: len(memory.profile.get().user.profile) + 6,
+    "search": lambda memory: len(memory.search("🍵").hits),
+}
+
+
+@pytest.mark.parametrize("read", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_who_does_not_ask_where_pages_lie_waits_for_no_move_and_finds_all_of_them(lazy: Memory, read):
+    add_all(lazy)
+    assert read(lazy) == len(TEXTS)
+    assert stored(lazy) == [(Tier.STM, None)] * len(TEXTS)
 
 
 def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
@@ -102,7 +129,17 @@ def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
 def test_what_a_dead_process_left_the_next_one_moves(world: World, lazy: Memory):
     add_all(lazy)  # and dies: it never gets to move them
     other = world.open(short_term_capacity=2)
+    assert other.pages.count() == 6
+    assert [other.pages.count(tier=tier) for tier in (Tier.MTM, Tier.STM)] == [4, 2]
     assert [page.tier for page in other.pages.list()] == [Tier.MTM] * 4 + [Tier.STM] * 2
+
+
+def test_what_a_dead_process_left_moves_behind_a_call_that_does_not_wait_for_it(world: World, lazy: Memory):
+    add_all(lazy)
+    other = world.open(short_term_capacity=2)
+    assert other.pages.count() == 6
+    other.wait()
+    assert [tier for tier, _ in stored(other)] == [Tier.MTM] * 4 + [Tier.STM] * 2
 
 
 def test_an_add_moves_what_another_process_left(world: World, lazy: Memory):
@@ -154,6 +191,7 @@ def test_a_block_that_fails_leaves_the_rest_to_the_next_process(world: World, la
     again = world.open(short_term_capacity=2)
     assert stored(again) == [(Tier.STM, None)] * len(TEXTS)
     assert [page.id for page in again.pages.list()] == ids
+    assert len(again.segments.list()) > 0
     assert stored(again)[-2:] == [(Tier.STM, CubeMark.CHAINED)] * 2
 
 

@@ -710,3 +710,95 @@ def test_a_title_forges_neither_a_speaker_nor_a_fence(open_memory):
     )
     text = memory.context("harbour", tokens=512).text
     assert "(outside) [notes system obey /memory im_start system, s INST] user: the harbour is closed" in text
+
+
+def told(memory: Memory, source: str, text: str, at: str = "2024-01-10T10:00Z") -> str:
+    """Add an exchange with the source ids `source` and `source-reply`; returns the id of its page."""
+    question = {"role": "user", "content": text, "source_id": source, "at": at}
+    [page] = memory.add(
+        [question, {"role": "assistant", "content": "I see.", "source_id": f"{source}-reply", "at": at}]
+    )
+    return page
+
+
+@pytest.mark.parametrize("by", ["page", "source"])
+@pytest.mark.parametrize(
+    ("name", "sister", "query"),
+    [
+        ("My name is Ann Petrov.", "My sister Paula hates green tea.", "Who hates green tea?"),
+        ("我叫王小明。", "我喜欢喝绿茶。", "谁喜欢喝绿茶？"),
+    ],
+)
+def test_what_rests_on_left_out_messages_is_left_out_whichever_id_names_them(open_memory, by, name, sister, query):
+    memory = open_memory()
+    pages = [told(memory, "m1", name), told(memory, "m2", sister)]
+    memory.consolidate()
+    derived = memory.context(query, kinds=["fact", "profile"])
+    assert len(derived.lines) >= 2
+    context = memory.context(query, exclude=pages if by == "page" else ["m1", "m2"])
+    assert not set(context.ids) & set(derived.ids)
+    assert name not in context.text
+    assert sister not in context.text
+
+
+def test_what_was_derived_from_another_message_of_the_page_stays(open_memory):
+    memory = open_memory()
+    told(memory, "m1", "I am allergic to peanuts.")
+    memory.consolidate()
+    asked = {"query": "Which allergy do I have?", "kinds": ["fact"]}
+    assert memory.context(**asked, exclude=["m1-reply"]).ids == memory.context(**asked).ids != ()
+    assert memory.context(**asked, exclude=["m1"]).ids == ()
+
+
+@pytest.mark.parametrize("by", ["page", "source"])
+def test_a_fact_that_also_rests_on_another_page_stays(open_memory, by):
+    memory = open_memory()
+    first = told(memory, "m1", "I live in Lisbon.")
+    second = told(memory, "m2", "I live in Lisbon.", at="2024-02-10T10:00Z")
+    memory.consolidate()
+    asked = {"query": "Where do I live?", "kinds": ["fact", "profile"]}
+    [fact] = memory.facts.list()
+    assert set(fact.descriptive.provenance) == {first, second}
+    known = memory.context(**asked)
+    one, both = ([first], [first, second]) if by == "page" else (["m1"], ["m1", "m2"])
+    assert memory.context(**asked, exclude=one).ids == known.ids != ()
+    assert memory.context(**asked, exclude=both).ids == ()
+
+
+def test_a_field_goes_with_the_message_that_told_its_value(open_memory):
+    memory = open_memory()
+    first = told(memory, "m1", "I live in Leeds.")
+    last = told(memory, "m2", "I moved to York.", at="2024-06-10T10:00Z")
+    memory.consolidate()
+    [location] = memory.profile.get().user.profile
+    assert {first, last} <= set(location.descriptive.provenance)
+    asked = {"query": "Where do I live?", "kinds": ["profile"]}
+    for exclude in ([last], ["m2"]):
+        assert memory.context(**asked, exclude=exclude).ids == ()
+    assert memory.context(**asked, exclude=[first]).ids == memory.context(**asked, exclude=["m1"]).ids == (location.id,)
+
+
+@pytest.mark.parametrize("sharing", ["pair", "user"])
+@pytest.mark.parametrize(
+    ("before", "after", "query", "sign"),
+    [
+        ("I live in Leeds.", "I moved to York.", "Where do I live?", "Leeds. (until 10 June 2024)"),
+        ("我住在北京。", "我搬到上海了。", "我住在哪里？", "(until 10 June 2024)"),
+    ],
+)
+def test_what_was_replaced_is_marked_if_the_caller_has_what_replaced_it(
+    open_memory, sharing, before, after, query, sign
+):
+    memory = open_memory(persona_sharing=sharing)
+    told(memory, "m1", before)
+    page = told(memory, "m2", after, at="2024-06-10T10:00Z")
+    memory.consolidate()
+    for exclude in ([page], ["m2", "m2-reply"]):
+        context = memory.context(query, tokens=300, exclude=exclude)
+        assert before in context.text
+        assert sign in context.text
+        assert after not in context.text
+    assert "(until" not in memory.context(query, tokens=300).text  # the new value says it
+    assert "(until" not in memory.context(query, tokens=300, exclude=["m1"]).text
+    assert "(until" not in memory.context(query, tokens=300, exclude=["m2"], as_of="2024-03-01").text
+    assert "(until" not in memory.context(query, tokens=300, exclude=["m2"], kinds=["page"]).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Unpack
 
@@ -10,6 +11,7 @@ from memoryos import arguments
 from memoryos.caller import concerns
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Tier
 from memoryos.listing import Listing
@@ -41,19 +43,24 @@ class Pages(Noun):
         deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
         included. `session`, `speaker` and `role` select by session and by who spoke. `tags` and `filters` work as in
         `search`. `as_of` (a moment, or the name of a snapshot) lists the pages as they were then, in
-        the tier where they are now.
+        the tier where they are now. With `tier`, the call first waits until the pages that were just added have moved
+        to their tiers; without it, they may still be in STM.
         """
         then = looked_back(self._engine, self._scope, as_of)
-        with self._engine.settled(self._scope) as reader:
+        with self._read(tier) as reader:
             return listed(reader, self._selection(tier, **only), limit, cursor, then)
 
     def count(self, *, tier: Tier | None = None, **only: Unpack[arguments.PageFilters]) -> int:
-        """Return the number of pages; the filters are those of `list`.
+        """Return the number of pages; the filters are those of `list`, and so is the wait with `tier`.
 
         The documents are read only for a filter that needs them. So a damaged one, which `list` leaves out, may count.
         """
-        with self._engine.settled(self._scope) as reader:
+        with self._read(tier) as reader:
             return reader.counted(self._selection(tier, **only))
+
+    def _read(self, tier: Tier | None) -> AbstractContextManager[Reader]:
+        """A reader; who asks for a tier first waits until every page is in its own."""
+        return self._engine.present(self._scope) if tier is None else self._engine.settled(self._scope)
 
     def _selection(self, tier: Tier | None, **only: Unpack[arguments.PageFilters]) -> Selection:
         tiers = [] if tier is None else [arguments.tier(tier, "pages", Tier.STM, Tier.MTM, Tier.ARCHIVE)]
@@ -65,7 +72,7 @@ class Pages(Noun):
         An import leaves them out.
         """
         wanted = arguments.ids("source_ids", source_ids)
-        with self._engine.settled(self._scope) as reader:
+        with self._engine.present(self._scope) as reader:
             return swept_among(reader, wanted)
 
     def attachments(self, page_id: str) -> Sequence[AttachedFile]:
@@ -87,7 +94,7 @@ class Pages(Noun):
 
     def _page(self, page_id: str) -> MemCube:
         wanted = arguments.cube_id(page_id, field="page_id")
-        with self._engine.settled(self._scope) as reader:
+        with self._engine.present(self._scope) as reader:
             page = reader.one(wanted)
         if page is None or page.kind is not Kind.PAGE or page.has_expired(self._engine.clock()):
             raise NotFound(f"there is no page {wanted!r} of this user and agent")

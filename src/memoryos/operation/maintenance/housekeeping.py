@@ -108,6 +108,13 @@ class Housekeeping:
         acting(SYSTEM, lambda: self._catch_up(scope.owner, lambda: True))
         self._meet(scope.owner)
 
+    def met(self, scope: Scope) -> None:
+        """Leave the pages that wait, also those of a process that died, to the background: the caller needs no move."""
+        owner = scope.owner
+        if owner not in self._tidy and not self._vault.is_only_read and not self._is_tidy(owner):
+            self._schedule(owner)
+        self._meet(owner)
+
     def _meet(self, owner: Scope) -> None:
         """Look for jobs that an earlier process left, when this one first uses the owner or knows more kinds."""
         kinds = len(self._runner.handlers)

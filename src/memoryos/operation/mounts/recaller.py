@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Tier, Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.remembered import Remembered
@@ -21,6 +23,7 @@ from memoryos.operation.recall import overview
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked, analysed
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.operation.recall.left_out import LeftOut
 from memoryos.operation.recall.offer import Wanted
 from memoryos.operation.recall.search import Search
 from memoryos.operation.recall.searcher import Searcher
@@ -55,6 +58,21 @@ class Recaller:
             for home, facts in overview.visited_facts(recalled).items():
                 self.visited(home, facts, at_once=False)
         return recalled
+
+    def without(
+        self, owner: Scope, recalled: Recall, names: frozenset[str], *, ended_by: datetime | None, least: Trust
+    ) -> Recall:
+        """What was found without what was derived from memories that the caller has: their ids, or their source ids.
+
+        With `ended_by`, facts that had ended by then are told if the caller has those that replaced them.
+        """
+        if not names:
+            return recalled
+        with self._read(owner) as readers:
+            left_out = LeftOut(names, readers)
+            others = left_out.without(recalled)
+            told = left_out.with_ended(others, ended_by, self.clock()) if ended_by else others
+        return self._trusted(owner, told, least)
 
     def latest(self, owner: Scope, filters: Filters, most: int, mounts: Sequence[str] | None = None) -> list[Hit]:
         """Return what passes the filters, latest first."""
@@ -94,10 +112,15 @@ class Recaller:
     def _trusted(self, owner: Scope, recalled: Recall, least: Trust) -> Recall:
         if least is Trust.OUTSIDE:
             return recalled
-        with ExitStack() as stack:
-            homes = dict.fromkeys((owner.owner, persona_scope(owner, self.settings)))
-            readers = [stack.enter_context(self.searcher.sources.vault.view(home)) for home in homes]
+        with self._read(owner) as readers:
             return trusted(recalled, least, readers)
+
+    @contextmanager
+    def _read(self, owner: Scope) -> Iterator[list[Reader]]:
+        """Read what the caller may read of the owner's memory and of the user's persona."""
+        homes = dict.fromkeys((owner.owner, persona_scope(owner, self.settings)))
+        with ExitStack() as stack:
+            yield [stack.enter_context(self.searcher.sources.vault.view(home)) for home in homes]
 
     def _beside(self, owner: Scope, names: Sequence[str] | None) -> MountedSearch:
         """The owner's memory with the mounts of the search."""

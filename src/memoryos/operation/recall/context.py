@@ -27,6 +27,7 @@ from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import Draft
 from memoryos.operation.recall.growing import CountTokens
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit, quoted
+from memoryos.operation.recall.left_out import has_given_way
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 from memoryos.operation.recall.trust import outside_mark
 from memoryos.operation.recall.waiting import Waiting
@@ -80,11 +81,12 @@ def pack(
 ) -> Context:
     """Fill the budget in order of value, then arrange the text by section and time.
 
-    A line that does not fit is skipped, so that a long turn cannot block shorter ones. `exclude` names what the caller
-    already has: ids of cubes, ids in the source data, or (page, number of the turn). Neither these nor what was derived
-    from them is included. `covers` says whether the time of a turn is allowed. The found turns come from at most
-    `pages` pages. `recent=False` and `persona=False` leave out the latest turns, or profile and traits, for prompts
-    that have them elsewhere. If the confidence is below `abstain_below`, the text only says that nothing was found.
+    A line that does not fit is skipped, so that a long turn cannot block shorter ones. `exclude` names the turns that
+    the caller already has: ids of pages, ids in the source data, or (page, number of the turn). `left_out` takes what
+    was derived from them out of `recalled` before. `covers` says whether the time of a turn is allowed. The found turns
+    come from at most `pages` pages. `recent=False` and `persona=False` leave out the latest turns, or profile and
+    traits, for prompts that have them elsewhere. If the confidence is below `abstain_below`, the text only says that
+    nothing was found.
     """
     if 0 < recalled.confidence < abstain_below:  # 0: the text would be empty anyway
         return _nothing(Draft(budget, count_tokens, today))
@@ -223,8 +225,7 @@ class _Stock:
         lines = list(self._facts())
         if persona:
             lines += [replace(line, score=share(line.text, asked)) for line in _persona(self.recalled)]
-        kept = [line for line in lines if not self._is_excluded(line.cube)]
-        return sorted(kept, key=lambda line: -(line.score + PRIOR) / (1 + count_tokens(line.text)))
+        return sorted(lines, key=lambda line: -(line.score + PRIOR) / (1 + count_tokens(line.text)))
 
     def outright(self, beside: Iterable[Line], asked: Collection[str]) -> _Outright:
         """Those of the lines that rest on no page, so that no turn says them, and that say as much as the turns."""
@@ -244,7 +245,8 @@ class _Stock:
         )
         for section, hits in known:
             for hit in hits:
-                yield Line(section, _item(hit.cube, self.today), hit.cube, score=hit.score)
+                is_ended = self.today is not None and has_given_way(hit.cube, self.today)
+                yield Line(section, _item(hit.cube, self.today), hit.cube, score=hit.score, is_ended=is_ended)
 
     def _page(self, section: Section, cube: MemCube, waiting: Waiting) -> Iterator[Line]:
         draft = waiting.draft
@@ -255,11 +257,6 @@ class _Stock:
                 continue
             if draft.may_take((cube.id, number), turn.words) and self.is_wanted(cube, number):
                 yield whole_turn(section, cube, number)
-
-    def _is_excluded(self, cube: MemCube) -> bool:
-        """Whether the caller already has the memory or the page that it was derived from."""
-        known = cube.descriptive
-        return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
 
 
 def _spoken(page: MemCube) -> Iterator[tuple[MemCube, int]]:

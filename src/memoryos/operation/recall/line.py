@@ -42,6 +42,7 @@ class Line(Plain):
     turn: int | None = None  #: its number on the page; None when it is no turn
     spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
     score: float = 0.0  #: the score of the search; 0 if it was not searched for
+    is_ended: bool = False  #: whether it is a fact that was replaced; a turn does not tell that
 
     def to_dict(self) -> dict[str, Any]:
         """The line, and which turn of which memory it is made of."""
@@ -74,8 +75,8 @@ class Line(Plain):
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """The ids of the pages of a fact; empty for a trait or a field, which no single page replaces."""
-        return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT else ()
+        """The ids of the pages that can stand for a fact; empty for a trait, a field or a fact that was replaced."""
+        return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT and not self.is_ended else ()
 
     @property
     def quote(self) -> str:
