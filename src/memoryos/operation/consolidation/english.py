@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import MONTHS
+from memoryos.language.crafts import LEFT_CRAFT
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
@@ -210,6 +211,7 @@ _FACTS = [
     _shape(rf"I\ (?:want|wanna|plan|intend|aim)\ (?:to\ )?{_GOALS}\ (?!it|this|that|with|by|there)"),
 ]
 # "My sister Anna lives ...", "My son's studying ...", "My dog is a ...".
+_FACTS.append(regex(rf"I(?:'m|'ve| am| have)? (?:(?:{alternatives(words.ADVERBS)}) ){{0,3}}(?={LEFT_CRAFT})"))
 _KIN = rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})(?:,?\ [A-Z]\w+,?)?(?:\ and\ (?:my\ )?\w+)?(?:'s\ |\ )"
 _ASIDE = r"(?:(?:just|also|recently|still|currently|both)\ )?"
 _NO_PRAISE = r"(?!(?:bit|little|great|good|huge|real|true|lot|big|blast|so|such|there|part|source)\b)"
@@ -278,11 +280,11 @@ _AGENT = regex(
 
 
 # Two facts that change one without the other: "I work at Google as an engineer".
-_EMPLOYED = regex(
-    rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
-    r"\ (?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
-    r"\ (?P<job>as\ an?\ [^,;]+)",
-    re.VERBOSE,
+_WORK = rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
+_WHERE = r"(?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
+_EMPLOYED = (
+    _shape(rf"{_WORK}\ {_WHERE}\ (?P<job>as\ an?\ [^,;]+)"),
+    _shape(rf"{_WORK}\ (?P<job>as\ an?\ [a-z][a-z' -]*?)\ {_WHERE}"),
 )
 
 
@@ -312,7 +314,8 @@ def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
 
 def _parted(one: Statement) -> list[Statement]:
     """Employer and occupation as statements of their own."""
-    found = _EMPLOYED.fullmatch(clauses.plain(one.quote).rstrip(" .!"))
+    plain = clauses.plain(one.quote).rstrip(" .!")
+    found = next(filter(None, (shape.fullmatch(plain) for shape in _EMPLOYED)), None)
     if found is None:
         return [one]
     return [replace(one, clause=f"{found['work']} {found[part]}") for part in ("where", "job")]

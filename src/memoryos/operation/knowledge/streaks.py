@@ -67,7 +67,7 @@ def _of(slot: Slot, first: Slot, ordered: Sequence[Told], asides: list[Told]) ->
         if mine != slot:
             if slot.relation in one.found.ends and before.holds:
                 found.append(Streak("", is_denied=True, told=[one], is_foreign=True))
-        elif one.found.is_denied and (before.is_foreign or before.value != one.found.value):
+        elif one.found.is_denied and (before.is_foreign or not one.found.denies(before.value)):
             asides.append(one)
         elif not before.is_foreign and (before.value, before.is_denied) == (one.found.value, one.found.is_denied):
             before.told.append(one)
