@@ -184,7 +184,12 @@ def _occupations(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
-    for match in (*_own(_LOCATION, sentence), *_moves(sentence), *_RENTS.finditer(sentence), *_PLACED.finditer(sentence)):
+    for match in (
+        *_own(_LOCATION, sentence),
+        *_moves(sentence),
+        *_RENTS.finditer(sentence),
+        *_PLACED.finditer(sentence),
+    ):
         place = _FOR_SO_LONG.sub("", match.groupdict().get("value") or match["place"])
         if _is_place(place, begins=_LIVES.search(match.group()) is not None):
             yield place, *match.span()

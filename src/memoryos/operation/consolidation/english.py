@@ -242,6 +242,7 @@ _FAMILY_FACTS = [
 _WE = rf"(?:[Ww]e|[A-Z][a-z]+\ and\ I|[Mm]y\ (?:{_RELATIONS})(?:\ [A-Z]\w+)?\ and\ I)"
 _SHARED_FACTS = [
     _shape(rf"{_WE}\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:up|out)\b)"),
+    _shape(rf"{_WE}\ {_ADVERBS}gave\ up\ (?:the|our)\ (?=(?:\w+\ )?(?:flat|house|apartment|home|place)\b)"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:got\ (?:married|engaged|divorced|an?\ {_NO_MOOD})|live\ in\b)"),
     _shape(r"[Ww]e're\ (?:expecting|having)\ (?=an?\ (?:baby|boy|girl)|twins|our\ )"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
@@ -280,11 +281,11 @@ _AGENT = regex(
 
 
 # Two facts that change one without the other: "I work at Google as an engineer".
-_WORK = rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
-_WHERE = r"(?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
-_EMPLOYED = (
-    _shape(rf"{_WORK}\ {_WHERE}\ (?P<job>as\ an?\ [^,;]+)"),
-    _shape(rf"{_WORK}\ (?P<job>as\ an?\ [a-z][a-z' -]*?)\ {_WHERE}"),
+_EMPLOYED = regex(
+    rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
+    r"\ (?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
+    r"\ (?P<job>as\ an?\ [^,;]+)",
+    re.VERBOSE,
 )
 
 
@@ -314,8 +315,7 @@ def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
 
 def _parted(one: Statement) -> list[Statement]:
     """Employer and occupation as statements of their own."""
-    plain = clauses.plain(one.quote).rstrip(" .!")
-    found = next(filter(None, (shape.fullmatch(plain) for shape in _EMPLOYED)), None)
+    found = _EMPLOYED.fullmatch(clauses.plain(one.quote).rstrip(" .!"))
     if found is None:
         return [one]
     return [replace(one, clause=f"{found['work']} {found[part]}") for part in ("where", "job")]

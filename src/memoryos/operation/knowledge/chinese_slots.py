@@ -30,7 +30,8 @@ _FORMERLY = regex(
 _PRESENT = regex("[今这本]")  # 今年, 这个月
 _NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
 _SPOUSE = "(?:老公|丈夫|先生|老婆|妻子|太太|爱人|老伴)"
-_WHEN = r"(?:已经|刚刚?|前不久|最近|不幸|[去今前]年|上个?(?:月|周)|昨天)*"
+_WHEN = r"(?:已经|刚刚?|前不久|最近|不幸|[去今前]年|上个?(?:月|周)|昨天|（[^）]*）)*"
+_SOLD_AND = r"(?:把\w{1,12}?卖掉?了?|卖掉?了?\w{2,12}?)[，,](?:现在|目前|如今|就)+"
 _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
 
@@ -50,11 +51,8 @@ _RULES = (
         change=True,
     ),
     _rule("residence", rf"(?P<no>搬离|搬出)了?{_PLACE}{_END}", change=True),
-    _rule(
-        "residence",
-        rf"(?:把\w{{1,12}}?卖掉?了?|卖掉?了?\w{{2,12}}?)[，,](?:现在|目前|如今|就)+(?:租?住在|在){_PLACE}(?=租|生活|{_END})",
-        change=True,
-    ),
+    _rule("residence", rf"{_SOLD_AND}租?住在{_PLACE}(?=生活|{_END})", change=True),
+    _rule("residence", rf"{_SOLD_AND}在{_PLACE}(?=租|生活|定居|居住)", change=True),
     _rule("employer", rf"{_NO_LONGER}在(?P<value>[\w&·]{{2,20}}?)(?:工作|上班|任职|就职)(?!.*过)"),
     _rule("employer", rf"(?:跳槽到|入职|加入|跳槽去)了?(?P<value>[\w&·]{{2,20}}?)(?:公司|工作)?{_END}", change=True),
     _rule("occupation", rf"(?:的?(?:职业|工作)是|转行做了?|改行做了?|现在当)(?P<value>{_HAN}{{2,10}}?){_END}"),
@@ -66,11 +64,11 @@ _RULES = (
     ),
     _rule(
         "occupation",
-        rf"(?:找到|换)了?(?:一?[份个]|新)*工作了?[，,](?:现在|目前)?(?:是|当|做)了?{_JOB}",
+        rf"(?:(?:找到|换)了?(?:一?[份个]|新)*工作了?|(?:改行|转行)了)[，,](?:现在|目前)?(?:是|当|做)了?{_JOB}",
         change=True,
         ends=("employer",),
     ),
-    _rule("occupation", rf"(?:(?:改行|转行)了[，,](?:现在|目前)?是?|改行|转行|开始)?(?:[当做]上?|成为|(?<=是))了?{_JOB}", change=True),
+    _rule("occupation", rf"(?<![不再])(?:改行|转行|开始)?(?:[当做]上?|成为)了?{_JOB}", change=True),
     _rule("occupation", rf"(?P<no>(?:已经|早就)?不再?)?(?:是|[当做干]){_JOB}"),
     _rule("name", rf"(?:的?(?:全名|名字|本名)[是叫]|改名叫?|名叫)(?P<value>{_HAN}{{2,6}}|[A-Z]\w+){_END}"),
     _rule("name", rf"叫(?P<value>{_HAN}{{2,4}}|[A-Z]\w+){_END}"),
@@ -78,7 +76,7 @@ _RULES = (
     _rule("marital status", rf"(?:是|还是|恢复)?(?P<value>单身|已婚|离异|丧偶|未婚){_END}"),
     _rule("marital status", rf"(?P<value>结婚|离婚|订婚)了{_END}", change=True),
     _rule("marital status", rf"(?P<no>分手|分居)了(?P<value>){_END}", change=True),
-    _rule("marital status", rf"的?{_SPOUSE}{_WHEN}(?P<value>去世|过世|病逝|离世|走)了{_END}", change=True),
+    _rule("marital status", rf"的?{_SPOUSE}{_WHEN}(?P<value>去世|过世|病逝|离世)了{_END}", change=True),
     _rule(
         "phone",
         r"的?(?:新的?)?(?:电话|手机|手机号码?|电话号码|号码)(?:[换改变]成了?|是|为)(?P<value>\+?\d[\d -]{4,}\d)",
@@ -99,7 +97,7 @@ _RULES = (
     ),
 )
 _STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身", "": "已婚"}
-_STATUS |= dict.fromkeys(("去世", "过世", "病逝", "离世", "走"), "丧偶")
+_STATUS |= dict.fromkeys(("去世", "过世", "病逝", "离世"), "丧偶")
 
 _FREQUENCY = regex(r"每(?:天|周|个?月|年|晚|个周末)(?:早上|晚上)?|经常|常常|有时候?|总是|平时|通常|几乎|（.*?）")
 _HAS = regex(rf"^{_HOLDER}{_ADVERB}(?:有|养了?)(?P<number>{HAN_NUMBER})[只条匹辆套台](?P<of>\w{{1,4}}?)了?[。！!]*$")
@@ -138,7 +136,9 @@ def filling(text: str, speaker: str) -> Filling | None:
         found = _with_next(_STANDS_FOR.sub("我", begins), speaker)
         tells = found and (found.is_change or "了" in begins or _PRESENT.match(text))
         return found if tells else None
-    return _with_next(_STANDS_FOR.sub("我", _LEAD.sub("", text)), speaker)
+    later = _LEAD.sub("", text)
+    found = _with_next(_STANDS_FOR.sub("我", later), speaker)
+    return found if found or later == text else _with_next(own, speaker)
 
 
 def _of_clause(clause: str, speaker: str) -> Filling | None:

@@ -165,7 +165,11 @@ _RULES = (
         rf"(?:{_HAS} )?{_SPARE}(?:got|gotten) {_SPARE}(?P<value>married|divorced|engaged)\b",
         change=True,
     ),
-    _rule("marital status", rf"{_SPOUSE}(?:,? [A-Z]\w+,?)? {_SPARE}(?:has )?(?P<value>died|passed away){_GONE}", change=True),
+    _rule(
+        "marital status",
+        rf"{_SPOUSE}(?:,? [A-Z]\w+,?)? {_SPARE}(?:has )?(?P<value>died|passed away){_GONE}",
+        change=True,
+    ),
     _rule(
         "marital status",
         rf"(?:{_HAS} )?{_SPARE}(?P<gone>(?:split|broke|broken) up|separated)(?P<value>)(?: (?:with|from) [\w ]{{1,30}}?)?{_PARTED}",
@@ -200,6 +204,7 @@ _RULES = (
         rf"{_SPARE}(?:the )?(?P<value>(?!when|how|that)[^.,;!]+)",
     ),
 )
+_WORKPLACE = regex(rf" (?:at|for|with) {_COMPANY}")
 _LEFT_CRAFT = regex(rf"^{_HOLDER}(?:(?:{_HAS}|{_BE}) )?{_SPARE}(?P<leaves>){LEFT_CRAFT}")
 _NUMBERS = frozenset({"phone"})
 _OVER = {"occupation": (WORK,), "employer": (WORK,), "diet": ("eat",)}  # what a value of a relation ends
@@ -217,7 +222,9 @@ _LOST = regex(
     rf"^{_HOLDER}(?:{_HAS} )?(?:\w+ly |just )*(?:sold|gave away|scrapped|rehomed|got rid of|wrecked|totall?ed) {_THEIR}"
     r"(?P<of>[\w' -]+?)(?=\s*[.,;!()]|$| (?:last|this|yesterday|today|to|for|in|on|because|after|and)\b)"
 )
-_DIED = regex(rf"^{_HOLDER}(?:(?<='s )|(?<=our ))(?P<of>[a-z]+)(?:,? [A-Z]\w+,?)? (?:has )?{_SPARE}(?:died|passed away|ran away)\b")
+_DIED = regex(
+    rf"^{_HOLDER}(?:(?<='s )|(?<=our ))(?P<of>[a-z]+)(?:,? [A-Z]\w+,?)? (?:has )?{_SPARE}(?:died|passed away|ran away)\b"
+)
 _QUANTITY = regex(r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten) (?P<of>[a-z]+)")
 _DIGITS = {word: str(number) for number, word in enumerate(
     "one two three four five six seven eight nine ten".split(), start=1
@@ -283,7 +290,9 @@ def _of_clause(clause: str, speaker: str) -> Filling | None:
             if relation == WORK:
                 return None if is_denied else Filling(slot, NONE_LEFT, is_change=is_change, ends=ends)
             over = ends if is_denied else (*ends, *_OVER.get(relation, ()))
-            return Filling(slot, _value(relation, match["value"]), is_denied, is_change, over)
+            found = Filling(slot, _value(relation, match["value"]), is_denied, is_change, over)
+            where = _WORKPLACE.match(clause, match.end()) if relation == "occupation" else None
+            return replace(found, employer=_value("employer", where["value"]).casefold()) if where else found
     return _being(clause, speaker) or _lost(clause, speaker) or _whether(clause, speaker)
 
 

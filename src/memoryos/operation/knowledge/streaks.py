@@ -65,7 +65,7 @@ def _of(slot: Slot, first: Slot, ordered: Sequence[Told], asides: list[Told]) ->
         mine = first if one.found.slot == _ANY else one.found.slot
         before = found[-1] if found else Streak("", is_denied=True, told=[], is_foreign=True)
         if mine != slot:
-            if slot.relation in one.found.ends and before.holds:
+            if before.holds and one.found.ends_other(before.told[-1].found):
                 found.append(Streak("", is_denied=True, told=[one], is_foreign=True))
         elif one.found.is_denied and (before.is_foreign or not one.found.denies(before.value)):
             asides.append(one)
