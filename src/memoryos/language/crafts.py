@@ -34,7 +34,8 @@ _DOUBLED = regex(r"([b-df-hj-np-tv-z])\1$")
 # What people also stop doing, and no work: "quit smoking", "gave up drinking".
 _HABITS = frozenset(
     """smoking drinking eating vaping gambling swearing worrying trying waiting talking thinking caring dating snoring
-    dieting complaining lying cheating running swimming playing watching reading going being having working living""".split()
+    dieting complaining lying cheating running swimming playing watching reading going being having working
+    living""".split()
 )
 _CRAFT = r"(?P<craft>(?!my |the |our )(?:[a-z]+ )??(?:[a-z]{2,}(?:ing|ry|phy|ism|ics|cy|gy)|law|medicine|retail))"
 _GONE = (

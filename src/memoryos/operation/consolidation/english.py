@@ -230,6 +230,9 @@ _FAMILY_FACTS = [
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:got|fell|became)\ (?=sick|ill\b|married|engaged|divorced|pregnant|[hf]ired|promoted)"),
     _shape(
+        rf"[Mm]y\ (?:husband|wife|spouse)\ {_ASIDE}(?:left|divorced)\ (?=me(?:[.!]|$|\ (?:for\ an|last|this|yesterday|in)\b))"
+    ),
+    _shape(
         rf"{_KIN}(?:turns|can't|cannot|doesn't|hates?|loves?|likes)\ (?!it\b|this|that|me\b|you|them|when|how|to\ )"
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:plays?\ (?!a\ )|graduat|(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:me|us|all|out|up)\b))"),

@@ -21,6 +21,7 @@ _GOT = r"(?:got|found|landed|accepted|started|took|have|was offered)"
 _GIVEN = r"(?:got|was|been|am|'m)"
 _A_NEW = r"(?:an? |my |the )?(?:new |first )?(?:\w+ )?"
 _WORK = r"(?:job|position|role|gig|post|work|working|internship)"
+_STOPPED = r"(?:quit|left|lost|gave up|stopped|retired from|resigned from)"
 _RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
 _PRESENT = r"(?:'m|'ve| have| am| know| see| work| love| hate| can| always| often| usually)"
 _PATTERNS = tuple(
@@ -32,8 +33,7 @@ _PATTERNS = tuple(
         rf"\b{_HAVE} {_NOW}{_GOT} {_A_NEW}{_WORK} as (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}{_GIVEN} {_NOW}(?:hired|promoted|appointed) (?:as|to) (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}(?:became|become|retrained as) an? {JOB}{_AT}",
-        rf"\b{_HAVE} {_NOW}(?:quit|left|lost|gave up|stopped|retired from|resigned from) [^,;:.!?]{{2,50}}?,? and {_NOW}"
-        rf"(?:became|become|retrained as|work as|am) an? {JOB}{_AT}",
+        rf"\b{_HAVE} {_NOW}{_STOPPED} [^,;:.!?]{{2,50}}?,? and {_NOW}(?:became|retrained as|work as|am) an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} {OCCUPATION}){_AT}",
         rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{JOB}{_AT}",

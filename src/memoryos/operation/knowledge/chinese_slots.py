@@ -135,7 +135,8 @@ def filling(text: str, speaker: str) -> Filling | None:
     if begins != text:
         found = _with_next(_STANDS_FOR.sub("我", begins), speaker)
         tells = found and (found.is_change or "了" in begins or _PRESENT.match(text))
-        return found if tells else None
+        whole = None if found else _with_next(own, speaker)  # the time may stand behind whom it tells of
+        return found if tells else whole if whole and whole.is_change else None
     later = _LEAD.sub("", text)
     found = _with_next(_STANDS_FOR.sub("我", later), speaker)
     return found if found or later == text else _with_next(own, speaker)

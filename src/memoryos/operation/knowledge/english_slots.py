@@ -59,7 +59,10 @@ _STAYED = (  # no move that was over when it was told
 )
 _DIET = r"(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"
 _GONE = r"(?=\s*[.,;!()]|$| (?:after|when|because|in|last|this|on|yesterday|today|and|since)\b)"
-_PARTED = r"(?=\s*(?:[.;!()]|$)|\s(?:last|this|yesterday|recently|for good|in (?:\d|[A-Z])|after \w+ years|a \w+ ago))"
+_PARTED = (
+    r"(?=\s*(?:[.;!()]|$)|\s(?:for an|last|this|yesterday|recently|for good|in (?:\d|[A-Z])|after \w+ years|a \w+ ago))"
+)
+_CALLED = r"(?:,? [A-Z]\w+,?)?"
 _SPOUSE = r"(?:husband|wife|spouse)"
 _Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
@@ -81,7 +84,8 @@ _RULES = (
     _rule(
         "residence",
         rf"(?:{_HAS} )?{_SPARE}(?:sold|left|gave up|packed up|let go of) [^,;]{{2,60}}?,? and (?:(?:I|we) )?{_SPARE}"
-        rf"(?:(?:am|is|are) )?now (?:(?:am|is|are) )?(?:lives?|living|rents?|renting)(?: an? \w+(?: \w+)?)? in {_PLACE}",
+        r"(?:(?:am|is|are) )?now (?:(?:am|is|are) )?(?:lives?|living|rents?|renting)(?: an? \w+(?: \w+)?)? "
+        rf"in {_PLACE}",
         change=True,
     ),
     _rule("employer", rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) (?:at|for|by) {_COMPANY}"),
@@ -167,12 +171,13 @@ _RULES = (
     ),
     _rule(
         "marital status",
-        rf"{_SPOUSE}(?:,? [A-Z]\w+,?)? {_SPARE}(?:has )?(?P<value>died|passed away){_GONE}",
+        rf"{_SPOUSE}{_CALLED} {_SPARE}(?:has )?(?P<value>died|passed away){_GONE}",
         change=True,
     ),
     _rule(
         "marital status",
-        rf"(?:{_HAS} )?{_SPARE}(?P<gone>(?:split|broke|broken) up|separated)(?P<value>)(?: (?:with|from) [\w ]{{1,30}}?)?{_PARTED}",
+        rf"(?:{_HAS} )?{_SPARE}(?P<gone>(?:split|broke|broken) up|separated)(?P<value>)"
+        rf"(?: (?:with|from) [\w ]{{1,30}}?)?{_PARTED}",
         change=True,
     ),
     _rule(
@@ -182,7 +187,7 @@ _RULES = (
     ),
     _rule(
         "marital status",
-        rf"{_SPOUSE}(?:,? [A-Z]\w+,?)? {_SPARE}(?:has )?(?P<gone>left|divorced) (?:me|them|her|him)(?P<value>){_PARTED}",
+        rf"{_SPOUSE}{_CALLED} {_SPARE}(?:has )?(?P<gone>left|divorced) (?:me|them|her|him)(?P<value>){_PARTED}",
         change=True,
     ),
     _rule(
@@ -223,7 +228,7 @@ _LOST = regex(
     r"(?P<of>[\w' -]+?)(?=\s*[.,;!()]|$| (?:last|this|yesterday|today|to|for|in|on|because|after|and)\b)"
 )
 _DIED = regex(
-    rf"^{_HOLDER}(?:(?<='s )|(?<=our ))(?P<of>[a-z]+)(?:,? [A-Z]\w+,?)? (?:has )?{_SPARE}(?:died|passed away|ran away)\b"
+    rf"^{_HOLDER}(?:(?<='s )|(?<=our ))(?P<of>[a-z]+){_CALLED} (?:has )?{_SPARE}(?:died|passed away|ran away)\b"
 )
 _QUANTITY = regex(r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten) (?P<of>[a-z]+)")
 _DIGITS = {word: str(number) for number, word in enumerate(
