@@ -230,7 +230,8 @@ _FAMILY_FACTS = [
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:got|fell|became)\ (?=sick|ill\b|married|engaged|divorced|pregnant|[hf]ired|promoted)"),
     _shape(
-        rf"[Mm]y\ (?:husband|wife|spouse)\ {_ASIDE}(?:left|divorced)\ (?=me(?:[.!]|$|\ (?:for\ an|last|this|yesterday|in)\b))"
+        rf"""[Mm]y\ (?:husband|wife|spouse)\ {_ASIDE}(?:left|divorced)
+        \ (?=me(?:[.!]|$|\ (?:for\ an|last|this|yesterday|in)\b))"""
     ),
     _shape(
         rf"{_KIN}(?:turns|can't|cannot|doesn't|hates?|loves?|likes)\ (?!it\b|this|that|me\b|you|them|when|how|to\ )"
