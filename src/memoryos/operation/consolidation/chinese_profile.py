@@ -65,8 +65,13 @@ _TURNED = regex(
     rf"(?:改行|转行|开始|[当做]上|当|做|成为|现在当)[当做]?了?(?:一?[名个位])?"
     rf"(?P<value>(?:(?![做当在的年])[\u4e00-\u9fff]){{0,4}}?{CHINESE_OCCUPATION})(?=了?(?:\W|$))"
 )
+# 我们把北京的房子卖了，现在在成都租房
+_RENTS = regex(
+    rf"我们?(?:(?!没|想|要|打算|准备)[^，,。；;！!]){{0,4}}(?:把{_HAN}{{2,12}}卖|卖掉?了?{_HAN}{{2,12}})了?[，,](?:现在|目前|如今|就)+(?:搬到)?"
+    rf"(?:在(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:租房|租了?套?房|租住)|租?住在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|了?{_END}))"
+)
 _NO_MORE = regex(
-    rf"{_SELF}(?:已经|早就|现在)?不再?(?:[当做]|是一?[名个位]?)(?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION})了"
+    rf"{_SELF}(?:已经|早就|现在)?不再?(?:[当做干]|是一?[名个位]?)(?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION})了"
 )
 _NONE_LEFT = regex(
     r"我(?:刚刚?|已经|上个?月|上周|去年|昨天|前天)*(?:从\w{2,12}?)?(?:辞职|离职|失业|退休|被裁员?|被解雇|被开除|下岗)了"
@@ -179,7 +184,12 @@ def _occupations(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
-    for match in (*_own(_LOCATION, sentence), *_moves(sentence), *_PLACED.finditer(sentence)):
+    for match in (
+        *_own(_LOCATION, sentence),
+        *_moves(sentence),
+        *_RENTS.finditer(sentence),
+        *_PLACED.finditer(sentence),
+    ):
         place = _FOR_SO_LONG.sub("", match.groupdict().get("value") or match["place"])
         if _is_place(place, begins=_LIVES.search(match.group()) is not None):
             yield place, *match.span()

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import MONTHS
+from memoryos.language.crafts import LEFT_CRAFT
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
@@ -210,6 +211,7 @@ _FACTS = [
     _shape(rf"I\ (?:want|wanna|plan|intend|aim)\ (?:to\ )?{_GOALS}\ (?!it|this|that|with|by|there)"),
 ]
 # "My sister Anna lives ...", "My son's studying ...", "My dog is a ...".
+_FACTS.append(regex(rf"I(?:'m|'ve| am| have)? (?:(?:{alternatives(words.ADVERBS)}) ){{0,3}}(?={LEFT_CRAFT})"))
 _KIN = rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})(?:,?\ [A-Z]\w+,?)?(?:\ and\ (?:my\ )?\w+)?(?:'s\ |\ )"
 _ASIDE = r"(?:(?:just|also|recently|still|currently|both)\ )?"
 _NO_PRAISE = r"(?!(?:bit|little|great|good|huge|real|true|lot|big|blast|so|such|there|part|source)\b)"
@@ -228,6 +230,10 @@ _FAMILY_FACTS = [
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:got|fell|became)\ (?=sick|ill\b|married|engaged|divorced|pregnant|[hf]ired|promoted)"),
     _shape(
+        rf"""[Mm]y\ (?:husband|wife|spouse)\ {_ASIDE}(?:left|divorced)
+        \ (?=me(?:[.!]|$|\ (?:for\ an|last|this|yesterday|in)\b))"""
+    ),
+    _shape(
         rf"{_KIN}(?:turns|can't|cannot|doesn't|hates?|loves?|likes)\ (?!it\b|this|that|me\b|you|them|when|how|to\ )"
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:plays?\ (?!a\ )|graduat|(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:me|us|all|out|up)\b))"),
@@ -240,6 +246,7 @@ _FAMILY_FACTS = [
 _WE = rf"(?:[Ww]e|[A-Z][a-z]+\ and\ I|[Mm]y\ (?:{_RELATIONS})(?:\ [A-Z]\w+)?\ and\ I)"
 _SHARED_FACTS = [
     _shape(rf"{_WE}\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:up|out)\b)"),
+    _shape(rf"{_WE}\ {_ADVERBS}gave\ up\ (?:the|our)\ (?=(?:\w+\ )?(?:flat|house|apartment|home|place)\b)"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:got\ (?:married|engaged|divorced|an?\ {_NO_MOOD})|live\ in\b)"),
     _shape(r"[Ww]e're\ (?:expecting|having)\ (?=an?\ (?:baby|boy|girl)|twins|our\ )"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),

@@ -25,6 +25,12 @@ _FOR_LONG = regex(
     rf"\b(?:I've|I have|Ive|[Ww]e've|[Ww]e have) {_ADVERBS}(?:been living|lived) {_WITH}{_SOMEWHERE}"
     r"(?= (?:for|since)\b)(?!.*\b(?:before|until|then|when|but)\b)"
 )
+# "We sold the house and now rent in Porto": what was done before shares its subject.
+_NOW_AT = regex(
+    rf"\b(?:I|[Ww]e)(?:'ve|'m|'re| have| am| are)? {_ADVERBS}(?:(?:left|sold|gave up|packed up|moved out of|let go of)"
+    rf" [^,;:.!?]{{2,60}}?,? and )?(?:am |are )?(?<!\w)now (?:am |are )?(?:live|living|rent|renting)"
+    rf"(?: an? (?:\w+ )?(?:flat|apartment|house|place|room|studio|condo))? {_WITH}{_SOMEWHERE}"
+)
 _LEFT = regex(rf"\b(?:I|[Ww]e) (?:don't|do not|dont|no longer) live {_SOMEWHERE}")
 _WENT = regex(
     rf"\b(?:I|[Ww]e)(?:'ve| have)? {_ADVERBS}(?:moved (?:out of|away from) (?:{PLACE}|{LOWER_PLACE})(?! to\b)"
@@ -37,7 +43,7 @@ Found = tuple[str, int, int]
 
 def homes(plain: str, said_at: datetime) -> Iterator[Found]:
     """The places, each with where the words begin and end that tell it."""
-    for pattern in (*_HOMES, _FOR_LONG):
+    for pattern in (*_HOMES, _NOW_AT, _FOR_LONG):
         for match in pattern.finditer(plain):
             yield from _named(match, place(match))
     for match in english_moves.moves(plain, said_at):

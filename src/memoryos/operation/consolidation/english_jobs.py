@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memoryos.language.crafts import LEFT_CRAFT, practitioner
 from memoryos.language.occupations import JOB, NO_OCCUPATION, OCCUPATION
 from memoryos.regex import regex
 
@@ -20,6 +21,7 @@ _GOT = r"(?:got|found|landed|accepted|started|took|have|was offered)"
 _GIVEN = r"(?:got|was|been|am|'m)"
 _A_NEW = r"(?:an? |my |the )?(?:new |first )?(?:\w+ )?"
 _WORK = r"(?:job|position|role|gig|post|work|working|internship)"
+_STOPPED = r"(?:quit|left|lost|gave up|stopped|retired from|resigned from)"
 _RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
 _PRESENT = r"(?:'m|'ve| have| am| know| see| work| love| hate| can| always| often| usually)"
 _PATTERNS = tuple(
@@ -31,6 +33,7 @@ _PATTERNS = tuple(
         rf"\b{_HAVE} {_NOW}{_GOT} {_A_NEW}{_WORK} as (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}{_GIVEN} {_NOW}(?:hired|promoted|appointed) (?:as|to) (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}(?:became|become|retrained as) an? {JOB}{_AT}",
+        rf"\b{_HAVE} {_NOW}{_STOPPED} [^,;:.!?]{{2,50}}?,? and {_NOW}(?:became|retrained as|work as|am) an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} {OCCUPATION}){_AT}",
         rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{JOB}{_AT}",
@@ -43,6 +46,7 @@ _NO_MORE = (
     regex(rf"\b{_AM} (?:not an? {JOB} (?:any ?more|any longer)|no longer an? {JOB.replace('value', 'other')}{_AT})"),
     regex(rf"\bI(?:'ve| have)? {_NOW}(?:quit|left|lost|gave up) (?:my job|my position|working) as an? {_ANY_JOB}{_AT}"),
 )
+_LEFT_CRAFT = regex(rf"\b(?:I(?:'ve| have)?|{_AM}) {_NOW}{LEFT_CRAFT}")
 _NONE_LEFT = regex(
     rf"\bI(?:'ve| have)? {_NOW}(?:quit|lost|left) my job\b(?! as\b)|\bI(?: just)? got (?:fired|laid off)\b"
     rf"|\bI was (?:fired|laid off|made redundant)\b|\b{_AM} {_NOW}(?:unemployed|out of work|between jobs|jobless)\b"
@@ -71,5 +75,8 @@ def lost_jobs(plain: str) -> Iterator[Found]:
         for match in pattern.finditer(plain):
             groups = match.groupdict()
             yield groups["value"] or groups["other"], *match.span()
+    left = [(who, *match.span()) for match in _LEFT_CRAFT.finditer(plain) if (who := practitioner(match["craft"]))]
+    yield from left
     for match in _NONE_LEFT.finditer(plain):
-        yield "", *match.span()
+        if not any(start <= match.start() < end for _, start, end in left):  # "retired from nursing"
+            yield "", *match.span()

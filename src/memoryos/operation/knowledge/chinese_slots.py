@@ -29,6 +29,9 @@ _FORMERLY = regex(
 )
 _PRESENT = regex("[今这本]")  # 今年, 这个月
 _NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
+_SPOUSE = "(?:老公|丈夫|先生|老婆|妻子|太太|爱人|老伴)"
+_WHEN = r"(?:已经|刚刚?|前不久|最近|不幸|[去今前]年|上个?(?:月|周)|昨天|（[^）]*）)*"
+_SOLD_AND = r"(?:把\w{1,12}?卖掉?了?|卖掉?了?\w{2,12}?)[，,](?:现在|目前|如今|就)+"
 _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
 
@@ -48,6 +51,8 @@ _RULES = (
         change=True,
     ),
     _rule("residence", rf"(?P<no>搬离|搬出)了?{_PLACE}{_END}", change=True),
+    _rule("residence", rf"{_SOLD_AND}租?住在{_PLACE}(?=生活|{_END})", change=True),
+    _rule("residence", rf"{_SOLD_AND}在{_PLACE}(?=租|生活|定居|居住)", change=True),
     _rule("employer", rf"{_NO_LONGER}在(?P<value>[\w&·]{{2,20}}?)(?:工作|上班|任职|就职)(?!.*过)"),
     _rule("employer", rf"(?:跳槽到|入职|加入|跳槽去)了?(?P<value>[\w&·]{{2,20}}?)(?:公司|工作)?{_END}", change=True),
     _rule("occupation", rf"(?:的?(?:职业|工作)是|转行做了?|改行做了?|现在当)(?P<value>{_HAN}{{2,10}}?){_END}"),
@@ -59,17 +64,19 @@ _RULES = (
     ),
     _rule(
         "occupation",
-        rf"(?:找到|换)了?(?:一?[份个]|新)*工作了?[，,](?:现在|目前)?(?:是|当|做)了?{_JOB}",
+        rf"(?:(?:找到|换)了?(?:一?[份个]|新)*工作了?|(?:改行|转行)了)[，,](?:现在|目前)?(?:是|当|做)了?{_JOB}",
         change=True,
         ends=("employer",),
     ),
-    _rule("occupation", rf"(?:改行|转行|开始)?(?:[当做]上?|成为)了?{_JOB}", change=True),
-    _rule("occupation", rf"(?P<no>已?经?不再?)?(?:是|[当做]){_JOB}"),
+    _rule("occupation", rf"(?<![不再])(?:改行|转行|开始)?(?:[当做]上?|成为)了?{_JOB}", change=True),
+    _rule("occupation", rf"(?P<no>(?:已经|早就)?不再?)?(?:是|[当做干]){_JOB}"),
     _rule("name", rf"(?:的?(?:全名|名字|本名)[是叫]|改名叫?|名叫)(?P<value>{_HAN}{{2,6}}|[A-Z]\w+){_END}"),
     _rule("name", rf"叫(?P<value>{_HAN}{{2,4}}|[A-Z]\w+){_END}"),
     _rule("age", r"(?:今年|已经|刚满|满了?|快)*(?P<value>" + HAN_NUMBER + ")岁"),
     _rule("marital status", rf"(?:是|还是|恢复)?(?P<value>单身|已婚|离异|丧偶|未婚){_END}"),
     _rule("marital status", rf"(?P<value>结婚|离婚|订婚)了{_END}", change=True),
+    _rule("marital status", rf"(?P<no>分手|分居)了(?P<value>){_END}", change=True),
+    _rule("marital status", rf"的?{_SPOUSE}{_WHEN}(?P<value>去世|过世|病逝|离世)了{_END}", change=True),
     _rule(
         "phone",
         r"的?(?:新的?)?(?:电话|手机|手机号码?|电话号码|号码)(?:[换改变]成了?|是|为)(?P<value>\+?\d[\d -]{4,}\d)",
@@ -89,10 +96,16 @@ _RULES = (
         rf"最(?:喜欢|爱)的(?P<of>{_HAN}{{1,6}}?)(?:现在)?(?:换成了?|变成了?|改成了?|是|为)(?P<value>[^，,。；;！!]{{1,20}})",
     ),
 )
-_STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身"}
+_STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身", "": "已婚"}
+_STATUS |= dict.fromkeys(("去世", "过世", "病逝", "离世"), "丧偶")
 
 _FREQUENCY = regex(r"每(?:天|周|个?月|年|晚|个周末)(?:早上|晚上)?|经常|常常|有时候?|总是|平时|通常|几乎|（.*?）")
 _HAS = regex(rf"^{_HOLDER}{_ADVERB}(?:有|养了?)(?P<number>{HAN_NUMBER})[只条匹辆套台](?P<of>\w{{1,4}}?)了?[。！!]*$")
+_SOLD = regex(rf"^{_HOLDER}{_ADVERB}(?:把(?P<early>\w{{1,8}}?)卖掉?了|卖掉?了(?P<late>\w{{1,8}}?))[。！!]*$")
+_DIED = regex(
+    rf"^{_HOLDER}家?的?(?P<of>狗狗?|猫咪?|兔子|仓鼠|鹦鹉|乌龟|金鱼|马){_WHEN}(?:去世|过世|死|走丢|跑丢|病死)了{_END}"
+)
+_MEASURE = regex(r"^(?:我们?的?)?[一那这]?[辆台部只条套]")
 _LIKES = r"喜欢|爱|热爱"
 _HABITS = r"喝|吃|抽|玩|养|学|练|弹|打|骑|听|看|跑|做|穿|开|教|读|写"
 _WHETHER = regex(
@@ -104,8 +117,11 @@ _GAVE_UP = regex(
     rf"^{_HOLDER}{_ADVERB}(?:把(?P<early>烟|酒|咖啡)戒了?|戒掉?了?(?P<late>烟|酒|咖啡)(?:了|[\d一二两三四五六七八九十半几]+个?[天周月年])*)[。！!]*$"
 )
 _TAKEN = {"烟": "抽", "酒": "喝", "咖啡": "喝"}
+_MEALS = regex("^[吃喝](?=.)")
 _PAST = regex(r"^(?:了|过)")
+_NEXT = regex("[，,；;]")
 _STANDS_FOR = regex("^(?:该?用户|助手)")  # whom the persona describes
+_TOGETHER = regex("^(我|用户)[和跟与同].+$")
 _USER = regex("用户|助手|我们?|他|她")
 
 
@@ -113,14 +129,17 @@ def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says 我."""
     own = _STANDS_FOR.sub("我", text)
     if both := _FORMERLY.match(own):
-        now = _of_clause("我" + own[both.end() :], speaker)
+        now = _with_next("我" + own[both.end() :], speaker)
         return replace(now, is_change=True) if now else None
     begins = _PAST_LEAD.sub("", text)
     if begins != text:
-        found = _of_clause(_STANDS_FOR.sub("我", begins), speaker)
+        found = _with_next(_STANDS_FOR.sub("我", begins), speaker)
         tells = found and (found.is_change or "了" in begins or _PRESENT.match(text))
-        return found if tells else None
-    return _of_clause(_STANDS_FOR.sub("我", _LEAD.sub("", text)), speaker)
+        whole = None if found else _with_next(own, speaker)  # the time may stand behind whom it tells of
+        return found if tells else whole if whole and whole.is_change else None
+    later = _LEAD.sub("", text)
+    found = _with_next(_STANDS_FOR.sub("我", later), speaker)
+    return found if found or later == text else _with_next(own, speaker)
 
 
 def _of_clause(clause: str, speaker: str) -> Filling | None:
@@ -130,7 +149,19 @@ def _of_clause(clause: str, speaker: str) -> Filling | None:
             slot, is_denied = Slot(holder, relation, groups.get("of") or ""), bool(groups.get("no"))
             over = (*ends, WORK) if relation in ("occupation", "employer") and not is_denied else ends
             return Filling(slot, _value(relation, groups["value"]), is_denied, is_change, over)
-    return _quantity(clause, speaker) or _whether(_FREQUENCY.sub("", clause), speaker)
+    return _lost(clause, speaker) or _quantity(clause, speaker) or _whether(_FREQUENCY.sub("", clause), speaker)
+
+
+def _with_next(clause: str, speaker: str) -> Filling | None:
+    """The slot that a clause fills; where it says what is over, and the next what is new, that of the next."""
+    found = _of_clause(clause, speaker)
+    if found is None or not found.is_denied:
+        return found
+    for part in _NEXT.split(clause)[1:]:
+        after = _of_clause(part if part.startswith("我") else f"我{part}", speaker)
+        if after and not after.is_denied and after.slot == found.slot:
+            return replace(after, is_change=True)
+    return found
 
 
 def _value(relation: str, found: str) -> str:
@@ -142,6 +173,17 @@ def _value(relation: str, found: str) -> str:
         return str(han_number(found))
     value = found.strip().removesuffix("了") if relation == "favourite" else found.strip()
     return _STATUS.get(value, value)
+
+
+def _lost(clause: str, speaker: str) -> Filling | None:
+    """Things and pets that somebody no longer has: 我把车卖了, 我的猫死了."""
+    sold = _SOLD.match(clause)
+    match = sold or _DIED.match(clause)
+    holder = _holder(match["holder"], speaker) if match else None
+    if match is None or holder is None:
+        return None
+    thing = _MEASURE.sub("", sold["early"] or sold["late"]) if sold else match["of"]
+    return Filling(Slot(holder, "有", thing), NO, is_change=True, ends=("开",))
 
 
 def _quantity(clause: str, speaker: str) -> Filling | None:
@@ -158,7 +200,7 @@ def _holder(found: str, speaker: str) -> str | None:
     if _NOT_CLAIMED.search(found):
         return None
     name = "" if _USER.fullmatch(speaker) else speaker.casefold()
-    plain = found.strip().removesuffix("的").casefold()
+    plain = _TOGETHER.sub(r"\1", found.strip().removesuffix("的").casefold())
     if not plain or _USER.fullmatch(plain):
         return name
     own = re.sub(r"^我们?的?", "", plain)
@@ -184,5 +226,5 @@ def _answer(holder: str, speaker: str, verb: str, thing: str, *, is_denied: bool
     if whose is None:
         return None
     ends = ("喜欢",) if verb in "吃喝" and is_denied else ()
-    kind = re.sub("^[吃喝](?=.)", "", thing.strip()) if verb == "喜欢" else thing.strip()
+    kind = (_MEASURE if verb == "开" else _MEALS).sub("", thing.strip()) if verb in ("喜欢", "开") else thing.strip()
     return Filling(Slot(whose, verb, kind), NO if is_denied else YES, ends=ends)

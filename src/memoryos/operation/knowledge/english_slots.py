@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from memoryos.language.crafts import LEFT_CRAFT, practitioner
 from memoryos.language.leading_time import without_leading_time
 from memoryos.language.occupations import JOB
 from memoryos.language.stopwords import FUNCTION_WORDS
@@ -58,6 +59,11 @@ _STAYED = (  # no move that was over when it was told
 )
 _DIET = r"(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"
 _GONE = r"(?=\s*[.,;!()]|$| (?:after|when|because|in|last|this|on|yesterday|today|and|since)\b)"
+_PARTED = (
+    r"(?=\s*(?:[.;!()]|$)|\s(?:for an|last|this|yesterday|recently|for good|in (?:\d|[A-Z])|after \w+ years|a \w+ ago))"
+)
+_CALLED = r"(?:,? [A-Z]\w+,?)?"
+_SPOUSE = r"(?:husband|wife|spouse)"
 _Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
 
@@ -75,6 +81,13 @@ _RULES = (
     ),
     _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>moved (?:out of|away from)) {_PLACE}", change=True),
     _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>left) {_PLACE} (?:for good|forever|permanently)", change=True),
+    _rule(
+        "residence",
+        rf"(?:{_HAS} )?{_SPARE}(?:sold|left|gave up|packed up|let go of) [^,;]{{2,60}}?,? and (?:(?:I|we) )?{_SPARE}"
+        r"(?:(?:am|is|are) )?now (?:(?:am|is|are) )?(?:lives?|living|rents?|renting)(?: an? \w+(?: \w+)?)? "
+        rf"in {_PLACE}",
+        change=True,
+    ),
     _rule("employer", rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) (?:at|for|by) {_COMPANY}"),
     _rule("employer", rf"{_HAS} (?:been )?{_SPARE}(?:worked|working) (?:at|for) {_COMPANY}(?=.*\bsince\b)"),
     _rule(
@@ -157,6 +170,27 @@ _RULES = (
         change=True,
     ),
     _rule(
+        "marital status",
+        rf"{_SPOUSE}{_CALLED} {_SPARE}(?:has )?(?P<value>died|passed away){_GONE}",
+        change=True,
+    ),
+    _rule(
+        "marital status",
+        rf"(?:{_HAS} )?{_SPARE}(?P<gone>(?:split|broke|broken) up|separated)(?P<value>)"
+        rf"(?: (?:with|from) [\w ]{{1,30}}?)?{_PARTED}",
+        change=True,
+    ),
+    _rule(
+        "marital status",
+        rf"(?:{_HAS} )?{_SPARE}(?P<gone>left) (?:my|their|his|her) {_SPOUSE}(?P<value>){_PARTED}",
+        change=True,
+    ),
+    _rule(
+        "marital status",
+        rf"{_SPOUSE}{_CALLED} {_SPARE}(?:has )?(?P<gone>left|divorced) (?:me|them|her|him)(?P<value>){_PARTED}",
+        change=True,
+    ),
+    _rule(
         "phone",
         rf"{_LATEST}(?:(?:cell|mobile|phone|telephone|cellphone|mobile phone)(?: phone)?(?: number)?|number)"
         rf" (?:is|'s) {_SPARE}{_NUMBER}",
@@ -175,6 +209,8 @@ _RULES = (
         rf"{_SPARE}(?:the )?(?P<value>(?!when|how|that)[^.,;!]+)",
     ),
 )
+_WORKPLACE = regex(rf" (?:at|for|with) {_COMPANY}")
+_LEFT_CRAFT = regex(rf"^{_HOLDER}(?:(?:{_HAS}|{_BE}) )?{_SPARE}(?P<leaves>){LEFT_CRAFT}")
 _NUMBERS = frozenset({"phone"})
 _OVER = {"occupation": (WORK,), "employer": (WORK,), "diet": ("eat",)}  # what a value of a relation ends
 _BEING = regex(
@@ -191,7 +227,9 @@ _LOST = regex(
     rf"^{_HOLDER}(?:{_HAS} )?(?:\w+ly |just )*(?:sold|gave away|scrapped|rehomed|got rid of|wrecked|totall?ed) {_THEIR}"
     r"(?P<of>[\w' -]+?)(?=\s*[.,;!()]|$| (?:last|this|yesterday|today|to|for|in|on|because|after|and)\b)"
 )
-_DIED = regex(rf"^{_HOLDER}(?<='s )(?P<of>[a-z]+) (?:has )?(?:died|passed away|ran away)\b")
+_DIED = regex(
+    rf"^{_HOLDER}(?:(?<='s )|(?<=our ))(?P<of>[a-z]+){_CALLED} (?:has )?{_SPARE}(?:died|passed away|ran away)\b"
+)
 _QUANTITY = regex(r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten) (?P<of>[a-z]+)")
 _DIGITS = {word: str(number) for number, word in enumerate(
     "one two three four five six seven eight nine ten".split(), start=1
@@ -248,6 +286,8 @@ def _replaces(after: Filling, found: Filling) -> bool:
 
 
 def _of_clause(clause: str, speaker: str) -> Filling | None:
+    if left := _left_craft(clause, speaker):
+        return left
     for relation, pattern, is_change, ends in _RULES:
         if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
             slot = Slot(holder, relation, match.groupdict().get("of", "").casefold())
@@ -255,8 +295,20 @@ def _of_clause(clause: str, speaker: str) -> Filling | None:
             if relation == WORK:
                 return None if is_denied else Filling(slot, NONE_LEFT, is_change=is_change, ends=ends)
             over = ends if is_denied else (*ends, *_OVER.get(relation, ()))
-            return Filling(slot, _value(relation, match["value"]), is_denied, is_change, over)
+            found = Filling(slot, _value(relation, match["value"]), is_denied, is_change, over)
+            where = _WORKPLACE.match(clause, match.end()) if relation == "occupation" else None
+            return replace(found, employer=_value("employer", where["value"]).casefold()) if where else found
     return _being(clause, speaker) or _lost(clause, speaker) or _whether(clause, speaker)
+
+
+def _left_craft(clause: str, speaker: str) -> Filling | None:
+    """The occupation that is over with its work: "gave up teaching"."""
+    match = _LEFT_CRAFT.match(clause)
+    who = practitioner(match["craft"]) if match else ""
+    holder = _holder(match["holder"], speaker) if match and who else None
+    if holder is None or _DENIED.search(clause[: match.start("leaves")] if match else ""):
+        return None
+    return Filling(Slot(holder, "occupation"), who, is_denied=True, is_change=True)
 
 
 def _is_denied(match: re.Match[str], clause: str) -> bool:
@@ -294,6 +346,8 @@ def _object(said: Iterable[str]) -> str:
 def _value(relation: str, value: str) -> str:
     if relation in _NUMBERS:
         return re.sub(r"\D", "", value)
+    if relation == "marital status":
+        return "widowed" if value in ("died", "passed away") else value or "married"
     plain = re.sub(r"^(?:the|an?) ", "", value.strip(" .'"), flags=re.IGNORECASE)
     plain = _FREQUENCY.sub("", plain).strip(" .'")
     return re.sub(r" City$", "", plain) if relation == "residence" else plain
@@ -310,7 +364,7 @@ def _holder(found: str, speaker: str) -> str | None:
 
 def _named(holder: str, speaker: str) -> str:
     name = "" if _GENERIC.fullmatch(speaker) else speaker.casefold()
-    plain = re.sub(r"'s?$", "", holder)
+    plain = re.sub(r"'s?$", "", re.sub(r"^.+ and i$", "i", holder))
     if plain in ("my", "our", "their", "his", "her", ""):
         return name
     owned = re.sub(r"^(?:my|our) ", f"{name}'s " if name else "", plain)

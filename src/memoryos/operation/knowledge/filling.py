@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from memoryos.language.occupations import is_one
+
 YES, NO = "yes", "no"  # the values of a slot that asks whether
 # Relations that a statement about another one may end: who quits a job has neither occupation nor employer left.
 WORK, NONE_LEFT = "work", "none"
+MARRIED = frozenset({"married", "engaged", "已婚", "订婚"})  # a break-up ends each of them
 MEAT = "meat"  # what a diet leaves out: it ends together with whether somebody eats that
 _WHOLE = frozenset({"e-mail", "phone"})
 _FAMILIES = {
@@ -52,6 +55,20 @@ class Filling:
     is_denied: bool = False  #: says that this is not, or no longer, the value
     is_change: bool = False  #: tells of the change ("moved to") rather than of the state ("lives in")
     ends: tuple[str, ...] = ()  #: relations of the family whose values are over with it: "quit my job" ends an employer
+    employer: str = ""  #: of an occupation, lower case: where somebody has it, if the words tell
+
+    def denies(self, value: str) -> bool:
+        """Whether that value of its slot is over with it: who left teaching is no maths teacher."""
+        if not self.is_denied:
+            return False
+        relation, told = self.slot.relation, self.value
+        is_meant = relation == "occupation" and is_one(value, told)
+        return value == told or is_meant or (relation == "marital status" and {value, told} <= MARRIED)
+
+    def ends_other(self, known: Filling) -> bool:
+        """Whether it ends what fills another slot of the family: "left Mercy" ends a nurse at Mercy."""
+        left = self.value if self.is_denied and self.slot.relation == "employer" else ""
+        return known.slot.relation in self.ends or (known.employer != "" and known.employer == left)
 
     @property
     def is_exclusive(self) -> bool:

@@ -65,9 +65,9 @@ def _of(slot: Slot, first: Slot, ordered: Sequence[Told], asides: list[Told]) ->
         mine = first if one.found.slot == _ANY else one.found.slot
         before = found[-1] if found else Streak("", is_denied=True, told=[], is_foreign=True)
         if mine != slot:
-            if slot.relation in one.found.ends and before.holds:
+            if before.holds and one.found.ends_other(before.told[-1].found):
                 found.append(Streak("", is_denied=True, told=[one], is_foreign=True))
-        elif one.found.is_denied and (before.is_foreign or before.value != one.found.value):
+        elif one.found.is_denied and (before.is_foreign or not one.found.denies(before.value)):
             asides.append(one)
         elif not before.is_foreign and (before.value, before.is_denied) == (one.found.value, one.found.is_denied):
             before.told.append(one)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memoryos.cube import Descriptive, MemCube, ProfileField
+from memoryos.language.occupations import is_one
 from memoryos.operation.hierarchy.estimate import is_estimate
 from memoryos.operation.knowledge.lesson import Lesson
 
@@ -49,12 +50,17 @@ def _wins(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) 
 
 
 def _ended(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> MemCube:
-    is_meant = not new.value or new.value.casefold() == old.value.casefold()
-    if not is_meant or lesson.event_at < known.descriptive.event_at:
+    if not _is_meant(old, new) or lesson.event_at < known.descriptive.event_at:
         return known
     end = max(lesson.event_at, known.descriptive.event_at + _MOMENT)
     earliest = min(end, known.descriptive.valid_to or end)
     return replace(known, descriptive=replace(known.descriptive, valid_to=earliest))
+
+
+def _is_meant(old: ProfileField, new: ProfileField) -> bool:
+    """Whether the end of the new value is one of the old, too; an empty value stands for whichever there was."""
+    is_alike = new.field == "occupation" and is_one(old.value, new.value)
+    return not new.value or is_alike or new.value.casefold() == old.value.casefold()
 
 
 def _taken_up(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> MemCube:
