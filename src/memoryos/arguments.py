@@ -281,6 +281,11 @@ def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_It
     return items
 
 
+def trust(field: str, value: Trust | str | None, default: Trust) -> Trust:
+    """Check the name of a trust; None is the default."""
+    return one_of(field, default if value is None else value, Trust)
+
+
 def tags(value: Iterable[str]) -> tuple[str, ...]:
     """Check tags."""
     return checked_tags("tags", value)

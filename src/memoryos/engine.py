@@ -21,11 +21,12 @@ from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.kinds import Kind, Subject, Tier
-from memoryos.models.chat import Answer, ChatModel, OpenAIChat
+from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
+from memoryos.operation.answer.answer_marker import AnswerMarker
 from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
@@ -71,7 +72,6 @@ from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
-from memoryos.signing import ContentMark, hash_of
 from memoryos.text import checked_text
 
 RELEASE_SECONDS = 5.0  # that a store with nothing left to do may take to close, whatever the timeout
@@ -425,18 +425,8 @@ class Engine:
     def _made_responder(self) -> Responder:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
-        streams = Streams(known.llm_concurrency)
-        return Responder(
-            self._model,
-            self.account,
-            streams,
-            self._filling,
-            self._inherit,
-            self._remember,
-            bounds,
-            self.clock,
-            self._marker,
-        )
+        streams, inputs = Streams(known.llm_concurrency), (self._filling, self._inherit, self._remember)
+        return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker)
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)
@@ -446,18 +436,11 @@ class Engine:
             call.shown.append(recalled)
         return recalled
 
-    def _marker(self, asked: Prompt, owner: Scope) -> Callable[[Answer], Answer]:
+    def _marker(self, asked: Prompt, owner: Scope) -> AnswerMarker:
         """What signs an answer with its provenance; nothing does where results are shown with other words."""
         key = self._signing_key() if self._shown is None else None
-        by, sources = current().identity, tuple(dict.fromkeys(cube.id for cube in asked.shown))
-
-        def marked(answer: Answer) -> Answer:
-            if key is None:
-                return answer
-            told = (self.clock(), by, owner.tenant, owner.user, answer.model, sources, hash_of(answer.text))
-            return replace(answer, mark=ContentMark(*told).signed(key))
-
-        return marked
+        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
+        return AnswerMarker(key, current().identity, owner, sources, self.clock)
 
     def _inherit(self, asked: Prompt, owner: Scope) -> About:
         if self.policies is None:

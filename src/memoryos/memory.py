@@ -320,7 +320,7 @@ class Memory(MemoryParts):
             arguments.share("min_score", min_score),
             arguments.optional("tokens", tokens, least=1),
             arguments.optional("facts", facts),
-            self._least_trust(min_trust),
+            arguments.trust("min_trust", min_trust, self.settings.min_trust),
         )
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))
@@ -369,9 +369,8 @@ class Memory(MemoryParts):
         `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
         source data. What was derived from nothing else goes with it; a fact that it replaced is told with its end. The
         filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`, `session`,
-        `min_trust`. When nothing bears on the question (the confidence is below the setting
-        `abstain_below`), the text only says so and `found` is False. If no line of what was found fits the tokens, the
-        text is empty and `fits` is False.
+        `min_trust`. When nothing bears on the question (the confidence is below the setting `abstain_below`), the text
+        only says so and `found` is False. If no line of what was found fits, the text is empty and `fits` is False.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
@@ -380,13 +379,9 @@ class Memory(MemoryParts):
         then = looked_back(self._engine, self._scope, only.get("as_of"))
         today = then.at if then else self._engine.clock()
         has_facts = Kind.FACT in arguments.kinds(only.get("kinds", ()))
-        recalled = self._engine.recaller.without(
-            self._scope,
-            recalled,
-            left_out,
-            ended_by=None if not has_facts or (then and then.snapshot) else today,
-            least=self._least_trust(only.get("min_trust")),
-        )
+        ended_by = None if not has_facts or (then and then.snapshot) else today
+        least = arguments.trust("min_trust", only.get("min_trust"), self.settings.min_trust)
+        recalled = self._engine.recaller.without(self._scope, recalled, left_out, ended_by=ended_by, least=least)
         start, end = arguments.period(only.get("since"), only.get("until"))
         most = self.settings.most_pages
         return pack(
@@ -432,10 +427,7 @@ class Memory(MemoryParts):
         return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
-        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece.
-
-        After it, `answer` of the stream is the whole answer with its mark.
-        """
+        """Like `respond`, in pieces. After the last one the answer is stored, and `answer` has it with its mark."""
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:
@@ -502,9 +494,6 @@ class Memory(MemoryParts):
             left(self._engine, kind, self.close)
 
     # Parts of the above
-
-    def _least_trust(self, named: Trust | str | None) -> Trust:
-        return arguments.one_of("min_trust", self.settings.min_trust if named is None else named, Trust)
 
     @property
     def _hand(self) -> Hand:
