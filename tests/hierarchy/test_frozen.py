@@ -228,7 +228,7 @@ def test_what_is_frozen_does_not_expire(world: World) -> None:
 
 
 def test_what_has_expired_is_not_shown_and_never_comes_back(world: World) -> None:
-    memory = world.open(**SMALL)
+    memory = world.open(**SMALL, jobs="worker")  # or it is soon removed
     page = memory.add("🎲 The zanzibarquux is under the mat.")
     assert memory.governance.expire(page).state is State.EXPIRED
     assert len(memory.search("zanzibarquux").hits) == 0
