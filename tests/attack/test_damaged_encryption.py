@@ -98,7 +98,8 @@ def test_whatever_changes_in_an_encrypted_store_is_called_damage(whole, tmp_path
 
 def test_a_damaged_store_that_cannot_be_decrypted_stays_as_it_is(store):
     data = bytearray(store.read_bytes())
-    data[len(data) // PAGE // 2 * PAGE + 100] ^= 1
+    for page in range(PAGE, len(data), PAGE):
+        data[page + 100] ^= 1
     store.write_bytes(data)
     with pytest.raises(StoreCorrupt, match=r"memory\.db: .*malformed"):
         stores.decrypt(store, settings=SETTINGS)
