@@ -197,14 +197,6 @@ class Engine:
         with self.vault.view(self.caught_up(owner)) as reader:
             yield reader
 
-    @contextmanager
-    def present(self, owner: Scope) -> Iterator[Reader]:
-        """Read what the caller may read of the owner's memory, wherever its pages lie: some may wait to be moved."""
-        self.responder.wait()
-        self.housekeeping.met(owner)
-        with self.housekeeping.call(), self.vault.view(owner.owner) as reader:
-            yield reader
-
     def corrector(self, owner: Scope) -> Corrector:
         """The object that updates and deletes memories of the owner."""
         self.caught_up(owner)
@@ -260,12 +252,6 @@ class Engine:
         self.housekeeping.unvisited(scope.owner)
         self.forgetter.refuse_frozen(scope.owner)
         return brancher.discard_all() + self.forgetter.owner(scope.owner, corrector)
-
-    def forget_owner(self, owner: Scope) -> Forgotten:
-        """Remove everything of an owner but its branches, which are owners themselves. Raises PermissionDenied."""
-        self.admit_all(Action.DELETE, owner)
-        self.housekeeping.unvisited(owner)
-        return self.forgetter.owner(owner, self.corrector(owner))
 
     @property
     def forgetter(self) -> Forgetter:

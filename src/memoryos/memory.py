@@ -427,7 +427,7 @@ class Memory(MemoryParts):
         return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
-        """Like `respond`, in pieces. After the last one the answer is stored, and `answer` has it with its mark."""
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:

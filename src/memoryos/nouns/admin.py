@@ -153,9 +153,15 @@ class Admin:
             self._engine.forgetter.refuse_frozen(owner)
 
         def remove() -> Forgotten:  # the branches are among the owners, so no list of them has to be readable
-            return sum(map(self._engine.forget_owner, owners), Forgotten())
+            return sum(map(self._without_branches, owners), Forgotten())
 
         return doing(Action.DELETE, lambda: self._engine.with_receipt(subject, remove))
+
+    def _without_branches(self, owner: Scope) -> Forgotten:
+        """Remove everything of an owner but its branches. Raises PermissionDenied."""
+        self._engine.admit_all(Action.DELETE, owner)
+        self._engine.housekeeping.unvisited(owner)
+        return self._engine.forgetter.owner(owner, self._engine.corrector(owner))
 
     def _known(self, user: str, tenant: str) -> list[Scope]:
         self._engine.admit(Action.ADMINISTER)

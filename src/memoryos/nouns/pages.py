@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Unpack
 
@@ -60,7 +60,16 @@ class Pages(Noun):
 
     def _read(self, tier: Tier | None) -> AbstractContextManager[Reader]:
         """A reader; who asks for a tier first waits until every page is in its own."""
-        return self._engine.present(self._scope) if tier is None else self._engine.settled(self._scope)
+        return self._present() if tier is None else self._engine.settled(self._scope)
+
+    @contextmanager
+    def _present(self) -> Iterator[Reader]:
+        """Read what the caller may read, wherever its pages lie: some may wait to be moved."""
+        engine = self._engine
+        engine.responder.wait()
+        engine.housekeeping.met(self._scope)
+        with engine.housekeeping.call(), engine.vault.view(self._scope.owner) as reader:
+            yield reader
 
     def _selection(self, tier: Tier | None, **only: Unpack[arguments.PageFilters]) -> Selection:
         tiers = [] if tier is None else [arguments.tier(tier, "pages", Tier.STM, Tier.MTM, Tier.ARCHIVE)]
@@ -72,7 +81,7 @@ class Pages(Noun):
         An import leaves them out.
         """
         wanted = arguments.ids("source_ids", source_ids)
-        with self._engine.present(self._scope) as reader:
+        with self._present() as reader:
             return swept_among(reader, wanted)
 
     def attachments(self, page_id: str) -> Sequence[AttachedFile]:
@@ -94,7 +103,7 @@ class Pages(Noun):
 
     def _page(self, page_id: str) -> MemCube:
         wanted = arguments.cube_id(page_id, field="page_id")
-        with self._engine.present(self._scope) as reader:
+        with self._present() as reader:
             page = reader.one(wanted)
         if page is None or page.kind is not Kind.PAGE or page.has_expired(self._engine.clock()):
             raise NotFound(f"there is no page {wanted!r} of this user and agent")

@@ -47,7 +47,7 @@ class _DuePages:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenRules:
     """The note: the rules, and the pages that are due by them; times in microseconds."""
 
     rules: list[str]
@@ -63,7 +63,7 @@ class _Noted(NamedTuple):
 
 
 def _noted(text: str) -> _Noted:
-    told = as_json(_Written)(text)
+    told = as_json(_WrittenRules)(text)
     pages = {page: from_micros(due) for page, due in told.pages.items()}
     return _Noted(told.rules, _DuePages(from_micros(told.until), pages))
 
