@@ -326,8 +326,9 @@ def test_without_a_mask_all_of_it_is_there_and_none_of_it_in_the_audit_log(opene
     assert [door for door, word in words.items() if word in log] == []
     memory.close()
     raw = stored(place)
-    swept = ("governance.expire", "reason")  # it goes with the memory, once a job has removed it
-    assert {door for door in DOORS if words[door].encode() not in raw} <= {swept}
+    swept = ("governance.expire", "reason")  # it goes with the memory; a server keeps dead rows until it vacuums
+    missing = [door for door in DOORS if words[door].encode() not in raw]
+    assert missing == [swept] or (place.startswith("postgresql") and missing == [])
     assert any(words["add", "query"] in text for text in listening.heard)
 
 
