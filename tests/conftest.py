@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -29,6 +30,8 @@ settings.register_profile("long", deadline=None, max_examples=200)
 
 TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
+
+MANY = 20  # cases of a function: one for each method, id or command
 
 RAM_DISK = Path("/dev/shm")
 RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3 GB)
@@ -102,24 +105,38 @@ def _store_of(test: pytest.Item) -> str:
 
 
 def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
-    """All tests; of the operations, only the first case of every third function on a store that is no file.
+    """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
-    The tests of the operations differ in what is computed, not in what the store is asked to do, which the contract
-    tests compare. `--store postgres` runs each of them there.
+    Of the operations, the first case of every third function: they differ in what is computed, not in what the store
+    is asked to do, which the contract tests compare. Of an attack on each of many methods, every third.
+    `--store postgres` runs each of them there.
     """
-    met: dict[Path, dict[str, int]] = {}
+    functions: dict[Path, dict[str, int]] = {}
+    cases: dict[tuple[Path, str], int] = Counter(map(_function_of, items))
+    met: dict[tuple[Path, str], int] = Counter()
     kept = []
     for item in items:
-        if _store_of(item) == "sqlite" or item.path.relative_to(TESTS).parts[0] not in OPERATIONS:
+        of = _function_of(item)
+        known = functions.setdefault(item.path, {})
+        number, case = known.setdefault(of[1], len(known)), met[of]
+        met[of] += 1
+        if _is_new_way(item, number, case, cases[of]):
             kept.append(item)
-            continue
-        functions = met.setdefault(item.path, {})
-        name = item.name.partition("[")[0]
-        if name not in functions:
-            functions[name] = len(functions)
-            if functions[name] % 3 == 0:
-                kept.append(item)
     return kept
+
+
+def _function_of(test: pytest.Item) -> tuple[Path, str]:
+    return test.path, f"{test.name.partition('[')[0]} on {_store_of(test)}"
+
+
+def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
+    """Whether the case of the function of that number asks the store for what no other one does."""
+    folder = test.path.relative_to(TESTS).parts[0]
+    if _store_of(test) == "sqlite":
+        return True
+    if folder in OPERATIONS:
+        return case == 0 and number % 3 == 0
+    return folder != "attack" or cases < MANY or (case + number) % 3 == 0
 
 
 def _names_its_own(test: pytest.Item) -> bool:

@@ -169,7 +169,8 @@ with memoryos.open("memory.db", user="alice") as memory:
 
 def test_a_command_needs_no_extra(tmp_path):
     code = (
-        f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); sys.argv = ['memoryos', 'demo', '--json']; "
+        f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); "
+        "sys.argv = ['memoryos', 'add', 'I moved to Lisbon.', '--user', 'ann', '--db', 'memory.db', '--json']; "
         "from memoryos.interface.cli.app import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)

@@ -129,9 +129,10 @@ def test_same_vectors_in_another_process(
 
 
 def test_eight_threads_agree(embedder: Embedder) -> None:
-    expected = embedder.embed(TEXTS)
+    few = TEXTS[:3]
+    expected = embedder.embed(few)
     with ThreadPoolExecutor(8) as pool:
-        for vectors in pool.map(lambda _: embedder.embed(TEXTS), range(8)):
+        for vectors in pool.map(lambda _: embedder.embed(few), range(8)):
             np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def folder_of(name: str, root: Path) -> Path | None:
     return place
 
 
+@cache
 def imports_between(root: Path) -> dict[Path, set[Path]]:
     """Which folders the modules of each folder import from."""
     found = defaultdict(set)

@@ -153,7 +153,7 @@ def test_a_name_that_reads_as_a_role_is_told_from_one(speaker, told):
 
 @pytest.mark.parametrize("end", ["", "x"])
 @pytest.mark.parametrize(
-    "text", ["<m\u0301" * 50_000, "< " * 50_000, "<\u2800" * 50_000, "<m" + "/" * 100_000, "«é" * 50_000]
+    "text", ["<m\u0301" * 20_000, "< " * 20_000, "<\u2800" * 20_000, "<m" + "/" * 40_000, "«é" * 20_000]
 )
 def test_a_hostile_text_is_read_once(text, end):
     before, _, after = text.rpartition("<")

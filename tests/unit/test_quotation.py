@@ -201,7 +201,7 @@ def test_a_fence_holds_whatever_stands_in_it():
     assert fenced("memory", "") == ""
 
 
-@pytest.mark.parametrize("text", ["<" * 50_000, "< " * 25_000, "<" + " " * 50_000, "\n" * 50_000 + "x", "<m" * 25_000])
+@pytest.mark.parametrize("text", ["<" * 20_000, "< " * 10_000, "<" + " " * 20_000, "\n" * 20_000 + "x", "<m" * 10_000])
 def test_a_hostile_text_is_read_once(text):
     assert disarmed(quotation(text)) == quotation(text)
 

@@ -277,14 +277,14 @@ def test_a_period_cannot_end_before_it_begins() -> None:
 @pytest.mark.parametrize("text", ["yesterday ", "昨天", "8 May 2023 ", "between 2023 and ", "may ", "the last ", "5月"])
 def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
     started = perf_counter()
-    named_periods(text * (200_000 // len(text)), WEDNESDAY)
+    named_periods(text * (100_000 // len(text)), WEDNESDAY)
     asked_periods(text * (10_000 // len(text)), WEDNESDAY)
-    index_words(text * (200_000 // len(text)))
+    index_words(text * (100_000 // len(text)))
     assert perf_counter() - started < 10
 
 
 @pytest.mark.parametrize("rule", ENGLISH[:-1], ids=range(len(ENGLISH) - 1))  # the last stands behind a word only
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_whatever_a_rule_matches_has_one_of_its_marks(rule: Rule, data: st.DataObject) -> None:
     found = data.draw(st.from_regex(rule.pattern, alphabet=st.characters(codec="ascii")))
@@ -297,7 +297,7 @@ TIME_WORDS = (
 )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(text=st.lists(st.sampled_from(TIME_WORDS.split()), max_size=9).map(" ".join))
 def test_a_rule_is_left_out_only_where_it_matches_nothing(text: str) -> None:
     unread = [rule.pattern.pattern for rule in ENGLISH if not rule.may_match(text.lower())]
