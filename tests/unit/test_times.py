@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -276,11 +276,11 @@ def test_a_period_cannot_end_before_it_begins() -> None:
 
 @pytest.mark.parametrize("text", ["yesterday ", "昨天", "8 May 2023 ", "between 2023 and ", "may ", "the last ", "5月"])
 def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
-    started = perf_counter()
+    started = thread_time()
     named_periods(text * (100_000 // len(text)), WEDNESDAY)
     asked_periods(text * (10_000 // len(text)), WEDNESDAY)
     index_words(text * (100_000 // len(text)))
-    assert perf_counter() - started < 10
+    assert thread_time() - started < 10
 
 
 @pytest.mark.parametrize("rule", ENGLISH[:-1], ids=range(len(ENGLISH) - 1))  # the last stands behind a word only
