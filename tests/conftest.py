@@ -25,7 +25,7 @@ from memoryos.models.hashing import Hashing
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.scope import Scope
 
-settings.register_profile("here", deadline=None, max_examples=50)  # a busy machine takes as long as it takes
+settings.register_profile("here", deadline=None, max_examples=30)  # a busy machine takes as long as it takes
 settings.register_profile("long", deadline=None, max_examples=200)
 
 TESTS = Path(__file__).parent

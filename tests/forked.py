@@ -21,7 +21,8 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
@@ -200,12 +201,20 @@ def _keep(program: int, talk: socket.socket, lives: int) -> None:
 
 def _warm_up() -> None:
     """What a program reads, compiles or builds when it uses a memory for the first time."""
-    memoryos = importlib.import_module("memoryos")
-    _load(importlib.import_module("memoryos.interface.cli.app").command())
-    with TemporaryDirectory() as folder, memoryos.open(Path(folder, "memory.db"), user="nobody") as store:
-        store.add("I live in Porto.", "我住在成都。")
-        store.wait()
-        store.search("Porto")
+    memoryos, app = map(importlib.import_module, ("memoryos", "memoryos.interface.cli.app"))
+    _load(app.command())
+    with TemporaryDirectory() as folder:
+        place = str(Path(folder, "memory.db"))
+        with memoryos.open(place, user="nobody") as store:
+            store.add("I live in Porto.", "我住在成都。")
+            store.wait()
+            store.search("Porto")
+        os.environ["MEMORYOS_EMBEDDER"] = "static"  # to read a setting takes longer the first time
+        for command in (["search", "Porto"], ["list", "pages"], ["stats", "--json"]):
+            sys.argv = ["memoryos", *command, "--db", place, "--user", "nobody"]
+            with redirect_stdout(StringIO()), suppress(SystemExit):
+                app.main()
+        del os.environ["MEMORYOS_EMBEDDER"]
 
 
 def _load(group: Any) -> None:
