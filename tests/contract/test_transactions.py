@@ -14,6 +14,7 @@ from contract.append import append
 from contract.back_ends import BACK_ENDS
 from memoryos.errors import StorageError, StoreBusy
 from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
@@ -24,6 +25,12 @@ TESTS = Path(__file__).parents[1]
 def pages(vault):
     with vault.read(ALICE) as reader:
         return reader.cubes(Kind.PAGE)
+
+
+def fail_at_the_first(reader):
+    """Raise an error that holds on to what the other rows would come from."""
+    rest = reader.passages()
+    raise StorageError(next(rest).page)
 
 
 def assert_serial(found, labels, count):
@@ -57,6 +64,29 @@ def test_a_refused_statement_takes_the_whole_block_with_it(vault, store, entry):
         writer.insert([entry(id="unwanted")])
         writer.insert([entry(id=stored.id)])
     assert pages(vault) == [stored]
+
+
+@pytest.mark.parametrize("session", ["read", "write"])
+def test_an_error_that_is_kept_keeps_no_snapshot(vault, store, session):
+    first, second = store("bees").cube, store("wasps").cube
+    with pytest.raises(StorageError) as kept, getattr(vault, session)(ALICE) as reader:
+        fail_at_the_first(reader)
+    with vault.write(ALICE) as writer:
+        writer.delete([first.id])
+    assert pages(vault) == [second]
+    assert kept.value.args == (first.id,)
+
+
+@pytest.mark.file
+def test_an_error_that_is_kept_does_not_keep_the_log(vault, store):
+    for text in ("bees", "wasps"):
+        store(text)
+    with pytest.raises(StorageError) as kept, vault.read(ALICE) as reader:
+        fail_at_the_first(reader)
+    store("ants")
+    vault.empty_log()
+    assert log_of(vault.path).stat().st_size == 0
+    assert kept.tb
 
 
 def test_a_writer_sees_its_own_changes(vault, entry):

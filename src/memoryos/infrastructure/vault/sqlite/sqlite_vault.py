@@ -36,6 +36,7 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
+from memoryos.infrastructure.vault.sqlite.ended_connection import EndedConnection
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
@@ -377,10 +378,11 @@ def _url(path: Path, **query: str) -> URL:
 
 
 def _engine(address: URL, busy_timeout_seconds: float, key: DataKey | None) -> Engine:
+    kind = {} if key else {"factory": EndedConnection}  # SQLCipher's driver ends what is read by itself
     engine = create_engine(
         address,
         module=driver(key),
-        connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
+        connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False, **kind},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
         execution_options={_PATIENCE: busy_timeout_seconds, **compiled.SHARED},
