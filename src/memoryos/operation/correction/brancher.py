@@ -23,7 +23,15 @@ from memoryos.kinds import Kind, State
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.correction.branch import Branch, BranchPlace, branches, drop_branch, is_alike, places_in, write_branch
+from memoryos.operation.correction.branch import (
+    Branch,
+    BranchPlace,
+    branches,
+    drop_branch,
+    is_alike,
+    places_in,
+    write_branch,
+)
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.scheduler.job_runner import GoesOn
