@@ -44,6 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         "STATED": 2,
         "PUBLISHED": 8,
         "TOGETHER": 6,
+        "DOUBLES": 6,
         "HUGE_CHARS": 3_200,
         "BOOK_CHARS": 6_400,
     }.items():

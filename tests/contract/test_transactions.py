@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +15,7 @@ from contract.append import append
 from contract.back_ends import BACK_ENDS
 from memoryos.errors import StorageError, StoreBusy
 from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.sqlite import sqlite_vault
 from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.kinds import Kind
 from memoryos.scope import Scope
@@ -87,6 +89,37 @@ def test_an_error_that_is_kept_does_not_keep_the_log(vault, store):
     vault.empty_log()
     assert log_of(vault.path).stat().st_size == 0
     assert kept.tb
+
+
+@pytest.mark.file
+def test_the_log_stays_small_beside_readers_of_whom_one_always_reads(vault, store, monkeypatch):
+    monkeypatch.setattr(sqlite_vault, "MOST_LOG", 100_000)
+    vault._most_log = 100_000
+    store("bees")
+    ends, turns = Event(), [Event(), Event()]
+
+    def read(mine, others):
+        while not ends.is_set():
+            with vault.snapshot() as connection:
+                connection.exec_driver_sql("SELECT count(*) FROM cubes").scalar()
+                others.set()  # who began before may end now
+                mine.wait(1)
+                mine.clear()
+
+    readers = [Thread(target=read, args=pair) for pair in (turns, turns[::-1])]
+    for reader in readers:
+        reader.start()
+    try:
+        size, emptied, deadline = 0, 0, time.monotonic() + 60
+        while emptied < 3 and time.monotonic() < deadline:
+            store("wasps " * 2_000)
+            before, size = size, log_of(vault.path).stat().st_size
+            emptied += size < before
+    finally:
+        ends.set()
+        for reader in readers:
+            reader.join()
+    assert emptied == 3
 
 
 def test_a_writer_sees_its_own_changes(vault, entry):

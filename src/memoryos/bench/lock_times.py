@@ -44,7 +44,8 @@ STATEMENTS = 1_000  # of one slot, on one page
 NAMING = 400  # pages that name the slot
 STATED = 10  # facts stated one by one, and as many proposals accepted
 PUBLISHED = 100  # facts of one slot, published at once
-TOGETHER = 200  # pages of a session that is forgotten, as many that expire at once, and as many that become one
+TOGETHER = 200  # pages of a session that is forgotten, and as many that expire
+DOUBLES = 100  # pages that become one
 HUGE_CHARS = 400_000
 BOOK_CHARS = 1_000_000
 
@@ -219,7 +220,7 @@ def _of_many(
     """Pages that are merged, that expire, and that are forgotten with their session."""
     said = _dialogue(2 * TOGETHER) if kind is ScopeKind.ORDINARY else _hostile(2 * TOGETHER)
     session = memory.of(replace(memory.scope, session="one"))
-    doubles = memory.add_many([Turn(role=Role.USER, text="I like green tea.") for _ in range(TOGETHER)])
+    doubles = memory.add_many([Turn(role=Role.USER, text="I like green tea.") for _ in range(DOUBLES)])
     ended = memory.add_many([turn for page in said[:TOGETHER] for turn in page])
     session.add_many([turn for page in said[TOGETHER:] for turn in page])
     _consolidated(store, memory)
