@@ -28,6 +28,7 @@ from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
 from memoryos.operation.correction.known_notes import KNOWN_NOTES
+from memoryos.scope import Scope
 from public import store_of
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
@@ -398,16 +399,64 @@ def test_a_flipped_bit_in_the_list_of_branches_is_named_and_never_quoted(noted, 
     assert not damage.can_be_repaired
     with opened(path) as memory:
         page = memory.pages.list()[0].id
-        for door in ("delete", "forget", "branches.list", "branches.create"):
+        for door in ("branches.list", "branches.create"):
             with pytest.raises(StoreCorrupt, match="note 'branches' of the table notes is damaged: run") as raised:
                 NOTE_DOORS[door](memory, page)
             assert BRANCH_WORD not in str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
-        assert memory.get(page).id == page, "nothing is removed while a copy of it in a branch would stay"
         assert memory.snapshots.list()
         assert memory.search(SECRET).hits
         assert store_of(memory).admin.forget("ann").is_complete, "a whole user goes with all branches, listed or not"
     assert BRANCH_WORD not in caplog.text
     assert ask(path, "SELECT count(*) FROM cubes") == ask(path, "SELECT count(*) FROM notes") == 0
+
+
+WALK = Scope(user="ann", session="walk")
+
+ENDS = {  # of a page
+    "delete": lambda memory, page: memory.delete(page),
+    "erase": lambda memory, page: memory.governance.erase(page),
+    "expire": lambda memory, page: memory.governance.expire(page),
+    "forget": lambda memory, page: memory.forget(),
+    "forget a session": lambda memory, page: memory.of(WALK).forget(),
+}
+
+
+@pytest.fixture
+def unlisted(tmp_path) -> tuple[Path, str]:
+    """A memory with a branch of which only the list is damaged, and its page of a session."""
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        page = memory.of(WALK).add(SAID[0])
+        memory.add("The bees are back.")
+        memory.wait()
+        memory.branches.create(BRANCH_WORD)
+    by_hand(path, "UPDATE notes SET value = 'Z' || value WHERE key = 'branches'")
+    return path, page
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_ends_leaves_the_branches_too_where_the_list_of_them_is_damaged(unlisted, end):
+    path, page = unlisted
+    with opened(path) as memory:
+        ENDS[end](memory, page)
+        memory.wait()
+    left = ask(path, f"SELECT count(*) FROM cubes WHERE document LIKE '%{SAID[0]}%'")
+    assert left == 0, "neither the page nor its copy"
+    others = ask(path, "SELECT count(*) FROM cubes WHERE document LIKE '%bees%' AND kind = 'page'")
+    assert others == (0 if end == "forget" else 2)
+
+
+def test_the_branches_of_other_owners_stay_where_the_list_of_one_is_damaged(tmp_path):
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        one, two = (memory.of(Scope(user="ann", agent=agent)) for agent in ("one", "two"))
+        for agent in (one, two):
+            agent.add(SAID[0])
+            agent.branches.create(BRANCH_WORD)
+        by_hand(path, "UPDATE notes SET value = 'Z' WHERE key = 'branches' AND agent_id = 'one'")
+        one.forget()
+        assert two.branch(BRANCH_WORD).pages.count() == 1
+    assert ask(path, "SELECT count(*) FROM cubes WHERE agent_id = 'one'") == 0
 
 
 @pytest.mark.parametrize(
@@ -508,9 +557,10 @@ def test_on_postgres_too_a_damaged_note_is_named(tmp_path):
         with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
             connection.execute("SELECT set_config('memoryos.every_tenant', 'on', false)")
             connection.execute("UPDATE notes SET value = 'Z' || substr(value, 2) WHERE key = 'branches'")
-        for door in ("delete", "forget", "branches.list"):
-            with pytest.raises(StoreCorrupt, match="note 'branches'"):
-                NOTE_DOORS[door](memory, page)
+        with pytest.raises(StoreCorrupt, match="note 'branches'"):
+            memory.branches.list()
+        memory.delete(page)
+        assert not memory.pages.list()
     assert [(one.fault, one.detail) for one in stores.verify(place).damages] == [(Fault.NOTE, "the note 'branches'")]
     with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
         assert store_of(memory).admin.forget("ann").is_complete

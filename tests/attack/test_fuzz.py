@@ -113,6 +113,16 @@ CHOICES = [
     UpdateMode,
 ]
 
+OF_WHOLE_STORES = [stores.backup, stores.copy, stores.restore, stores.scrub, stores.verify]
+OF_ENCRYPTION = [
+    stores.encrypt,
+    stores.decrypt,
+    stores.reencrypt,
+    stores.rotate_encryption_key,
+    stores.encryption_status,
+]
+KEY = "the key of these attacks, 44 characters long"
+
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
 
@@ -247,7 +257,7 @@ def test_opening_anything_is_refused_with_an_error_of_ours(memory, function, lon
 
 
 @pytest.mark.file
-@pytest.mark.parametrize("function", [stores.backup, stores.copy, stores.restore, stores.verify])
+@pytest.mark.parametrize("function", OF_WHOLE_STORES)
 def test_work_on_whole_stores_is_refused_likewise(memory, function, long):
     numbers = itertools.count()
 
@@ -262,6 +272,39 @@ def test_work_on_whole_stores_is_refused_likewise(memory, function, long):
         refusal(lambda: function(*positional, **named))
 
     attack()
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("function", OF_ENCRYPTION)
+def test_encryption_is_refused_likewise(memory, function, long):
+    """Of every third call, the store and the key are right: what it does then, the next one finds."""
+    copy_store(Path("memory.db"), Path("closed.db"))
+    keyed = load_settings(embedder="hashing", encryption_key=KEY)
+
+    @calls(long, FEW_EXAMPLES)
+    @given(arguments_for(memory).of(function), st.integers(0, 2))
+    def attack(given_arguments, chance):
+        positional, named = given_arguments
+        if chance == 0:
+            positional, named = ["closed.db", KEY][: len(positional)], {**named, "settings": keyed}
+        elif isinstance(positional[0], str) and positional[0].startswith("/"):
+            return  # of the machine itself
+        if function is stores.encryption_status:
+            named.pop("settings", None)
+        refusal(lambda: function(*positional, **named))
+
+    stores.encrypt("closed.db", settings=keyed)
+    attack()
+    is_encrypted = stores.encryption_status("closed.db").is_encrypted
+    assert stores.verify("closed.db", settings=keyed if is_encrypted else None).is_sound
+    assert memory.search("Where do I live?").hits
+
+
+@pytest.mark.once
+def test_every_operation_on_whole_stores_is_attacked():
+    public = {one for name, one in inspect.getmembers(stores, inspect.isfunction) if name[0] != "_"}
+    operations = {one for one in public if one.__module__ == stores.__name__}
+    assert operations == {*OF_WHOLE_STORES, *OF_ENCRYPTION, stores.reembed}
 
 
 @pytest.mark.once

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
+from functools import cache, partial
+from itertools import count, pairwise
 from pathlib import Path
+from types import CodeType, FrameType
 
 import pytest
 from pydantic import SecretStr
@@ -179,6 +183,72 @@ def test_after_an_interrupt_the_memory_works_and_the_store_is_free(tmp_path, lon
                     break
         record_property("interrupted", interrupted)
         assert interrupted == wanted, "most alarms rang after the call"
+        memory.wait()
+
+
+@cache
+def moments(code: CodeType) -> frozenset[int]:
+    """The bytecodes of a function before which Python looks for signals: behind a call, and where a loop goes back."""
+    known = list(dis.get_instructions(code))
+    behind = [two.offset for one, two in pairwise(known) if one.opname.startswith(("CALL", "RESUME", "JUMP_BACKWARD"))]
+    return frozenset(behind)
+
+
+class InterruptAt:
+    """Interrupts the thread it traces at one of the moments at which a signal could, counted from 1."""
+
+    def __init__(self, number: int) -> None:
+        self._number, self.seen = number, 0
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> InterruptAt:
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode" and frame.f_lasti in moments(frame.f_code):
+            self.seen += 1
+            if self.seen == self._number:
+                raise Interrupt
+        return self
+
+    def during(self, call: Callable[[], object]) -> bool:
+        """Run the call; whether it was interrupted."""
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            call()
+        except Interrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+
+CALLS: dict[str, Callable[[Memory, str], object]] = {  # with the page that was added last
+    "add": lambda memory, _: add(memory),
+    "search": lambda memory, _: memory.search("How many apples?"),
+    "update": lambda memory, page: memory.update(page, f"I bought {next(NUMBERS)} pears in Faro."),
+    "delete": lambda memory, page: memory.delete(page),
+    "consolidate": lambda memory, _: memory.consolidate(),
+}
+STRIDE = 11  # of the moments of a call, which are some fifty
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_after_an_interrupt_at_each_moment_of_a_call_the_memory_works_and_the_store_is_free(tmp_path, long, name):
+    """Of all moments in the main thread, a few, others for each call, or each."""
+    with (
+        memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory,
+        memoryos.open(tmp_path / "a.db", user="ben", settings=SETTINGS) as other,
+    ):
+        counted = InterruptAt(0)
+        assert not counted.during(partial(CALLS[name], memory, add(memory)))
+        assert counted.seen > 2 * STRIDE
+        page, interrupted = add(memory), 0
+        for number in range(1 if long else 1 + list(CALLS).index(name), counted.seen, 1 if long else STRIDE):
+            interrupted += InterruptAt(number).during(partial(CALLS[name], memory, page))
+            page = add(memory)
+            assert memory.get(page).text.startswith("user: I bought")
+            assert add(other)
+        assert interrupted >= 3, "a call that has to wait has more moments than the one that was counted"
+        assert memory.search("apples").hits
         memory.wait()
 
 

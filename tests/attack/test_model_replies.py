@@ -181,7 +181,6 @@ def test_a_slow_model_puts_the_job_back_and_its_lease_is_free(opened, model):
 
 LARGE = {
     "a gzip bomb": lambda: sends(bomb(64), b"Content-Encoding: gzip"),
-    "a gzip bomb in an error": lambda: sends(bomb(64), b"Content-Encoding: gzip", status=400),
     "a body without end": lambda: floods(b" " * 2**16),
     "an event without end": lambda: floods(b"data: " + b" " * 2**16, EVENTS),
     "events without end": lambda: floods(event("on ") * 100, EVENTS),
@@ -194,6 +193,39 @@ LARGE = {
 def test_an_answer_is_read_up_to_16_megabytes_unpacked(opened, model, ask, large):
     model.will(LARGE[large]())
     refused(opened(llm_timeout_seconds=45), ask, "more than 16 MB; nothing was stored", within=50)
+
+
+@WAYS
+@pytest.mark.once
+def test_a_large_error_is_cut_off_and_told_as_one(memory, model, ask):
+    model.will(sends(bomb(64), b"Content-Encoding: gzip", status=400))
+    refused(memory, ask, r"BadRequestError.*nothing was stored")
+
+
+LISTS = b"[" + b"[]," * 5_000_000 + b"[]]"  # 15 MB that take seconds to parse
+
+
+@WAYS
+@pytest.mark.once
+def test_json_that_would_take_long_to_parse_is_not_parsed(opened, model, ask):
+    body = LISTS if ask is whole else b"data: " + LISTS + b"\n\n"
+    model.will(sends(gzip.compress(body, 1), b"Content-Encoding: gzip", kind=JSON if ask is whole else EVENTS))
+    memory = opened(llm_timeout_seconds=60)
+    with watched() as steps:
+        refused(memory, ask, "more than 2,097,152 bytes of JSON; nothing was stored", within=70)
+    assert max(steps) < 1
+
+
+@pytest.mark.once
+def test_vectors_are_parsed_as_long_as_they_can_be(model):
+    settings = load_settings(embedder_base_url=model.url, llm_timeout_seconds=60, embedder_dim=8, llm_retries=0)
+    embedder = load_embedder("openai:m", settings)
+    longest = [-1.7976931348623157e-308] * 7 + [1.0]
+    item = {"index": 0, "embedding": longest}
+    model.will(sends(json.dumps({"data": [item]}, indent=8).encode()), sends(LISTS))
+    assert embedder.embed(["text"])[0, 7] == 1
+    with pytest.raises(ModelError, match="sent more than 65,856 bytes of JSON"):
+        embedder.embed(["text"])
 
 
 @pytest.mark.once

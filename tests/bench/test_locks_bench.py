@@ -21,6 +21,17 @@ from memoryos.scope import Scope
 
 PAGES = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild", "forget", "load"}
 FACTS = {"facts.add", "proposals.publish", "proposals.accept"}
+ENDS = {
+    "duplicates.merge, 6 pages",
+    "duplicates.unmerge, 2 pages",
+    "governance.expire, 6 pages",
+    "sweep of what expired",
+    "forget, a session",
+    "branches.create",
+    "branches.discard",
+    "snapshots.create",
+    "snapshots.remove",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +43,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         "NAMING": 10,
         "STATED": 2,
         "PUBLISHED": 8,
+        "TOGETHER": 6,
+        "DOUBLES": 6,
         "HUGE_CHARS": 3_200,
         "BOOK_CHARS": 6_400,
     }.items():
@@ -43,7 +56,7 @@ def test_each_operation_is_measured_in_both_scopes():
     for found in (ordinary, hostile):
         assert found.held.keys() >= PAGES | FACTS
         assert found.held["add"].steps == 10
-        assert [found.held[name].steps > 0 for name in sorted(FACTS)] == [True] * len(FACTS)
+        assert [found.held[name].steps > 0 for name in sorted(FACTS | ENDS)] == [True] * len(FACTS | ENDS)
         assert found.held["load"].steps > 2
         assert all(held.longest_ms >= held.p95_ms for held in found.held.values())
         assert all(held.longest_cpu_ms >= held.longest_work_ms >= 0 for held in found.held.values())

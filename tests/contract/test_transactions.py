@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +15,8 @@ from contract.append import append
 from contract.back_ends import BACK_ENDS
 from memoryos.errors import StorageError, StoreBusy
 from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.sqlite import sqlite_vault
+from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
@@ -24,6 +27,12 @@ TESTS = Path(__file__).parents[1]
 def pages(vault):
     with vault.read(ALICE) as reader:
         return reader.cubes(Kind.PAGE)
+
+
+def fail_at_the_first(reader):
+    """Raise an error that holds on to what the other rows would come from."""
+    rest = reader.passages()
+    raise StorageError(next(rest).page)
 
 
 def assert_serial(found, labels, count):
@@ -57,6 +66,60 @@ def test_a_refused_statement_takes_the_whole_block_with_it(vault, store, entry):
         writer.insert([entry(id="unwanted")])
         writer.insert([entry(id=stored.id)])
     assert pages(vault) == [stored]
+
+
+@pytest.mark.parametrize("session", ["read", "write"])
+def test_an_error_that_is_kept_keeps_no_snapshot(vault, store, session):
+    first, second = store("bees").cube, store("wasps").cube
+    with pytest.raises(StorageError) as kept, getattr(vault, session)(ALICE) as reader:
+        fail_at_the_first(reader)
+    with vault.write(ALICE) as writer:
+        writer.delete([first.id])
+    assert pages(vault) == [second]
+    assert kept.value.args == (first.id,)
+
+
+@pytest.mark.file
+def test_an_error_that_is_kept_does_not_keep_the_log(vault, store):
+    for text in ("bees", "wasps"):
+        store(text)
+    with pytest.raises(StorageError) as kept, vault.read(ALICE) as reader:
+        fail_at_the_first(reader)
+    store("ants")
+    vault.empty_log()
+    assert log_of(vault.path).stat().st_size == 0
+    assert kept.tb
+
+
+@pytest.mark.file
+def test_the_log_stays_small_beside_readers_of_whom_one_always_reads(vault, store, monkeypatch):
+    monkeypatch.setattr(sqlite_vault, "MOST_LOG", 100_000)
+    vault._most_log = 100_000
+    store("bees")
+    ends, turns = Event(), [Event(), Event()]
+
+    def read(mine, others):
+        while not ends.is_set():
+            with vault.snapshot() as connection:
+                connection.exec_driver_sql("SELECT count(*) FROM cubes").scalar()
+                others.set()  # who began before may end now
+                mine.wait(1)
+                mine.clear()
+
+    readers = [Thread(target=read, args=pair) for pair in (turns, turns[::-1])]
+    for reader in readers:
+        reader.start()
+    try:
+        size, emptied, deadline = 0, 0, time.monotonic() + 60
+        while emptied < 3 and time.monotonic() < deadline:
+            store("wasps " * 2_000)
+            before, size = size, log_of(vault.path).stat().st_size
+            emptied += size < before
+    finally:
+        ends.set()
+        for reader in readers:
+            reader.join()
+    assert emptied == 3
 
 
 def test_a_writer_sees_its_own_changes(vault, entry):

@@ -43,8 +43,8 @@ from memoryos.infrastructure.vault import rows
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
-from memoryos.operation.correction import correct
 from memoryos.operation.correction import forget as forgetting
+from memoryos.operation.correction import removal
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import Rehomer, rehoming_of
@@ -170,7 +170,7 @@ def delete(path: Path, step: int, done: Done) -> None:
 
 def delete_segment(path: Path, step: int, done: Done) -> None:
     """Delete the pages that one fact rests on, a link at a time, and each memory in a transaction of its own."""
-    support.FEW, support.LINKS_AT_ONCE, changes.CHARS_AT_ONCE, correct.PAGES_AT_ONCE = 0, 1, 1, 2
+    support.FEW, support.LINKS_AT_ONCE, changes.CHARS_AT_ONCE, removal.PAGES_AT_ONCE = 0, 1, 1, 2
     with opened(path) as memory:
         said = "I love green tea with honey. My brother is called Tom."
         first, *_ = [memory.add(f"{said} {unique_word(number)}") for number in range(NEW, NEW + 6)]
@@ -281,7 +281,8 @@ def warm(path: Path, step: int, done: Done) -> None:
 
 
 def sweep(path: Path, step: int, done: Done) -> None:
-    """Remove pages whose lifespan has ended, with the facts that rest on them."""
+    """Remove pages whose lifespan has ended, two at a time, with the facts that rest on them."""
+    removal.PAGES_AT_ONCE = 2
     with opened(path) as memory:
         said = "I love green tea with honey. My brother is called Tom."
         page, *_ = [memory.add(f"{said} {unique_word(number)}", ttl=3600) for number in range(NEW, NEW + 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,17 +15,19 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 import memoryos
-from memoryos import Memory, Subject
-from memoryos.cube import Fact, MemCube, to_json
+from memoryos import Memory, Role, Subject
+from memoryos.cube import Fact, MemCube, Turn, to_json
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, LinkKind, Operation
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType, State
-from memoryos.operation.correction import forget
-from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
+from memoryos.operation.correction import expiry_job, forget, removal
+from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
+from memoryos.operation.correction.removal import PAGES_AT_ONCE
 from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
@@ -252,6 +255,34 @@ def stated(world: World, count: int) -> list[int]:
     return taken
 
 
+def one_talk(world: World, count: int, **options: Any) -> Memory:
+    """A session of one chain in one segment, of which each page says something of its own, and all say one thing."""
+    memory = world.open(f"talk-{count}-{len(options)}.db", short_term_capacity=1, heat_threshold=10**6)
+    talk = memory.of(replace(ANN, session="talk"))
+    said = (f"🍵 tea {number}\nfact: Tom likes dish {number}.\ntrait: calm" for number in range(count))
+    Memory.add_many(talk, [Turn(role=Role.USER, text=text) for text in said], **options)
+    memory.add("🚲 bye")
+    world.extract()
+    return talk
+
+
+def forgotten_session(world: World, count: int) -> list[int]:
+    memory = one_talk(world, count)
+    with locks_of(world.vault) as taken:
+        assert memory.forget().memories["page"] == count
+    return taken
+
+
+def swept(world: World, count: int) -> list[int]:
+    """Pages that expire together."""
+    memory = one_talk(world, count, ttl=3600)
+    world.clock.advance(hours=2)
+    with locks_of(world.vault) as taken:
+        memory.jobs.run()
+    assert texts(memory.pages.list()) == ["🚲 bye"]
+    return taken
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("work", [deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
@@ -269,7 +300,9 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: C
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated, published, merged, gone_with_merged])
+@pytest.mark.parametrize(
+    "work", [learned, deleted, deleted_segment, updated, published, merged, gone_with_merged, forgotten_session, swept]
+)
 def test_nor_do_steps_that_together_grow_with_it_and_no_faster(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)
     few, many = work(world, 80), work(world, 160)
@@ -287,6 +320,25 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
     deletion(2)
     few, many = deletion(CUBES_AT_ONCE // 2), deletion(CUBES_AT_ONCE)
     assert many < LINEAR * few
+
+
+@pytest.mark.once
+def test_what_is_planned_for_pages_that_go_together_grows_no_faster(world: World):
+    """Each page of a session, and each that expired, was deleted by itself: after each one, all that was left."""
+
+    def session(count: int) -> int:
+        return calls_in(one_talk(world, count).forget)
+
+    def sweep(count: int) -> int:
+        memory = one_talk(world, count, ttl=3600)
+        world.clock.advance(hours=2)
+        promoter, sources = world.promoter(LineExtractor()), memory._engine.forgetter.sources
+        return calls_in(lambda: ExpiryJob(promoter, sources).run(ANN, (), lambda: True))
+
+    for work in (session, sweep):
+        work(2)
+        few, many = work(80), work(160)
+        assert many < LINEAR * few
 
 
 @pytest.mark.once
@@ -403,6 +455,98 @@ def test_a_large_segment_goes_with_its_pages(world: World):
     memory.delete(segment.cube.id)
     assert memory.segments.list(archive=True) == []
     assert [page.id for page in memory.pages.list()] == [other]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options", [{}, {"ttl": 3600}], ids=["session", "sweep"])
+def test_nothing_is_derived_again_from_pages_that_go_next(world: World, monkeypatch, options: dict[str, Any]):
+    read: list[int] = []
+    lessons = Again.lessons
+    monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
+    monkeypatch.setattr(expiry_job, "AT_ONCE", 2 * PAGES_AT_ONCE)
+    memory = one_talk(world, 5 * PAGES_AT_ONCE, **options)
+    read.clear()
+    forget_or_sweep(world, memory)
+    assert sum(read) == 0
+    assert memory.profile.get().user.is_empty
+    assert verify(world.vault).is_sound
+
+
+def forget_or_sweep(world: World, memory: Memory) -> None:
+    """Let what expires go, or else the session."""
+    if memory.pages.list()[0].governance.lifespan.own_end:
+        world.clock.advance(hours=2)
+        memory.jobs.run()
+    else:
+        memory.forget()
+
+
+@pytest.mark.once
+def test_pages_that_go_together_describe_the_rest_of_their_chain_once(world: World):
+    """Each of them described all that were left, one after the other."""
+    memory = world.open(short_term_capacity=1)
+    turns = [Turn(role=Role.USER, text=f"🍵 tea {number}") for number in range(60)]
+    Memory.add_many(memory, turns[:40], ttl=3600)
+    kept = Memory.add_many(memory, turns[40:])
+    memory.wait()
+    world.clock.advance(hours=2)
+    with world.vault.read(ANN) as reader:
+        before = reader.sequence()
+    memory.jobs.run()
+    assert [page.id for page in memory.pages.list()] == kept
+    with world.vault.read(ANN) as reader:
+        changed = Counter(event.cube_id for event in reader.events(after=before) if event.kind is Kind.PAGE)
+    assert memory.get(kept[0]).payload.chain_summary.startswith("🍵 tea 40")
+    assert all(changed[page] <= 2 for page in kept)
+    assert sum(changed[page] for page in kept) <= len(kept) + CUBES_AT_ONCE
+
+
+def test_pages_that_go_together_go_in_steps_of_so_many_characters(world: World, monkeypatch):
+    def largest_step(number: int) -> int:
+        talk = world.open(f"large-{number}.db", short_term_capacity=1).of(replace(ANN, session="talk"))
+        added(talk, ("🍵 " + 500 * f"word{number} " for number in range(PAGES_AT_ONCE)))
+        talk.wait()
+        with removed_from(world.vault) as removed:
+            assert talk.forget().memories["page"] == PAGES_AT_ONCE
+        return max(size for _, size in removed)
+
+    together = largest_step(0)
+    monkeypatch.setattr(removal, "CHARS_AT_ONCE", 8_000)
+    assert largest_step(1) < together / 4
+
+
+@pytest.mark.parametrize("options", [{}, {"ttl": 3600}], ids=["session", "sweep"])
+def test_pages_that_go_together_and_die_between_two_steps_leave_a_sound_store(
+    world: World, monkeypatch, options: dict[str, Any]
+):
+    memory = one_talk(world, 3 * PAGES_AT_ONCE, **options)
+    delete, pages = SqlWriter.delete, list[int]()
+
+    def die(writer: SqlWriter, ids: Sequence[str]) -> None:
+        if Kind.PAGE in writer.kinds(ids).values():
+            pages.append(len(ids))
+            if len(pages) > 1:
+                raise KeyboardInterrupt
+        delete(writer, ids)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SqlWriter, "delete", die)
+        if options:
+            world.clock.advance(hours=2)
+            sources = memory._engine.forgetter.sources
+            ExpiryJob(world.promoter(LineExtractor()), sources).run(ANN, (), lambda: True)
+        else:
+            memory.forget()
+    assert len(world.cubes(Kind.PAGE)) == 2 * PAGES_AT_ONCE + 1
+    assert verify(world.vault).is_sound
+    for view in memory.segments.list():
+        assert len(view.page_ids) == view.cube.payload.pages
+    if options:
+        memory.jobs.run()
+    else:
+        memory.forget()
+    assert texts(world.cubes(Kind.PAGE)) == ["🚲 bye"]
+    assert verify(world.vault).is_sound
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,8 @@ STATEMENTS = 1_000  # of one slot, on one page
 NAMING = 400  # pages that name the slot
 STATED = 10  # facts stated one by one, and as many proposals accepted
 PUBLISHED = 100  # facts of one slot, published at once
+TOGETHER = 200  # pages of a session that is forgotten, and as many that expire
+DOUBLES = 100  # pages that become one
 HUGE_CHARS = 400_000
 BOOK_CHARS = 1_000_000
 
@@ -190,6 +192,8 @@ def _operations(
         yield "undo", lambda: memory.upkeep.undo(*moved), None
     yield "rebuild", lambda: _rebuilt(store, memory), None
     yield from _of_statements(memory)
+    yield from _of_many(kind, store, memory)
+    yield from _of_copies(memory)
     largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
     yield f"delete, a segment of {len(largest.page_ids):,} pages", lambda: memory.delete(largest.cube.id), None
     if special:
@@ -208,6 +212,35 @@ def _of_statements(memory: Memory) -> Iterator[tuple[str, Callable[[], object], 
     yield "proposals.publish", partial(memory.proposals.publish, villages, source="a registry"), None
     waiting = [one.id for one in memory.proposals.list()[:STATED]]
     yield "proposals.accept", partial(_each, waiting, memory.proposals.accept), None
+
+
+def _of_many(
+    kind: ScopeKind, store: MemoryOS, memory: Memory
+) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+    """Pages that are merged, that expire, and that are forgotten with their session."""
+    said = _dialogue(2 * TOGETHER) if kind is ScopeKind.ORDINARY else _hostile(2 * TOGETHER)
+    session = memory.of(replace(memory.scope, session="one"))
+    doubles = memory.add_many([Turn(role=Role.USER, text="I like green tea.") for _ in range(DOUBLES)])
+    ended = memory.add_many([turn for page in said[:TOGETHER] for turn in page])
+    session.add_many([turn for page in said[TOGETHER:] for turn in page])
+    _consolidated(store, memory)
+    yield f"duplicates.merge, {len(doubles):,} pages", lambda: memory.duplicates.merge(doubles), None
+    yield (
+        f"duplicates.unmerge, {CHANGED} pages",
+        partial(_each, doubles[1 : CHANGED + 1], memory.duplicates.unmerge),
+        None,
+    )
+    yield f"governance.expire, {len(ended):,} pages", partial(_each, ended, memory.governance.expire), None
+    yield "sweep of what expired", memory.jobs.run, None
+    yield "forget, a session", session.forget, None
+
+
+def _of_copies(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+    """A branch and a snapshot of all that is there."""
+    yield "branches.create", lambda: memory.branches.create("trial"), None
+    yield "branches.discard", lambda: memory.branches.discard("trial"), None
+    yield "snapshots.create", lambda: memory.snapshots.create("before"), None
+    yield "snapshots.remove", lambda: memory.snapshots.remove("before"), None
 
 
 def _of_a_book(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:

@@ -1,4 +1,4 @@
-"""Bodies of answers: read and unpacked in small parts, and refused when they become too large.
+"""Bodies of answers: read and unpacked in small parts, and refused when they become too large; an error is cut off.
 
 All calls of a process share one event loop. Between two parts, the others have their turn, and so has the deadline.
 
@@ -17,6 +17,8 @@ import httpx2
 from memoryos.errors import ModelError
 
 MOST_BYTES = 16 * 2**20  # of an answer, unpacked: 32 vectors of 12,288 numbers take 9 MB
+MOST_OF_ERROR = 2**18  # bytes of an error; the rest is not read, because a few hundred are shown
+_FIRST_ERROR = 400  # HTTP
 _DONE = (b"\ndata: [DONE]", b"\ndata:[DONE]")  # the last event of a stream; JSON has no such line breaks
 _PART = 2**16  # bytes that are unpacked at once
 _GZIP = zlib.MAX_WBITS | 16
@@ -27,13 +29,14 @@ Check = Callable[[httpx2.Response], Coroutine[Any, Any, None]]
 class Body(httpx2.AsyncByteStream):
     """The unpacked bytes of an answer. Raises ModelError if they are too many or wrongly encoded."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, encoding: str, what: str) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, encoding: str, what: str, *, is_error: bool) -> None:
         self._stream = stream
         self._packed: AsyncIterator[bytes] | None = None  # its only iterator
         self._parts: Iterator[bytes] = iter(())  # what is unpacked and not yet given
         self._size = 0
         self._unzip = zlib.decompressobj(_GZIP) if encoding in ("gzip", "x-gzip") else None
         self._what = what
+        self._is_error = is_error
         self._end = b"\n"
         self.is_done = False  #: whether the last event of a stream came
 
@@ -46,6 +49,8 @@ class Body(httpx2.AsyncByteStream):
             self._parts = self._unpacked(await self._next_packed())
         await asyncio.sleep(0)  # parts that are there already would keep all other calls waiting
         self._size += len(part)
+        if self._is_error and self._size > MOST_OF_ERROR:
+            raise StopAsyncIteration
         if self._size > MOST_BYTES:
             raise self.refusal(f"more than {MOST_BYTES // 2**20} MB")
         self._look_for_end(part)
@@ -104,7 +109,8 @@ def checked(what: str) -> Check:
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise ModelError(f"the {what} sent an answer with an unknown compression; nothing was stored")
         response.encoding = "utf-8"
-        response.stream = Body(cast("httpx2.AsyncByteStream", response.stream), encoding, what)
+        is_error = response.status_code >= _FIRST_ERROR
+        response.stream = Body(cast("httpx2.AsyncByteStream", response.stream), encoding, what, is_error=is_error)
 
     return check
 

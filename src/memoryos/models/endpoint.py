@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelUnavailable
 from memoryos.models import loop
 from memoryos.models.flow import Flow
-from memoryos.models.shapes import parsed
+from memoryos.models.shapes import MOST_JSON, parsed
 from memoryos.regex import regex
 
 if TYPE_CHECKING:
@@ -99,6 +99,12 @@ class Endpoint:
                 raise ModelUnavailable(message, _retry_after(error)) from None
             raise ModelError(message) from None
 
+    def bounded(self, sent: bytes, most: int) -> bytes:
+        """The JSON that a server sent. Raises ModelError for more than so many bytes, which would be parsed at once."""
+        if len(sent) > most:
+            raise ModelError(f"the {self.what} sent more than {most:,} bytes of JSON; nothing was stored")
+        return sent
+
     def _masked(self, text: str) -> str:
         # Servers quote a key that they refuse.
         return text.replace(self.key, "***") if len(self.key) >= SECRET_CHARS else text
@@ -113,9 +119,12 @@ class Connection:
         self._client = self._connected()
         self._inherited: list[AsyncOpenAI] = []  # of the process before a fork, which closes them
 
-    def ask(self, path: str, body: Mapping[str, Any], *, quoting: bool = True) -> Any:
-        """Return the JSON of the answer. Raises ModelError, which quotes the server only if `quoting`."""
-        return loop.result_of(self._asked(path, body, quoting))
+    def ask(self, path: str, body: Mapping[str, Any], *, quoting: bool = True, most: int = MOST_JSON) -> Any:
+        """Return the JSON of the answer, of at most so many bytes.
+
+        Raises ModelError, which quotes the server only if `quoting`.
+        """
+        return loop.result_of(self._asked(path, body, quoting, most))
 
     def stream(self, path: str, body: Mapping[str, Any]) -> Flow[Any]:
         """Yield the events of the answer as JSON, and DONE if the server ends with it."""
@@ -146,13 +155,13 @@ class Connection:
         finalize(self, _close, client, self._process)
         return client
 
-    async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool) -> Any:
+    async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool, most: int) -> Any:
         from httpx2 import Response
 
         async def post() -> Any:
             with self._endpoint.mapped_errors(quoting=quoting):
                 answer = await self._own_client().post(path, body=body, cast_to=Response)
-                return parsed(answer.content)
+                return parsed(self._endpoint.bounded(answer.content, most))
 
         async with self._endpoint.deadline() as ends:
             return await self._tried(post, ends)

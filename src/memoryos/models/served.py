@@ -19,6 +19,9 @@ _TEXTS = 32  # a request; some servers (TEI) refuse more unless told otherwise
 _CHARS = 60_000  # a request; the model's tokens for them stay far below OpenAI's limit of 300,000
 _LONGEST = 6_000  # characters of a text: models refuse more than they can read, often 8,192 tokens
 _PROBE = "How many numbers?"
+_MOST_NUMBERS = 12_288  # of a vector whose length is not known yet
+_NUMBER_BYTES = 40  # of JSON at most for each: the longest has 24, and some servers indent lists
+_FRAME_BYTES = 2**16  # of JSON for the rest of an answer
 
 
 class _Vector(BaseModel):
@@ -41,7 +44,7 @@ class OpenAIEmbedder:
         # Several memories may share an embedder, so none of them closes it.
         finalize(self, self._connection.close)
         self._options: dict[str, Any] = {"dimensions": settings.embedder_dim} if settings.embedder_dim else {}
-        self.dim = settings.embedder_dim or self._sent([_PROBE], quoting=True).shape[1]
+        self.dim = settings.embedder_dim or self._sent([_PROBE], _MOST_NUMBERS, quoting=True).shape[1]
         self.name = f"{SERVED}{model}@{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -49,16 +52,17 @@ class OpenAIEmbedder:
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         vectors[:, 0] = 1.0  # for a blank text, which servers refuse: a direction like any other, never NaN
         for batch in _batches(texts):
-            rows = self._sent([texts[index][:_LONGEST] for index in batch])
+            rows = self._sent([texts[index][:_LONGEST] for index in batch], self.dim)
             if rows.shape[1] != self.dim:
                 raise self._refusal(f"vectors of {rows.shape[1]:,} numbers instead of {self.dim:,}")
             vectors[batch] = rows
         return vectors
 
-    def _sent(self, texts: list[str], *, quoting: bool = False) -> NDArray[np.float64]:
-        """The unit vectors from the server, in the order of the texts."""
+    def _sent(self, texts: list[str], dim: int, *, quoting: bool = False) -> NDArray[np.float64]:
+        """The unit vectors from the server, in the order of the texts; `dim` is how long they are at most."""
         body = {"model": self._model, "input": texts, "encoding_format": "float", **self._options}
-        answer = self._read(self._connection.ask("/embeddings", body, quoting=quoting))
+        most = _FRAME_BYTES + len(texts) * dim * _NUMBER_BYTES
+        answer = self._read(self._connection.ask("/embeddings", body, quoting=quoting, most=most))
         sent = {item.index: item.embedding for item in answer.data}
         if len(answer.data) != len(texts) or set(sent) != set(range(len(texts))):
             raise self._refusal(f"{len(answer.data):,} vectors for {len(texts):,} texts, or numbered them wrongly")

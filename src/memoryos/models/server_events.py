@@ -16,9 +16,10 @@ import anyio
 import httpx2
 from openai import APIConnectionError, APIError, APITimeoutError, AsyncStream
 
+from memoryos.errors import ModelError
 from memoryos.models.body import Body
 from memoryos.models.event_data import EventData
-from memoryos.models.shapes import parsed
+from memoryos.models.shapes import MOST_JSON, parsed
 
 MOST_EVENTS = 100_000  # of an answer: 16 MB of usual events, with a token each, are fewer
 _DONE = b"[DONE]"
@@ -44,9 +45,14 @@ class ServerEvents(AsyncStream[object]):
                 if event.startswith(_DONE):
                     return
                 if not left:
-                    raise cast("Body", self.response.stream).refusal(f"more than {MOST_EVENTS:,} events")
+                    raise self._refusal(f"more than {MOST_EVENTS:,} events")
+                if len(event) > MOST_JSON:
+                    raise self._refusal(f"an event of more than {MOST_JSON:,} bytes of JSON")
                 left -= 1
                 take(self._checked(parsed(event.decode())))
+
+    def _refusal(self, sent: str) -> ModelError:
+        return cast("Body", self.response.stream).refusal(sent)
 
     def _checked(self, data: Any) -> Any:
         """The event, unless it is an error. Raises APIError."""

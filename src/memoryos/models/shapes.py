@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+MOST_JSON = 2 * 2**20  # bytes parsed at once: all other calls wait, and 128,000 tokens are less in any language
 _ERRORS_NAMED = 3
 _DIGITS = 20  # of a whole number; Python refuses to read one of more than 4,300
 

@@ -10,6 +10,7 @@ from memoryos.language.segmenter import tagged
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.chinese import KIN
+from memoryos.operation.consolidation.foregone import is_foregone_in_chinese
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.regex import regex
 
@@ -17,13 +18,15 @@ _CUT = regex(r"[，,；;：:。！!？?\n]+\s*|(?<=[^，,；;：:])(?=但是|可
 _EMPTY = frozenset("的了是我你您他她它们用户助手一个只也都就还又很得地着过呢吗啊吧呀在有这那其与和跟")
 
 _IDIOMS = regex(  # they have a 不 or 没 and deny nothing
-    r"不(?:仅|但|只|光|单|止|过(?![敏分时瘾期关问去来度])|久|断|错|管|论|得不|得了|好意思|同|少|知不觉|由得?|禁|可或缺|可缺少|时|料|愧|妨|然|后悔|停|用说"
+    r"不(?:如|仅|但|只|光|单|止|过(?![敏分时瘾期关问去来度])|久|断|错|管|论|得不|得了|好意思|同|少|知不觉|由得?|禁|可或缺|可缺少|时|料|愧|妨|然|后悔|停|用说"
     r"|瞒|怕|介意|远|满|锈|动产|等|一定)|差不多|没(?:错|关系|问题|想到|事|忘)|别(?:的|人|墅|忘)|[特区告离分个级性]别|非(?:常|洲|凡|遗)"
     r"|未(?:来|婚[妻夫])|无(?:论|所谓|锡|比|数|线|人机|障碍)|[对了]不起|来不及|忍不住|[免少]不了|要不|离不开|忘不了|从不(?:错过|缺席|缺)"
     r"|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
 )
 _NOT = regex(r"[不没未无莫勿别]|并非|非")
-_UNDONE = regex(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认")
+_UNDONE = regex(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认|与其说?|除了|除开")
+_ALL = regex(r"都|全|所有|任何")
+_ALSO = regex(r"还|也|又")
 _UNTRUE = regex(
     r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
     r"|(?:其实|实际上)(?:并|根本|都)?不是\W*$|没有?这(?:么?回|件)?事"
@@ -136,7 +139,7 @@ def read(one: Assertion) -> Stance:
         return Stance.DENIED
     if _is_asked(one) or _is_supposed(one):
         return Stance.SUPPOSED
-    if _is_denied(one) or _is_wanting(one):
+    if _is_denied(one) or _is_wanting(one) or is_foregone_in_chinese(one):
         return Stance.DENIED
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
 
@@ -159,6 +162,8 @@ def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
 def _is_denied(one: Assertion) -> bool:
     before = _without(_IDIOMS, one.before)
     part = _without(_IDIOMS, one.part)
+    if _ALSO.search(one.whole) or not _ALL.search(one.whole):  # 除了 means "besides"
+        before = before.replace("除了", "")
     if _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         is_undone = _UNDONE.search(part) is not None and not _NOT.search(before)
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))

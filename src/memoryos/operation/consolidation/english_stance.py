@@ -9,6 +9,7 @@ from itertools import pairwise
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
+from memoryos.operation.consolidation.foregone import is_foregone
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
 from memoryos.regex import regex
@@ -34,7 +35,13 @@ _JOINT = regex(
     r"(?:^|\b(?:that|if|think|wish|whether|nor|neither|says?|said)\s)\W*(?:(?:my|our|the)\s)?(?:\w+\s)?\w+$",
     re.IGNORECASE,
 )
-_NEAR = 80  # characters looked at before an "and"
+# "everything but mushrooms", "all except one": the words behind are left out, and no clause ends there.
+_LEFT_OUT = (
+    r"\b(?:anything|everything|everyone|everybody|everywhere|all) but\b(?! (?:I|we|he|she|they|it|you)\b)"
+    r"|\b(?:all|every\w*|always|anything|anywhere)\b(?:(?!n't|\bnot\b)[^,;.!?]){0,40} except\b"
+)
+_LEAVES_OUT = regex(_LEFT_OUT, re.IGNORECASE)
+_NEAR = 80  # characters looked at before an "and" or a "but"
 _TOKEN = regex(r"[^\W_]+")
 _EMPTY = frozenset(
     """a an the user users to of in at on is was are be been being has have had i my mine me we our us their his her he
@@ -64,6 +71,10 @@ _UNDONE = _any_of(
     r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
     r"\black(?:s|ed|ing)?\b|\b(?:short|devoid|deprived|in need) of\b|\b(?:out of|between) (?=work|jobs)",
     r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
+    r"\bthe last (?:thing|person|place) (?:that )?(?:I|I'd|you|you'd)\b",
+    r"\b(?:opposite of|far cry from|(?:furthest|farthest) thing from|instead of|rather than|as opposed to)"
+    r" (?:(?!\b(?:I|we)\b)[^,;]){0,60}$",
+    _LEFT_OUT,
     CALLED_UNTRUE,
 )
 _UNTRUE = _any_of(  # behind the words
@@ -243,11 +254,18 @@ def cuts(sentence: str) -> Iterator[int]:
     """Where a clause of the sentence begins behind another."""
     start = 0
     for match in _CUT.finditer(sentence):
-        if " and" not in match.group().lower() or not _JOINT.search(
-            sentence[max(start, match.start() - _NEAR) : match.start()]
-        ):
+        if not _joins(sentence, start, match):
             yield match.start() if _AND_YET.match(match.group()) else match.end()
             start = match.end()
+
+
+def _joins(sentence: str, start: int, sign: re.Match[str]) -> bool:
+    """Whether a clause that begins there goes on behind the sign: "my wife and I drive", "everything but meat"."""
+    near = max(start, sign.start() - _NEAR)
+    if " and" in sign.group().lower():
+        return _JOINT.search(sentence[near : sign.start()]) is not None
+    found = _LEAVES_OUT.search(sentence, near) if sign.group().strip().lower() in ("but", "except") else None
+    return found is not None and sign.start() < found.end() <= sign.end()
 
 
 def parts(claim: str) -> list[str]:
@@ -281,7 +299,7 @@ def read(one: Assertion) -> Stance:
         return Stance.DENIED
     if _is_asked(one) or _is_supposed(one):
         return Stance.SUPPOSED
-    if _is_denied(one) or _is_wanting(one):
+    if _is_denied(one) or _is_wanting(one) or is_foregone(one, stems):
         return Stance.DENIED
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
 

@@ -32,11 +32,18 @@ _OTHERS = regex(
     r"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
     | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*
       | (?<!\w)['‘](?=\w)(?:[^'‘\n] | (?<=\w)'(?=\w))*+'(?!\w))
-    | (?<!\bI\ )(?<!\byou\ )\b(?:says?|said|writes|wrote|goes|asks|asked|reads|claims|replied|answered|shouted|told)
-      (?:\ to)?(?:\ (?:me|us|him|her|them))?\s*:[^\n]*
+    | (?<!\bI\ )(?<!\byou\ )(?<!\bI\ keep\ )(?<!\bI\ kept\ )(?<!\bI'm\ )(?<!\bI\ am\ )(?<!\bI\ was\ )(?<!\bbeen\ )
+      (?<!\bI\ always\ )(?<!\bI\ just\ )(?<!\bI\ even\ )
+      \b(?:says?|said|saying|writes|wrote|writing|goes|asks|asked|asking|reads|claims|claiming|replied|answered|tells?|told
+      |telling|(?:shout|yell|scream|insist|complain|whisper|text|repeat|announc|messag|jok|brag|boast)(?:e?s|e?d|g?ed|g?ing))
+      (?:\ (?:to|at))?(?:\ (?:me|us|him|her|them|everyone|everybody|people|anyone|(?:the|my|our|his|her|their)\ \w+))?
+      (?:\ (?:again|today|yesterday|all\ (?:day|night|the\ time)))?\s*:[^\n]*
+    | \b(?:(?!today|yesterday|tomorrow)\w+'s|his|her|their)\ (?:\w+\ ){0,2}(?:motto|mantra|line|catchphrase|saying
+      |slogan|words|bio|status|excuse|answer|reply|response|comment|opinion)(?:\ (?:is|was))?\s*:[^\n]*
     | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
     | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
-    | (?<!我)(?:说|写|问道|回答|喊|唱)(?:道|过|着)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
+    | (?<!我)(?:说|写|问道|回答|喊|唱|讲|嚷|念叨|宣布|强调|抱怨|告诉\w{1,4})(?:道|过|着)?[：:][^\n]*
+    | (?<!我的)(?<!我)(?:口头禅|座右铭|签名|名言)(?:就?是)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
     | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )

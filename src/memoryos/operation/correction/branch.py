@@ -7,7 +7,7 @@ copy is made of the branch and of the id of the original, so both can be compare
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import NAMESPACE_OID, uuid5
 
@@ -22,17 +22,11 @@ from memoryos.scope import BRANCH, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Branch(Plain):
-    """A copy of an owner's memory."""
+class BranchPlace(Plain):
+    """Where the copy of an owner's memory lies."""
 
     id: str  #: of the branch; its namespace ends with it
     name: str  #: unique among the branches of the owner
-    created_at: AwareDatetime  #: the moment that it shows, besides its own writes
-    by: str  #: identity of the caller who made it
-    expires_at: AwareDatetime  #: when it is discarded
-    is_whole: bool = False  #: whether all memories are copied
-    sequence: int = 0  #: of the last event of the owner that it shows
-    own_sequence: int = 0  #: of the last event that made the copy
 
     def scope(self, home: Scope) -> Scope:
         """Where the copy of a home of the owner lies: of its own memory, or of a persona that agents share."""
@@ -41,6 +35,18 @@ class Branch(Plain):
     def id_of(self, original: str) -> str:
         """The id of the copy of a memory."""
         return str(uuid5(NAMESPACE_OID, f"{self.id}\n{original}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(BranchPlace):
+    """A copy of an owner's memory."""
+
+    created_at: AwareDatetime  #: the moment that it shows, besides its own writes
+    by: str  #: identity of the caller who made it
+    expires_at: AwareDatetime  #: when it is discarded
+    is_whole: bool = False  #: whether all memories are copied
+    sequence: int = 0  #: of the last event of the owner that it shows
+    own_sequence: int = 0  #: of the last event that made the copy
 
     def copy_of(self, cube: MemCube, scope: Scope, known: Callable[[str], bool]) -> MemCube:
         """The copy of a memory, for a scope; ids of memories that are `known` to be copied are those of their copies.
@@ -76,6 +82,21 @@ BRANCHES = Note("branches", as_json(list[Branch]))
 def branches(reader: Reader) -> list[Branch]:
     """All branches of an owner, also those that have ended or are not whole, by name."""
     return sorted(BRANCHES.of(reader) or [], key=lambda one: one.name)
+
+
+def places_in(scopes: Iterable[Scope], homes: Sequence[Scope]) -> list[BranchPlace]:
+    """Where the branches of the owner with these homes lie, of all scopes of its user: this needs no list of them.
+
+    The first home is the owner's alone. A branch of a home that agents share is that of another agent if that one has
+    memory in it.
+    """
+    trunks: dict[str, set[Scope]] = {}
+    for scope in scopes:
+        if scope.is_branch:
+            trunks.setdefault(scope.namespace[-1], set()).add(scope.trunk)
+    labels = [label for label, found in trunks.items() if homes[0] in found or found.issubset(homes)]
+    parts = [label.removeprefix(BRANCH).rpartition(":") for label in labels]
+    return [BranchPlace(branch_id, name) for name, _, branch_id in parts]
 
 
 def write_branch(writer: Writer, branch: Branch) -> None:

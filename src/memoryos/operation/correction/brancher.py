@@ -15,7 +15,7 @@ import numpy as np
 
 from memoryos.clock import from_micros
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound
+from memoryos.errors import CubeProtected, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, Mark, Operation, Passage, StoredPassage
 from memoryos.infrastructure.vault.version_part import TRIMMED
@@ -23,7 +23,15 @@ from memoryos.kinds import Kind, State
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.correction.branch import Branch, branches, drop_branch, is_alike, write_branch
+from memoryos.operation.correction.branch import (
+    Branch,
+    BranchPlace,
+    branches,
+    drop_branch,
+    is_alike,
+    places_in,
+    write_branch,
+)
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.scheduler.job_runner import GoesOn
@@ -98,26 +106,26 @@ class Brancher:
             write_branch(writer, whole)
         return whole
 
-    def discard(self, branch: Branch) -> Forgotten:
+    def discard(self, branch: BranchPlace) -> Forgotten:
         """Remove a branch with everything in it. Raises CubeProtected if something in it is frozen or on hold."""
         gone = Forgotten()
         for home in self.corrector.homes:
             scope = branch.scope(home)
             gone += self.forgetter.owner(scope, self._corrector(branch))
-        with self._vault.write(self.owner) as writer:
+        with self._vault.write(self.owner) as writer, suppress(StoreCorrupt):  # a damaged list goes with its owner
             drop_branch(writer, branch.name)
         return gone
 
     def discard_all(self) -> Forgotten:
         """Remove all branches."""
-        return sum((self.discard(one) for one in self.all()), Forgotten())
+        return sum(map(self.discard, self._places()), Forgotten())
 
     def delete(self, cube_id: str) -> None:
         """Remove the copies of a memory from all branches, before it goes itself. Raises CubeProtected.
 
         A memory that is frozen does not go, and neither do its copies.
         """
-        known = self.all()
+        known = self._places()
         if known and self._is_frozen(cube_id):
             return
         for branch in known:
@@ -127,7 +135,7 @@ class Brancher:
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""
         gone = Forgotten()
-        for branch in self.all():
+        for branch in self._places():
             corrector = self._corrector(branch)
             gone += self.forgetter.session(replace(corrector.scope, session=session), corrector)
         return gone
@@ -142,7 +150,15 @@ class Brancher:
     def _vault(self) -> Vault:
         return self.corrector.promoter.vault
 
-    def _corrector(self, branch: Branch) -> Corrector:
+    def _places(self) -> Sequence[BranchPlace]:
+        """Where the branches lie; if the list of them is damaged, as far as the store has memory in them."""
+        try:
+            return self.all()
+        except StoreCorrupt:
+            scopes = self._vault.owners_of(self.owner.tenant, self.owner.user)
+            return places_in(scopes, self.corrector.homes)
+
+    def _corrector(self, branch: BranchPlace) -> Corrector:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))
 
     def _is_frozen(self, cube_id: str) -> bool:

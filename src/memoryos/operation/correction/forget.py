@@ -1,16 +1,16 @@
 """Forgetting: remove everything of an owner, or of one session, in one call (the right to be forgotten).
 
-A session is removed page by page, and what also rests on other pages is derived again. An owner is removed row by row,
-in short transactions: first memories of every kind, tier and state with all their versions, then jobs, notes, events
-and the usage of models. A memory with more versions, passages and links than one transaction may remove loses them in
-several, and goes with the last of them. A list of the removed ids stays, which other processes follow. After a crash, a
-second call continues.
+The pages of a session are removed together, and what also rests on other pages is derived again. An owner is removed
+row by row, in short transactions: first memories of every kind, tier and state with all their versions, then jobs,
+notes, events and the usage of models. A memory with more versions, passages and links than one transaction may remove
+loses them in several, and goes with the last of them. A list of the removed ids stays, which other processes follow.
+After a crash, a second call continues.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -88,7 +88,7 @@ class Forgetter:
         """
         doomed = list(self._placed(scope, scope.session))
         corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], [one.id for one in doomed])
-        gone = self._gone(corrector, [one.id for one in doomed], lambda: self._delete(corrector, doomed))
+        gone = self._gone(corrector, [one.id for one in doomed], lambda: self._delete_placed(corrector, doomed))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
         return Forgotten(dict(gone), {"cubes": gone.total()} if gone else {}, left=dict(left))
 
@@ -151,10 +151,12 @@ class Forgetter:
                 corrector.delete(one)
         corrector.delete(last)
 
-    def _delete(self, corrector: Corrector, doomed: Iterable[CubePlace]) -> None:
+    def _delete_placed(self, corrector: Corrector, doomed: Sequence[CubePlace]) -> None:
+        corrector.delete_pages([one.id for one in doomed if one.kind is Kind.PAGE])
         for one in doomed:
-            with suppress(NotFound):  # it went with another one
-                corrector.delete(one.id)
+            if one.kind is not Kind.PAGE:
+                with suppress(NotFound):  # it went with another one
+                    corrector.delete(one.id)
 
     def _memories(self, owner: Scope) -> Counter[str]:
         gone: Counter[str] = Counter()

@@ -83,7 +83,7 @@ def redescribe_segments(
 
 
 def described_while_it_goes(changes: Changes, segment: MemCube, last: int) -> Entry:
-    """A segment that is being deleted in steps, summarised from the last of the remaining pages."""
+    """A segment that loses its pages in steps, summarised from some of the remaining ones."""
     ids = [link.source for link in changes.reader.sources([segment.id], LinkKind.MEMBER_OF)]
     left = [one for one in ids if one not in changes.gone]
     entry = _described(changes, segment, changes.get(left[:last]), segment.descriptive.updated_at, {})

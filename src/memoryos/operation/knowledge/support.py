@@ -25,11 +25,12 @@ FEW = LINKS_AT_ONCE // CUBES_AT_ONCE  # pages that one memory may lose where it 
 
 def thin_out(vault: Vault, scope: Scope, memories: Iterable[str], going: Collection[str]) -> None:
     """Take pages that are `going` from those of the memories that rest on many of them, except the last page."""
-    wanted = set(memories)
+    leaving = frozenset(going)
     with vault.read(scope) as reader:
-        lost = Counter(link.source for link in reader.sources(going, LinkKind.DERIVED_FROM) if link.source in wanted)
+        links = reader.targets(memories, LinkKind.DERIVED_FROM)
+    lost = Counter(link.source for link in links if link.target in leaving)
     for memory in (one for one, count in lost.items() if count > FEW):
-        take(vault, scope, partial(_thinning, memory=memory, going=frozenset(going)))
+        take(vault, scope, partial(_thinning, memory=memory, going=leaving))
 
 
 def _thinning(reader: Reader, *, memory: str, going: frozenset[str]) -> Step:

@@ -36,6 +36,7 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
+from memoryos.infrastructure.vault.sqlite.ended_connection import EndedConnection
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
@@ -48,6 +49,9 @@ logger = logging.getLogger(__name__)
 
 _BEGUN = "memoryos_begun"  # execution option: the driver begins its transactions
 _PATIENCE = "memoryos_patience"  # execution option: seconds that a call waits
+
+MOST_LOG = 32 * 2**20  # bytes of the log; SQLite begins it again by itself only at a moment at which nobody reads
+_LOG_WAIT_MS = 100  # for those who read when a larger log is to be emptied; who begins meanwhile is not in the way
 
 _PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
 
@@ -105,6 +109,7 @@ class SqliteVault(SqlVault):
         self._most = busy_timeout_seconds  # that a call waits
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._log_is_due = False  # to be emptied of what was erased
+        self._most_log = MOST_LOG  # after which it is emptied next
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
@@ -203,6 +208,13 @@ class SqliteVault(SqlVault):
                 writer.rollback()  # SQLAlchemy's own, which a statement that it ran may have begun
             if self._log_is_due:  # a reader was in the way when words were erased
                 self._log_is_due = not _is_log_emptied(writer)
+            self._keep_log_small(writer)
+
+    def _keep_log_small(self, writer: Connection) -> None:
+        """Empty a log that has become large beside readers of whom one always reads; if one reads on, try later."""
+        size = _size(log_of(self.path))
+        if size > self._most_log:
+            self._most_log = MOST_LOG if _is_log_emptied(writer, _LOG_WAIT_MS) else size + MOST_LOG // 4
 
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
         return self._writing(owner)
@@ -300,13 +312,24 @@ class SqliteVault(SqlVault):
             connection.cursor().execute("PRAGMA journal_mode = WAL")
 
 
-def _is_log_emptied(writer: Connection) -> bool:
-    """Empty the log; return whether no other connection prevented it. The erasure itself is already on the disk."""
+def _is_log_emptied(writer: Connection, wait_ms: int = 0) -> bool:
+    """Empty the log; return whether no other connection prevented it. What is in it is already on the disk."""
+    cursor = writer.connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {wait_ms}")
     try:
-        is_busy, _, _ = writer.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        is_busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except _operational(writer):
         return False
+    finally:
+        cursor.execute("PRAGMA busy_timeout = 0")  # the waiting is ours
     return not is_busy
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _is_compacted(writer: Connection) -> bool:
@@ -377,10 +400,11 @@ def _url(path: Path, **query: str) -> URL:
 
 
 def _engine(address: URL, busy_timeout_seconds: float, key: DataKey | None) -> Engine:
+    kind = {} if key else {"factory": EndedConnection}  # SQLCipher's driver ends what is read by itself
     engine = create_engine(
         address,
         module=driver(key),
-        connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
+        connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False, **kind},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
         execution_options={_PATIENCE: busy_timeout_seconds, **compiled.SHARED},

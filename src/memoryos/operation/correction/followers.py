@@ -1,0 +1,44 @@
+"""Followers: the pages that continue others, whose chain summaries are made of the words of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
+from memoryos.operation.scheduler.step import some_at_a_time
+from memoryos.scope import Scope
+
+
+class Followers:
+    """The pages that continue some pages."""
+
+    def __init__(self, reader: Reader, pages: Iterable[str]) -> None:
+        self._pages = list(pages)
+        self._found = self._in(reader)
+
+    def are_as_they_were(self, reader: Reader) -> bool:
+        """Whether no other page has found its chain here since."""
+        return self._in(reader) == self._found
+
+    def _in(self, reader: Reader) -> set[Link]:
+        return set(reader.sources(self._pages, LinkKind.CHAIN))
+
+
+def shorten_chains(vault: Vault, home: Scope, described: Callable[[Reader], Sequence[MemCube]]) -> None:
+    """Describe the far ends of long chains, so that the following step has few pages left.
+
+    The last pages come first: after a crash, a second call begins where the chain still has its old description.
+    """
+    with vault.read(home) as reader:
+        _, *later = some_at_a_time(described(reader)) or [[]]
+        before = reader.get(cube.id for some in later for cube in some)
+        chains = [Followers(reader, [cube.id for cube in some]) for some in later]
+    for some, chain in zip(reversed(later), reversed(chains), strict=True):
+        with vault.write(home) as writer:
+            if not chain.are_as_they_were(writer):
+                return  # the step that is to come describes more
+            present = writer.get(cube.id for cube in some)
+            unchanged = [cube for cube in some if present.get(cube.id) == before[cube.id]]
+            writer.update([Entry(cube) for cube in unchanged], Operation.REFRESH)
