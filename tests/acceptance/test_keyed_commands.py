@@ -202,7 +202,9 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         (tmp_path / "new").unlink(missing_ok=True)
         new = str(tmp_path / ("text" if name == "privacy reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
-        takes_user = name.split()[0] not in (*NO_USER, "keys", "users", "roles", "retention", "audit", "import", "encryption")
+        of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
+        of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
+        takes_user = name.split()[0] not in (*NO_USER, *of_store)
         user = ["--user", "ann"] if takes_user and "--user" not in more else []
         flags = ["--json"] if json_too else []
         variables = {"MEMORYOS_KEY": known.get(key, key), "MEMORYOS_EMBEDDER": "hashing"}
