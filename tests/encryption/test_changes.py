@@ -314,7 +314,7 @@ def test_the_receipt_of_a_tenant_names_the_backups_that_still_hold_it(settings, 
     assert bool(files_with(tmp_path, WORD)) is not is_encrypted
     if is_encrypted:  # without its data key, nobody reads the backup any more
         (tmp_path / "backup.db.sealed").unlink()
-        with pytest.raises(WrongKey):
+        with pytest.raises(StoreCorrupt, match=r"backup\.db\.sealed beside it"):
             stores.restore(tmp_path / "backup.db", tmp_path / "again.db", settings=chosen)
 
 
