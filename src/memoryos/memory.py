@@ -218,6 +218,7 @@ class Memory(MemoryParts):
 
     def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""
+        self._engine.admit(Action.READ, self._scope)  # before the first line, which is signed
         exporter = self._engine.exporter([self._scope.owner])
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported

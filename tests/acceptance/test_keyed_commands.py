@@ -203,7 +203,6 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         new = str(tmp_path / ("text" if name == "privacy reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
         of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
-        of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
         takes_user = name.split()[0] not in (*NO_USER, *of_store)
         user = ["--user", "ann"] if takes_user and "--user" not in more else []
         flags = ["--json"] if json_too else []
