@@ -205,6 +205,8 @@ def commanded(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         page = ann.add(SECRET, tags=["zorbtag"])
         ann.facts.add("takes Zyloprim")
         store.memory("mallory").add("Hello.")
+        ann.stats()  # no page waits to be moved, which would change its row
+        store.wait()
         other = store.keys.create("ann", users=["mallory"], actions=list(Action)).key
         revoked = store.keys.create("ann", actions=list(Action))
         store.keys.revoke(revoked.info.id)
