@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from served import Served, serving
 
 from . import governed
 from .governed import ANN, OWNER, UNKNOWN, World, leaked
+from .test_governance_names import INJECTIONS, LOOK_ALIKES
 
 OTHERS = (  # whose answers are no documents
     Route("export", "GET", "/export"),
@@ -121,3 +123,30 @@ def test_a_right_that_is_taken_back_counts_for_the_next_request(attacked: Attack
     ann.governance.revoke(given.id)
     for one in answers():
         assert (one.status_code, leaked(one.text)) == (403, [])
+
+
+@pytest.mark.once
+def test_no_id_of_an_address_is_a_part_of_a_statement_or_of_a_path(attacked: Attacked) -> None:
+    before, key = attacked.world.fingerprint(), attacked.keys[OTHER_USER]
+    page = attacked.world.ids["page"]
+    for word in [*INJECTIONS, f"{page}' --", f"../{page}", page.upper(), f"{page}\u200b"]:
+        thing = quote(word, safe="")
+        for verb, path in (
+            ("GET", f"/memories/{thing}"),
+            ("DELETE", f"/memories/{thing}"),
+            ("DELETE", f"/snapshots/{thing}"),
+        ):
+            answer = attacked.served.ask(verb, path + thing, key=key, user="mallory")
+            assert answer.status_code in (307, 400, 403, 404, 405, 422), (verb, word, answer.status_code)
+            assert not leaked(answer.text), (verb, word)
+    assert attacked.world.changed(before) == {}
+
+
+@pytest.mark.once
+def test_a_user_whose_name_looks_alike_is_another_one_over_http(attacked: Attacked) -> None:
+    operator = MemoryOS(attacked.world.store._engine, Caller("operator"))
+    key = operator.keys.create("ann", users=["ann"]).key
+    assert attacked.served.ask("GET", "/pages", key=key, user="ann").status_code == 200
+    for false in LOOK_ALIKES["ann"]:
+        answer = attacked.served.ask("GET", "/pages", key=key, user=false)
+        assert (answer.status_code, leaked(answer.text)) in ((403, []), (422, []), (400, [])), false
