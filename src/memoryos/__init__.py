@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         AsyncRoles,
         AsyncSegments,
         AsyncSnapshots,
+        AsyncTenantRetention,
         AsyncUpkeep,
         AsyncUsers,
     )
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.roles import Roles
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
+    from memoryos.nouns.tenant_retention import TenantRetention
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
     from memoryos.operation.answer.answer_stream import AnswerStream
@@ -139,6 +141,7 @@ __all__ = [
     "AsyncRoles",
     "AsyncSegments",
     "AsyncSnapshots",
+    "AsyncTenantRetention",
     "AsyncUpkeep",
     "AsyncUsers",
     "AttachedFile",
@@ -233,6 +236,7 @@ __all__ = [
     "Stats",
     "Strategy",
     "Subject",
+    "TenantRetention",
     "Tier",
     "Transition",
     "Trust",
@@ -281,6 +285,7 @@ _MODULES = {
     "AsyncProfiles": "async_nouns",
     "AsyncProposals": "async_nouns",
     "AsyncRoles": "async_nouns",
+    "AsyncTenantRetention": "async_nouns",
     "AsyncSegments": "async_nouns",
     "AsyncSnapshots": "async_nouns",
     "AsyncUpkeep": "async_nouns",
@@ -365,6 +370,7 @@ _MODULES = {
     "Role": "kinds",
     "RoleGrant": "role_grant",
     "Roles": "nouns.roles",
+    "TenantRetention": "nouns.tenant_retention",
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
     "Segments": "nouns.segments",

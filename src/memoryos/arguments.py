@@ -21,7 +21,6 @@ from memoryos.kinds import Kind, Role, Tier, Trust, UpdateMode
 from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
-from memoryos.operation.recall.hit import Strategy
 from memoryos.retention import GOVERNED
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text, shown
@@ -389,11 +388,3 @@ def target(value: ExportTarget) -> ExportTarget:
 def last_moment(field: str, value: datetime | str | None) -> datetime | None:
     """Check an optional end time and return it in UTC; a day counts whole."""
     return None if value is None else parse_end(field, value)
-
-
-def strategy(value: Strategy | str, as_of: object) -> Strategy:
-    """Check the search strategy; `two_stage` does not support `as_of`."""
-    chosen = one_of("strategy", value, Strategy)
-    if chosen is Strategy.TWO_STAGE and as_of is not None:
-        raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
-    return chosen

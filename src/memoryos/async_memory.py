@@ -31,6 +31,7 @@ from memoryos.async_nouns import (
     AsyncRoles,
     AsyncSegments,
     AsyncSnapshots,
+    AsyncTenantRetention,
     AsyncUpkeep,
     AsyncUsers,
     Awaited,
@@ -278,6 +279,11 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     def roles(self) -> AsyncRoles:
         """The roles that identities were granted."""
         return AsyncRoles(self.sync.roles)
+
+    @property
+    def retention(self) -> AsyncTenantRetention:
+        """The retention rules of whole tenants."""
+        return AsyncTenantRetention(self.sync.retention)
 
     @property
     def admin(self) -> AsyncAdmin:

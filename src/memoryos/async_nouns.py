@@ -28,6 +28,7 @@ from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.roles import Roles
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
+from memoryos.nouns.tenant_retention import TenantRetention
 from memoryos.nouns.upkeep import Upkeep
 from memoryos.nouns.users import Users
 
@@ -229,6 +230,14 @@ class AsyncRoles(Awaited[Roles]):
     grant = awaited(Roles.grant)
     list = awaited(Roles.list)
     revoke = awaited(Roles.revoke)
+
+
+class AsyncTenantRetention(Awaited[TenantRetention]):
+    """The retention rules of whole tenants. All of it needs the right to administer the store."""
+
+    add = awaited(TenantRetention.add)
+    list = awaited(TenantRetention.list)
+    remove = awaited(TenantRetention.remove)
 
 
 class AsyncAdmin(Awaited[Admin]):

@@ -20,12 +20,10 @@ from pydantic.dataclasses import dataclass
 from memoryos.errors import InvalidInput
 from memoryos.kinds import (
     AccessMode,
-    Decay,
     Kind,
     Level,
     MemoryType,
     Origin,
-    Priority,
     Role,
     SemanticType,
     State,
@@ -35,6 +33,7 @@ from memoryos.kinds import (
 from memoryos.lifecycle import PROPOSALS, CubeMark, EndByRule, untangled
 from memoryos.plain import EVERY_FIELD, Plain, plain
 from memoryos.refusal import Refusal
+from memoryos.retired import WithRetired
 from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
@@ -268,22 +267,18 @@ class Descriptive:
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Access:
-    """Who may read, write and share; names are principals such as "agent:coder"."""
+class Access(WithRetired):
+    """What policies may let others do with the cube. Who may do so is in the policies, and not in the cube."""
 
     mode: AccessMode = AccessMode.PRIVATE  #: private, shared or read_only
-    readers: tuple[str, ...] = ()  #: reserved
-    writers: tuple[str, ...] = ()  #: reserved
-    sharers: tuple[str, ...] = ()  #: reserved
 
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Lifespan:
-    """When the cube ends: at a fixed time, or by decay."""
+class Lifespan(WithRetired):
+    """When the cube ends."""
 
     expires_at: AwareDatetime | None = None  #: after this it is never found; None: no end
-    decay: Decay = Decay.NONE  #: reserved
     rule: EndByRule | None = None  #: the retention rule that sets `expires_at`; None: the caller did
 
     @property
@@ -294,14 +289,12 @@ class Lifespan:
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Governance:
+class Governance(WithRetired):
     """State, access and lifespan: what may be done with the cube."""
 
     access: Access = Access()  #: who may do what
     lifespan: Lifespan = Lifespan()  #: when it ends
-    priority: Priority = Priority.NORMAL  #: reserved
     sensitivity: tuple[str, ...] = ()  #: what makes it sensitive, such as diagnosis
-    watermark: str | None = None  #: reserved
 
 
 @_explained

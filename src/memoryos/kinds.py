@@ -120,19 +120,3 @@ class AccessMode(Choice):
     PRIVATE = "private"  # the owner alone, unless policies permit others more
     SHARED = "shared"  # others, as far as policies permit
     READ_ONLY = "read_only"  # the same, but nobody changes its words
-
-
-class Priority(Choice):
-    """How much the scheduler should favour a cube."""
-
-    LOW = "low"
-    NORMAL = "normal"
-    HIGH = "high"
-    PINNED = "pinned"
-
-
-class Decay(Choice):
-    """How a cube ages when no expiry is set."""
-
-    NONE = "none"
-    HEAT = "heat"

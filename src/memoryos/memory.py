@@ -16,7 +16,6 @@ from memoryos import arguments
 from memoryos.about import NOTHING, AboutArguments, about
 from memoryos.adding import Adding
 from memoryos.caller import Action, Caller, doing
-from memoryos.config import Settings
 from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
 from memoryos.errors import InvalidInput, ObjectsUnreachable
@@ -24,7 +23,7 @@ from memoryos.filter import Filter
 from memoryos.kinds import Kind, Origin, Role, Tier, Trust, UpdateMode
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
-from memoryos.nouns.looking_back import looked_back
+from memoryos.nouns.looking_back import looked_back, searched_then
 from memoryos.nouns.memory_parts import MemoryParts
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import DEFAULT_ROLE
@@ -74,21 +73,6 @@ class Memory(MemoryParts):
         others = {name: part for name, part in asdict(self._scope).items() if part != plain[name]}
         told = {"user": self._scope.user, "agent": self._scope.agent, **others, "store": self._engine.vault.name}
         return f"Memory({', '.join(f'{name}={part!r}' for name, part in told.items())})"
-
-    @property
-    def scope(self) -> Scope:
-        """The owner of this memory."""
-        return self._scope
-
-    @property
-    def caller(self) -> Caller:
-        """The caller who uses this memory."""
-        return self._caller
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the store."""
-        return self._engine.settings
 
     def of(self, scope: Scope) -> Memory:
         """Return another owner's memory in the same store. Closing it does not close the store."""
@@ -234,6 +218,7 @@ class Memory(MemoryParts):
 
     def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""
+        self._engine.admit(Action.READ, self._scope)  # before the first line, which is signed
         exporter = self._engine.exporter([self._scope.owner])
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
@@ -298,8 +283,7 @@ class Memory(MemoryParts):
 
         Raises InvalidInput, and with `cold` ObjectsUnreachable or StoreCorrupt.
         """
-        text, chosen = self._engine.question(query, self._scope), arguments.strategy(strategy, as_of)
-        then = looked_back(self._engine, self._scope, as_of)
+        text, chosen = self._engine.question(query, self._scope), arguments.one_of("strategy", strategy, Strategy)
         search = Search(
             chosen,
             arguments.optional("pages", pages, least=1),
@@ -310,8 +294,7 @@ class Memory(MemoryParts):
                 Filter.of(filters, tags=arguments.tags(tags)),
                 arguments.session(session),
                 *arguments.period(since, until),
-                then.at if then else None,
-                then.snapshot if then else None,
+                *searched_then(self._engine, self._scope, as_of),
                 arguments.flag("cold", cold),
             ),
             arguments.weights(weights),
@@ -331,6 +314,7 @@ class Memory(MemoryParts):
         limit: int = 100,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         kinds: Sequence[Kind | str] = (),
         mounts: Sequence[str] | None = None,
     ) -> list[Hit]:
@@ -338,7 +322,8 @@ class Memory(MemoryParts):
 
         The result holds pages and what was derived from them; from mounts, pages and facts. `kinds` and `mounts` work
         as in `search`, but segments have no tags. A mount that does not answer is left out unless `mounts` names it.
-        Raises InvalidInput if there is no tag.
+        `as_of` (a moment, or the name of a snapshot) returns what there was then. Raises InvalidInput if there is no
+        tag.
         """
         labels = arguments.tags(tags)
         if not labels:
@@ -348,8 +333,15 @@ class Memory(MemoryParts):
             raise InvalidInput("kinds", "segments have no tags", "Ask for pages, and `segments.list()` for the topics")
         most = arguments.positive("limit", limit, limit)
         start, end = arguments.period(since, until)
+        then, snapshot = searched_then(self._engine, self._scope, as_of)
         filters = Filters(
-            self._engine.clock(), kinds=wanted_kinds, labels=Filter.of(None, tags=labels), since=start, until=end
+            self._engine.clock(),
+            kinds=wanted_kinds,
+            labels=Filter.of(None, tags=labels),
+            since=start,
+            until=end,
+            as_of=then,
+            snapshot=snapshot,
         )
         self._engine.responder.wait()
         return self._engine.recaller.latest(self._scope, filters, most, arguments.mounts(mounts))
@@ -402,21 +394,24 @@ class Memory(MemoryParts):
         *,
         tokens: int | None = None,
         query: str | None = None,
+        as_of: datetime | str | None = None,
     ) -> Digest:
         """Summarise what was said from `since` to `until` (default: everything) in at most `tokens` tokens.
 
         Any budget of 32 tokens or more covers the whole period: a small one with a line per year or month, a large one
         with every turn in full. Recent and often used memories get more detail, or, with a `query`, what a search for
-        it finds. Each line has the ids of its pages.
+        it finds. Each line has the ids of its pages. `as_of` (a moment, or the name of a snapshot) summarises what
+        there was then.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         text = None if query is None else self._engine.question(query, self._scope)
         start, end = arguments.period(since, until)
+        then, snapshot = searched_then(self._engine, self._scope, as_of)
         self._engine.responder.wait()
         with self._engine.housekeeping.call():
-            filters = Filters(self._engine.clock(), since=start, until=end, cold=True)
+            filters = Filters(self._engine.clock(), since=start, until=end, as_of=then, snapshot=snapshot, cold=True)
             asked = None if text is None else self._engine.recaller.asked(text, filters)
-            with self._engine.sources.of(self._scope) as source:
+            with self._engine.sources.then(self._scope, filters) as source:
                 return digest(source, filters, budget, count_tokens, self.settings, asked, self._engine.view())
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE) -> Answer:

@@ -22,6 +22,7 @@ from memoryos.nouns.audit import Audit
 from memoryos.nouns.keys import Keys
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.roles import Roles
+from memoryos.nouns.tenant_retention import TenantRetention
 from memoryos.nouns.users import Users
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
@@ -144,6 +145,11 @@ class MemoryOS:
     def roles(self) -> Roles:
         """The roles that identities were granted."""
         return Roles(self._engine, self._caller)
+
+    @property
+    def retention(self) -> TenantRetention:
+        """The retention rules of whole tenants."""
+        return TenantRetention(self._engine, self._caller)
 
     @property
     def admin(self) -> Admin:

@@ -1,4 +1,4 @@
-"""Retention: rules that say how long the memories of an owner are kept.
+"""Retention: rules that say how long the memories of an owner, or of a whole tenant, are kept.
 
 A rule gives an end to each memory that it fits, now and later. Where several rules fit, and where the caller gave an
 end, the earliest counts. The end is written into the memory, so that searches need no rules.
@@ -34,6 +34,8 @@ class RetentionRule(Plain):
     ttl_seconds: FiniteFloat | None = None  #: from when a memory was stored until it expires, in seconds
     until: AwareDatetime | None = None  #: when it expires; an alternative to `ttl_seconds`
     half_life_seconds: FiniteFloat | None = None  #: in which its strength halves; an alternative to both
+    tenant: str | None = None  #: of which it is, with all its owners; None: it is of one owner
+    namespace: tuple[str, ...] | None = None  #: of a tenant's rule: only in it and below it; None: everywhere
 
     def __post_init__(self) -> None:
         if [self.ttl_seconds, self.until, self.half_life_seconds].count(None) != _OTHER_WAYS:
@@ -43,6 +45,10 @@ class RetentionRule(Plain):
     def fits(self, cube: MemCube) -> bool:
         """Whether the rule is about this memory."""
         return cube.kind in (self.kinds or GOVERNED) and set(self.tags) <= set(cube.descriptive.tags)
+
+    def covers(self, namespace: tuple[str, ...]) -> bool:
+        """Whether the rule is about the memories of this namespace."""
+        return self.namespace is None or namespace[: len(self.namespace)] == self.namespace
 
     def end_of(self, cube: MemCube) -> datetime:
         """When the memory expires by this rule."""

@@ -81,11 +81,12 @@ class Scope(Plain):
     @property
     def path(self) -> str:
         """The namespace as one string. It is injective, because "/" inside a label is escaped."""
-        return _path(self.namespace)
+        return path_of(self.namespace)
 
 
 @lru_cache(1024)  # each read and write of a store asks for it
-def _path(namespace: tuple[str, ...]) -> str:
+def path_of(namespace: tuple[str, ...]) -> str:
+    """A namespace as one string."""
     return "/".join(quote(label, safe="") for label in namespace)
 
 

@@ -35,7 +35,7 @@ RESPONSE: add x ' '
 --since: search x --since y
 --until: search x --since 2026-02-01 --until 2026-01-01
 --as-of: search x --as-of y
---as-of: search x --as-of 2026-01-01 --strategy two_stage
+--as-of: count users --as-of 2026-01-01
 --tag: search x --tag ' '
 --any-tag: search x --any-tag ' '
 --no-tag: search x --no-tag ' '

@@ -30,7 +30,7 @@ def told(run):
 def test_rules_are_made_listed_and_removed(run, told):
     page = told("add", "The code is 4711.", "--tag", "code")["id"]
     rule = told("governance", "retain", "codes", "--ttl", "30d", "--kind", "page", "--tag", "code")
-    ends = {"ttl_seconds": 2_592_000, "until": None, "half_life_seconds": None}
+    ends = {"ttl_seconds": 2_592_000, "until": None, "half_life_seconds": None, "tenant": None, "namespace": None}
     assert rule == {"name": "codes", "kinds": ["page"], "tags": ["code"]} | ends
     assert told("get", page)["expires_at"] is not None
     told("governance", "retain", "all", "--until", "2999-01-01")
@@ -44,6 +44,22 @@ def test_rules_are_made_listed_and_removed(run, told):
     assert told("get", page)["expires_at"] is None
     assert "no retention rules" in run("governance", "retention").stdout
     assert run("governance", "unretain", "codes").returncode == 3
+
+
+def test_rules_of_a_tenant_are_made_listed_and_removed(run, told):
+    page = told("add", "The code is 4711.")["id"]
+    rule = told("retention", "add", "all", "--ttl", "30d", "--kind", "page", "--namespace", "private")
+    assert (rule["tenant"], rule["namespace"], rule["kinds"]) == ("default", ["private"], ["page"])
+    assert told("get", page)["expires_at"] is not None
+    assert told("governance", "retention") == told("retention", "list") == {"rules": [rule]}
+    shown = " ".join(run("retention", "list").stdout.split())
+    assert "tenant default, namespace private" in shown
+    assert "2,592,000 s" in shown
+    told("retention", "remove", "all")
+    assert told("get", page)["expires_at"] is None
+    assert "no retention rules" in run("retention", "list", "--tenant", "other").stdout
+    assert run("retention", "remove", "all").returncode == 3
+    assert "--namespace" in run("retention", "add", "x", "--ttl", "1d", "--namespace", "").stderr
 
 
 def test_a_rule_names_the_option_that_is_wrong(run):

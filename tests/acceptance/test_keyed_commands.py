@@ -91,6 +91,9 @@ COMMANDS: dict[str, str] = {
     "archiving add": "rule --unused 30d",
     "archiving list": "",
     "archiving remove": "rule",
+    "retention add": "rule --ttl 1d",
+    "retention list": "",
+    "retention remove": "rule",
     "audit list": "",
     "audit export": "FILE",
     "audit access": "--user ann",
@@ -199,7 +202,8 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         (tmp_path / "new").unlink(missing_ok=True)
         new = str(tmp_path / ("text" if name == "privacy reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
-        takes_user = name.split()[0] not in (*NO_USER, "keys", "users", "roles", "audit", "import", "encryption")
+        of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
+        takes_user = name.split()[0] not in (*NO_USER, *of_store)
         user = ["--user", "ann"] if takes_user and "--user" not in more else []
         flags = ["--json"] if json_too else []
         variables = {"MEMORYOS_KEY": known.get(key, key), "MEMORYOS_EMBEDDER": "hashing"}

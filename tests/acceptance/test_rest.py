@@ -128,6 +128,18 @@ def test_rules_that_archive(api):
     assert api("GET", "/archiving")["items"] == []
 
 
+def test_rules_for_a_whole_tenant(api, page):
+    rule = {"name": "a/b", "ttl": 3600, "namespace": ["private"]}
+    made = api.ask("POST", "/tenant-retention", rule, user=None)
+    assert (made.status_code, made.json()["namespace"]) == (201, ["private"])
+    assert [one["name"] for one in api("GET", "/tenant-retention", user=None)["items"]] == ["a/b"]
+    assert [one["tenant"] for one in api("GET", "/retention")["items"]] == ["default"]
+    api.ask("POST", "/wait", {})
+    assert api("GET", f"/memories/{page}")["expires_at"] is not None
+    assert api.ask("DELETE", "/tenant-retention/a/b", user=None).status_code == 204
+    assert api("GET", "/tenant-retention", user=None)["items"] == []
+
+
 def test_an_export_is_loaded_by_another_store(api, page, tmp_path):
     with api.http.stream("GET", "/v1/export", params={"user": "ann"}) as answer:
         assert answer.headers["content-type"].startswith("application/x-ndjson")

@@ -31,7 +31,7 @@ def test_a_snapshot_is_searched_read_and_removed(run, told):
     page = told("add", "The ferry leaves at nine.")["id"]
     made = told("snapshots", "create", "before", "--ttl", "30d")
     assert [one["name"] for one in told("snapshots", "list")["snapshots"]] == [made["name"]] == ["before"]
-    told("update", page, "The ferry leaves at ten.")
+    told("update", page, "The ferry leaves at ten.", "--tag", "boat")
     assert told("get", page, "--as-of", "before")["text"] == "user: The ferry leaves at nine."
     assert [one["version"] for one in told("history", page, "--as-of", "before")["versions"]] == [1]
     assert [one["text"] for one in told("list", "pages", "--as-of", "before")["pages"]] == [
@@ -39,6 +39,10 @@ def test_a_snapshot_is_searched_read_and_removed(run, told):
     ]
     assert told("search", "ferry", "--as-of", "before")["hits"][0]["text"] == "user: The ferry leaves at nine."
     assert told("profile", "get", "--as-of", "before")["user"]["profile"] == {}
+    assert told("tagged", "boat")["hits"] != told("tagged", "boat", "--as-of", "before")["hits"] == []
+    assert "nine" in told("digest", "--as-of", "before")["text"]
+    assert told("count", "pages", "--as-of", "before")["count"] == 1
+    assert told("list", "segments", "--as-of", "before")["segments"] == []  # the page is in STM
     assert "--as-of" in run("list", "users", "--as-of", "before").stderr
     told("snapshots", "remove", "before")
     assert "no snapshots" in run("snapshots", "list").stdout

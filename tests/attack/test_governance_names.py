@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import forked
+from acceptance.test_keyed_commands import COMMANDS as EVERY_COMMAND
+from acceptance.test_keyed_commands import NO_USER
 from contract import server
 from memoryos import Action, Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.errors import InvalidInput, MemoryOSError, PermissionDenied
 from memoryos.models.hashing import Hashing
 
 from . import governed
-from .governed import METHODS, leaked, told
+from .governed import METHODS, World, leaked, told
 
 SECRET = "The zorbitis is quixotic."
 SETTINGS = load_settings(embedder="hashing", jobs="worker")
@@ -192,7 +193,7 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def commanded(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
+def commanded(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str], World]]:
     """A store that commands can open, on each back end, with keys of others than the victim."""
     folder = tmp_path_factory.mktemp("commanded")
     place = str(folder / "memory.db")
@@ -204,37 +205,79 @@ def commanded(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         page = ann.add(SECRET, tags=["zorbtag"])
         ann.facts.add("takes Zyloprim")
         store.memory("mallory").add("Hello.")
+        ann.stats()  # no page waits to be moved, which would change its row
+        store.wait()
         other = store.keys.create("ann", users=["mallory"], actions=list(Action)).key
         revoked = store.keys.create("ann", actions=list(Action))
         store.keys.revoke(revoked.info.id)
-        yield folder, {"place": place, "PAGE": page, "other": other, "revoked": revoked.key}
+        known = {"place": place, "PAGE": page, "other": other, "revoked": revoked.key}
+        yield folder, known, World(store, {}, {})
     if back_end == "postgres":
         server.give_back(folder)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_gives_another_persons_memory_away(commanded, name):
-    folder, known = commanded
-    words = [known.get(one, one) for one in COMMANDS[name].split()]
+# In one process, one command after the other: to start one takes longer than to run it.
+RUN_ALL = """
+import contextlib, io, json, os, sys
+from memoryos.interface.cli.app import main
+told = []
+for key, arguments in json.loads(sys.argv[-1]):
+    os.environ.pop("MEMORYOS_KEY", None)
+    os.environ.update({"MEMORYOS_KEY": key} if key else {})
+    sys.argv = ["memoryos", *arguments]
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+    told.append([code, out.getvalue()])
+print(json.dumps(told))
+"""
+OF_FILES = {"FILE", "BACKUP", "DB", "LOCOMO", "GVD", "FOLDER", "NEW_KEY", "POLICIES", "RECEIPT", "EXPORT"}
+OF_STORE = {"keys", "users", "roles", "retention", "audit"}
+OTHERS = {
+    name: words
+    for name, words in EVERY_COMMAND.items()
+    if name not in COMMANDS and not OF_FILES & set(words.split()) and name.split()[0] not in {*NO_USER, "encryption"}
+}
 
-    def run(*more: str, **variables: str) -> Any:
-        command = [*name.split(), *words, "--db", known["place"], *more]
-        json_too = ["--json"] if name != "export" else []
-        return forked.memoryos(*command, *json_too, cwd=folder, MEMORYOS_EMBEDDER="hashing", **variables)
 
-    for key in ("other", "revoked"):
-        done = run("--user", "ann", MEMORYOS_KEY=known[key])
-        assert done.returncode == 5, (key, done.stdout, done.stderr)
-        assert not leaked((done.stdout + done.stderr).replace("zorbtag", "").replace("zorbitis", ""))
-    for who in (["--user", "mallory"], ["--user", "ann", "--tenant", "evil"], ["--user", "ann%"]):
-        done = run(*who)
-        said = (done.stdout + done.stderr).lower().replace("zorbtag", "").replace("zorbitis", "")
-        assert not leaked(said), (who, said)
+def test_no_command_gives_another_persons_memory_away_or_changes_it(commanded):
+    folder, known, world = commanded
+    before = world.fingerprint()
+    by = [(known["revoked"], "ann", "default"), ("", "ann", "evil"), ("", "ann%", "default")]
+    asked = [*_attacks(known, COMMANDS, by)]
+    asked += _attacks(known, {**COMMANDS, **OTHERS}, [(known["other"], "ann", "default"), ("", "mallory", "default")])
+    assert len(asked) > 150
+    sent = json.dumps(asked)
+    model = {"MEMORYOS_LLM_MODEL": "none", "MEMORYOS_LLM_BASE_URL": "http://127.0.0.1:9"}
+    settings = forked.settings(MEMORYOS_EMBEDDER="hashing", **model)
+    done = forked.python("-c", RUN_ALL, sent, cwd=folder, env=settings)
+    assert done.returncode == 0, done.stderr
+    for (key, command), (code, said) in zip(asked, json.loads(done.stdout), strict=True):
+        assert not key or code == 5, (command, code, said)
+        assert not leaked(said.lower().replace("zorbtag", "").replace("zorbitis", "")), (command, said)
         assert "Traceback" not in said
+    assert world.changed(before) == {}
+
+
+def _attacks(
+    known: dict[str, str], commands: dict[str, str], by: list[tuple[str, str, str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Each command with each key, as each user of a tenant; without a key, who has the file administers the store."""
+    for name, words in commands.items():
+        command = [*name.split(), *(known["PAGE"] if word.isupper() else word for word in words.split())]
+        command += ["--db", known["place"], *([] if name in ("ask", "export") else ["--json"])]
+        for key, user, tenant in by:
+            if name.split()[0] not in OF_STORE:
+                yield key, [*command, "--user", user, "--tenant", tenant]
+            elif key:
+                yield key, command
 
 
 def test_the_victims_memory_is_as_it_was(commanded):
-    _, known = commanded
+    _, known, _ = commanded
     told_now = forked.memoryos(
         "get",
         known["PAGE"],

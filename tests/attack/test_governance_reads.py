@@ -6,6 +6,7 @@ The methods are found by reflection, so a new one is attacked from its first day
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -91,6 +92,14 @@ def test_who_forgets_its_own_memory_forgets_nothing_of_others(back_end, tmp_path
         same_user = memory.scope.user == ANN.user and memory.scope.tenant == ANN.tenant and who < 4
         assert same_user or not any(mine.values())
         assert all("zorb" not in row.lower() for rows in mine.values() for row in rows)
+
+
+def test_a_refused_export_writes_nothing_not_even_its_signed_head(world):
+    for who, memory in world.attackers.items():
+        if memory.scope.owner == ANN.owner:
+            with pytest.raises(PermissionDenied):
+                memory.export(stream := StringIO())
+            assert stream.getvalue() == "", who
 
 
 UNGATED = {  # refused when used; no verb; they take the secret of a key; what a server asks before it has a caller

@@ -58,6 +58,36 @@ def test_facts_and_profile_are_those_that_the_store_knew(open_memory, clock):
     assert memory.profile.get().user.fields == {"motto": "faster"}
 
 
+def test_two_stage_tagged_digest_segments_and_counts_look_back(open_memory, clock):
+    memory = open_memory()
+    old = "The zanzibar ferry leaves at nine."
+    page = memory.add(old, tags=["boat"])
+    memory.facts.add("Ann lives in Rome", tags=["boat"])
+    memory.wait()
+    memory.snapshots.create("before")
+    clock.advance(days=1)
+    memory.update(page, "The quokka train leaves at ten.", tags=["train"])
+    memory.add("The zanzibar ferry is late.", tags=["boat"])
+    memory.facts.add("Ann lives in Oslo", tags=["boat"])
+    for number in range(12):  # until both pages are in segments
+        memory.add(f"Number {number}.")
+    memory.wait()
+    found = memory.search("zanzibar ferry", as_of="before", strategy="two_stage", archive=True)
+    assert {hit.text for hit in (*found.hits, *found.recent)} == {f"user: {old}"}
+    assert {hit.text for hit in memory.tagged("boat", as_of="before")} == {f"user: {old}", "Ann lives in Rome"}
+    assert memory.tagged("train", as_of="before") == []
+    for query in (None, "ferry"):
+        assert [line.text.partition(": ")[2] for line in memory.digest(query=query, as_of="before").lines] == [old]
+    assert (memory.pages.count(as_of="before"), memory.facts.count(as_of="before")) == (1, 1)
+    (view,) = memory.segments.list(archive=True, as_of="before")
+    assert (view.page_ids, view.cube.payload.pages) == ((page,), 1)
+    assert "zanzibar" in view.summary
+    assert "quokka" not in f"{view.summary} {view.keywords}"
+    assert memory.segments.count(archive=True, as_of="before") == 1
+    with pytest.raises(InvalidInput, match="snapshots"):
+        memory.tagged("boat", as_of="before", mounts=["other"])
+
+
 def test_get_history_and_list_look_back(open_memory, clock):
     memory = open_memory()
     page = lived(memory, clock)
@@ -135,6 +165,4 @@ def test_wrong_names_are_refused(open_memory):
     with pytest.raises(InvalidInput, match="snapshot"):
         memory.search("x", as_of="nobody")
     memory.snapshots.create("now")
-    with pytest.raises(InvalidInput, match="two_stage"):
-        memory.search("x", as_of="now", strategy="two_stage")
     assert memory.search("x", kinds=[Kind.PAGE], as_of="now").hits == ()

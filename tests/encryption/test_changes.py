@@ -293,6 +293,31 @@ def test_backups_restore_under_the_key_that_they_were_made_with(open_memory, set
     assert files_with(tmp_path, WORD) == []
 
 
+@pytest.mark.parametrize("is_encrypted", [True, False], ids=["encrypted", "in clear"])
+def test_the_receipt_of_a_tenant_names_the_backups_that_still_hold_it(settings, in_clear, path, tmp_path, is_encrypted):
+    chosen, named = settings if is_encrypted else in_clear, {}
+    with MemoryOS.open(path, settings=chosen) as store:
+        store.memory("ann", tenant="acme").add(f"My parrot is called {WORD}.")
+        store.memory("bob").add("The bees like lavender.")
+    stores.backup(path, tmp_path / "backup.db", settings=chosen)
+    stores.copy(path, tmp_path / "copy.db", settings=chosen)
+    with MemoryOS.open(path, settings=chosen) as store:
+        receipt = store.admin.forget_tenant("acme").receipt
+        named = {Path(one.place).name: one.not_noted for one in receipt.copies}
+    assert named == {"backup.db": None, "copy.db": None}, "both hold it, and a restore of either forgets it again"
+    with MemoryOS.open(tmp_path / "copy.db", settings=chosen) as copy:
+        assert copy.memory("ann", tenant="acme").pages.count() == 1
+    stores.restore(tmp_path / "backup.db", tmp_path / "restored.db", settings=chosen)
+    with MemoryOS.open(tmp_path / "restored.db", settings=chosen) as store:
+        assert [store.memory(*who).pages.count() for who in (("ann",), ("bob",))] == [0, 1]
+        assert store.memory("ann", tenant="acme").pages.count() == 0
+    assert bool(files_with(tmp_path, WORD)) is not is_encrypted
+    if is_encrypted:  # without its data key, nobody reads the backup any more
+        (tmp_path / "backup.db.sealed").unlink()
+        with pytest.raises(StoreCorrupt, match=r"backup\.db\.sealed beside it"):
+            stores.restore(tmp_path / "backup.db", tmp_path / "again.db", settings=chosen)
+
+
 def test_a_backup_in_clear_is_restored_into_an_encrypted_store(settings, in_clear, plain, path, tmp_path):
     stores.backup(path, tmp_path / "backup.db", settings=in_clear)
     stores.restore(tmp_path / "backup.db", tmp_path / "restored.db", settings=settings)

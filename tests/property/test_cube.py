@@ -103,11 +103,9 @@ descriptive = build(
 )
 governance = build(
     Governance,
-    access=build(Access, mode=cubes.AccessMode, readers=some(text), writers=some(text), sharers=some(text)),
-    lifespan=build(Lifespan, expires_at=st.none() | moment, decay=cubes.Decay),
-    priority=cubes.Priority,
+    access=build(Access, mode=cubes.AccessMode),
+    lifespan=build(Lifespan, expires_at=st.none() | moment),
     sensitivity=some(text),
-    watermark=st.none() | text,
 )
 behaviour = build(Behaviour, last_access=moment, visits=count, interactions=count, fingerprint=some(text))
 version = build(
@@ -202,7 +200,6 @@ def test_an_unknown_field_is_refused_wherever_it_is(cube, data):
         (["behaviour", "visits"], 1.5, "behaviour.visits"),
         (["version", "number"], 0, "version.number"),
         (["governance", "access", "mode"], "public", "governance.access.mode"),
-        (["governance", "access", "readers"], "bob", "governance.access.readers"),
         (["scope", "user"], "", "scope"),
         (["scope", "namespace"], [], "scope"),
     ],
@@ -213,6 +210,21 @@ def test_a_bad_value_is_refused_by_name(cube, path, value, field):
     with pytest.raises(InvalidInput) as caught:
         from_json(json.dumps(document))
     assert caught.value.field == field or caught.value.field.startswith(f"{field}.")
+
+
+def test_fields_that_never_had_an_effect_are_read_from_older_stores_and_dropped(page):
+    known = page()
+    document = json.loads(to_json(known))
+    governance = document["governance"]
+    older = {"priority": "pinned", "watermark": "mine"}
+    access, lifespan = {"readers": ["bob"], "writers": [], "sharers": []}, {"decay": "heat"}
+    governance |= older
+    governance["access"] |= access
+    governance["lifespan"] |= lifespan
+    assert from_json(json.dumps(document)) == known
+    for kind, name in ((Governance, "priority"), (Access, "readers"), (Lifespan, "decay")):
+        with pytest.raises(InvalidInput, match=f"{kind.__name__.lower()}.{name}"):
+            kind(**{name: "x"})
 
 
 @pytest.mark.parametrize("name", ["id", "scope", "tier", "payload", "descriptive", "behaviour"])
@@ -276,8 +288,6 @@ STORED = {
     cubes.Subject: "user agent",
     cubes.Level: "low medium high",
     cubes.AccessMode: "private shared read_only",
-    cubes.Priority: "low normal high pinned",
-    cubes.Decay: "none heat",
 }
 
 

@@ -23,7 +23,7 @@ class Variant:
     def search(
         self, memory: MemoryOS, user: str, question: str, *, pages: int | None = None, at: datetime | None = None
     ) -> Recall:
-        """Search a user's conversation for the words of a question, as it was then; two_stage cannot look back."""
+        """Search a user's conversation for the words of a question, as it was then; with two_stage, as it is now."""
         return memory.of(Scope(user=user)).search(
             question,
             strategy=self.strategy,

@@ -50,6 +50,8 @@ PERMISSION_OPERATIONS = (
     "proposals.publish",
     "roles.grant",
     "roles.revoke",
+    "tenant_retention.add",
+    "tenant_retention.remove",
 )
 
 _COLUMNS = (

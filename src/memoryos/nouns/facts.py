@@ -13,9 +13,9 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.listing import Listing
-from memoryos.nouns.looking_back import looked_back
+from memoryos.nouns.looking_back import LookBack, looked_back
 from memoryos.nouns.noun import Noun
-from memoryos.nouns.selecting import listed, selection
+from memoryos.nouns.selecting import counted, listed, selection
 from memoryos.operation.calls.door import door
 from memoryos.operation.knowledge.stated import VALUE_CHARS, stated_fact
 
@@ -68,24 +68,31 @@ class Facts(Noun):
         snapshot) lists the facts that held then, wherever they are now.
         """
         of_whom = arguments.one_of("subject", subject, Subject)
-        then = looked_back(self._engine, self._scope, as_of)
-        wanted = self._selection(of_whom, tier, **only)
-        if then is not None:
-            wanted = replace(wanted, tiers=())
+        then, wanted = self._wanted(of_whom, tier, as_of, **only)
         with self._engine.vault.view(self._engine.home(self._scope, of_whom)) as reader:
             return listed(reader, wanted, limit, cursor, then)
 
     def count(
-        self, *, subject: Subject = Subject.USER, tier: Tier = Tier.LPM, **only: Unpack[arguments.ListFilters]
+        self,
+        *,
+        subject: Subject = Subject.USER,
+        tier: Tier = Tier.LPM,
+        as_of: datetime | str | None = None,
+        **only: Unpack[arguments.ListFilters],
     ) -> int:
         """Return the number of facts; the filters are those of `list`.
 
         The documents are read only for a filter that needs them. So a damaged one, which `list` leaves out, may count.
         """
         of_whom = arguments.one_of("subject", subject, Subject)
+        then, wanted = self._wanted(of_whom, tier, as_of, **only)
         with self._engine.vault.view(self._engine.home(self._scope, of_whom)) as reader:
-            return reader.counted(self._selection(of_whom, tier, **only))
+            return counted(reader, wanted, then)
 
-    def _selection(self, of_whom: Subject, tier: Tier, **only: Unpack[arguments.ListFilters]) -> Selection:
+    def _wanted(
+        self, of_whom: Subject, tier: Tier, as_of: datetime | str | None, **only: Unpack[arguments.ListFilters]
+    ) -> tuple[LookBack | None, Selection]:
         tiers = [arguments.tier(tier, "facts", Tier.LPM, Tier.ARCHIVE)]
-        return selection(Kind.FACT, self._engine.clock(), tiers=tiers, subject=of_whom, **only)
+        wanted = selection(Kind.FACT, self._engine.clock(), tiers=tiers, subject=of_whom, **only)
+        then = looked_back(self._engine, self._scope, as_of)
+        return then, wanted if then is None else replace(wanted, tiers=())

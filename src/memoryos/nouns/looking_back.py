@@ -43,6 +43,14 @@ class LookBack:
         return [one for one in versions if one.descriptive.updated_at <= self.at]
 
 
+def searched_then(
+    engine: Engine, scope: Scope, as_of: datetime | str | None
+) -> tuple[datetime | None, Snapshot | None]:
+    """The moment and the snapshot of a search, for its filters. Raises InvalidInput, as `looked_back` does."""
+    then = looked_back(engine, scope, as_of)
+    return (then.at, then.snapshot) if then else (None, None)
+
+
 def looked_back(engine: Engine, scope: Scope, as_of: datetime | str | None) -> LookBack | None:
     """What `as_of` names; None without it. Raises InvalidInput if it is neither a moment nor a snapshot."""
     if as_of is None:

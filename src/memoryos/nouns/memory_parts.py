@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memoryos.caller import Caller
+from memoryos.config import Settings
 from memoryos.engine import Engine
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.branches import Branches
@@ -27,6 +28,21 @@ class MemoryParts:
     _engine: Engine
     _scope: Scope
     _caller: Caller
+
+    @property
+    def scope(self) -> Scope:
+        """The owner of this memory."""
+        return self._scope
+
+    @property
+    def caller(self) -> Caller:
+        """The caller who uses this memory."""
+        return self._caller
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the store."""
+        return self._engine.settings
 
     @property
     def facts(self) -> Facts:

@@ -17,7 +17,7 @@ from memoryos.kinds import Kind, Tier
 from memoryos.listing import Listing
 from memoryos.nouns.looking_back import looked_back
 from memoryos.nouns.noun import Noun
-from memoryos.nouns.selecting import listed, selection
+from memoryos.nouns.selecting import counted, listed, selection
 from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes, files_of
 from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.operation.calls.door import door
@@ -50,13 +50,16 @@ class Pages(Noun):
         with self._read(tier) as reader:
             return listed(reader, self._selection(tier, **only), limit, cursor, then)
 
-    def count(self, *, tier: Tier | None = None, **only: Unpack[arguments.PageFilters]) -> int:
+    def count(
+        self, *, tier: Tier | None = None, as_of: datetime | str | None = None, **only: Unpack[arguments.PageFilters]
+    ) -> int:
         """Return the number of pages; the filters are those of `list`, and so is the wait with `tier`.
 
         The documents are read only for a filter that needs them. So a damaged one, which `list` leaves out, may count.
         """
+        then, wanted = looked_back(self._engine, self._scope, as_of), self._selection(tier, **only)
         with self._read(tier) as reader:
-            return reader.counted(self._selection(tier, **only))
+            return counted(reader, wanted, then)
 
     def _read(self, tier: Tier | None) -> AbstractContextManager[Reader]:
         """A reader; who asks for a tier first waits until every page is in its own."""

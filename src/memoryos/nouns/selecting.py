@@ -62,13 +62,24 @@ def listed(
     return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if has_more else None)
 
 
+def counted(reader: Reader, wanted: Selection, then: LookBack | None = None) -> int:
+    """Return the number of selected cubes; of those that there were `then`."""
+    return reader.counted(wanted) if then is None else len(_listed_then(reader, wanted, None, None, then))
+
+
 def holding(
-    reader: Reader, wanted: Selection, limit: int | None = None, cursor: str | None = None, *, pages: Selection
+    reader: Reader,
+    wanted: Selection,
+    limit: int | None = None,
+    cursor: str | None = None,
+    *,
+    pages: Selection,
+    then: LookBack | None = None,
 ) -> Listing[MemCube]:
-    """Return up to `limit` segments after the cursor that have at least one of the selected pages."""
+    """Return up to `limit` segments after the cursor that have at least one of the selected pages; of those `then`."""
     what = f"{wanted.kind.value}s"
     key, most = key_in(what, cursor, [int]), arguments.optional("limit", limit, least=1)
-    passing = [one.cube.id for one in reader.listed(pages)]
+    passing = [cube.id for cube in listed(reader, pages, None, None, then)]
     homes = {link.target for link in reader.targets(passing, LinkKind.MEMBER_OF)}
     found = [one for one in reader.listed(wanted, after=key[0] if key else 0) if one.cube.id in homes]
     shown = found[:most]

@@ -108,7 +108,7 @@ class Contexts:
 
     def _search(self, asked: ReaderQuestion, strategy: Strategy, pages: int) -> Recall:
         scope = Scope(user=asked.conversation)
-        as_of = None if strategy is Strategy.TWO_STAGE else asked.at  # which cannot look back
+        as_of = None if strategy is Strategy.TWO_STAGE else asked.at  # the paper has no past
         return self.memory.of(scope).search(asked.text, strategy=strategy, pages=pages, as_of=as_of)
 
     def _full(self, asked: ReaderQuestion) -> str:

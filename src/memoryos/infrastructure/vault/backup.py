@@ -192,7 +192,9 @@ def _read(file: Path, key: EncryptionKey | None) -> Iterator[Connection]:
         with engine.connect() as connection, connection.begin():
             yield connection
     except DBAPIError as error:
-        raise StoreCorrupt(f"{file}: {error.orig}. Use another backup") from error
+        sealed = KeyFile(file)  # an encrypted backup without it looks like noise
+        fix = "" if sealed.exists() else f", or, if it is encrypted, put {sealed.path.name} beside it"
+        raise StoreCorrupt(f"{file}: {error.orig}. Use another backup{fix}") from error
     finally:
         engine.dispose()
 

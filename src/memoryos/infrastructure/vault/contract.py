@@ -45,6 +45,7 @@ from memoryos.infrastructure.vault.session_parts import (
     RetentionNotes,
 )
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
+from memoryos.infrastructure.vault.tenant_rule_part import TenantRulePart
 from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
@@ -162,6 +163,7 @@ class Vault(Reembeddable, Protocol):
     erasure: ErasurePart  #: the key of receipts, and where copies of the store are
     delegations: DelegationPart  #: the rights that callers passed on to others
     roles: RolePart  #: the roles that identities were granted
+    tenant_rules: TenantRulePart  #: the retention rules of whole tenants
     tallies: UserPart  #: how much memory users have
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 

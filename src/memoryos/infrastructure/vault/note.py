@@ -31,6 +31,7 @@ class Note(Generic[T]):
     key: str
     reading: Callable[[str], T]  #: of its text; it raises an error of Python for what no program writes
     has_many: bool = False  #: whether more follows the key
+    table: str = "notes"  #: where it lies
 
     def of(self, reader: NoteReader, rest: str = "") -> T | None:
         """The note of the reader's owner, or None. Raises StoreCorrupt."""
@@ -43,7 +44,7 @@ class Note(Generic[T]):
             return self.reading(text)
         told = checksum.shown(self.key + rest)
         raise StoreCorrupt(
-            f"the note {told!r} of the table notes is damaged: run `memoryos verify`, or restore from a backup"
+            f"the note {told!r} of the table {self.table} is damaged: run `memoryos verify`, or restore from a backup"
         )
 
     def is_damaged(self, key: str, text: str) -> bool:

@@ -79,6 +79,24 @@ class WantedJob(NamedTuple):
     not_before: datetime | None = None
 
 
+def new_job(owner: Mapping[str, str], wanted: WantedJob, cube_id: str | None, now: datetime) -> dict[str, Any]:
+    """The row of a job that waits."""
+    return {
+        **owner,
+        "id": str(uuid7()),
+        "kind": str(wanted.kind),
+        "cube_id": cube_id,
+        "state": JobState.QUEUED.value,
+        "attempts": 0,
+        "created_at": micros(now),
+        "lease_until": None,
+        "error": None,
+        "priority": wanted.priority,
+        "not_before": micros(wanted.not_before) if wanted.not_before else None,
+        "payload": _written(wanted.payload),
+    }
+
+
 class Queue:
     """The jobs of one owner, within one transaction; `known` are the kinds that this process can do, None: all."""
 
@@ -110,11 +128,11 @@ class Queue:
     def enqueue(self, wanted: WantedJob, cube_ids: Iterable[str | None]) -> list[str]:
         """Add a job for each cube, or None for the scope; hasten or raise one that waits already; returns their ids."""
         cubes = list(dict.fromkeys(cube_ids))
-        waiting = self._waiting(wanted, cubes)
-        rows = [self._new(wanted, cube_id) for cube_id in cubes if cube_id not in waiting]
+        waiting, now = self._waiting(wanted, cubes), self._clock()
+        rows = [new_job(self._owner, wanted, cube_id, now) for cube_id in cubes if cube_id not in waiting]
         insert_rows(self._connection, _jobs, rows)
         hastened = [self._hasten(job, wanted.priority, wanted.not_before) for job in waiting.values()]
-        if (rows or any(hastened)) and (wanted.not_before is None or wanted.not_before <= self._clock()):
+        if (rows or any(hastened)) and (wanted.not_before is None or wanted.not_before <= now):
             signal(self._connection)
         return [*(job.id for job in waiting.values()), *(row["id"] for row in rows)]
 
@@ -188,22 +206,6 @@ class Queue:
             return
         for start in range(0, len(named), _CUBES_AT_ONCE):
             yield from map(_Row._make, ask(self._connection, _ABOUT, values, named[start : start + _CUBES_AT_ONCE]))
-
-    def _new(self, wanted: WantedJob, cube_id: str | None) -> dict[str, Any]:
-        return {
-            **self._owner,
-            "id": str(uuid7()),
-            "kind": str(wanted.kind),
-            "cube_id": cube_id,
-            "state": JobState.QUEUED.value,
-            "attempts": 0,
-            "created_at": micros(self._clock()),
-            "lease_until": None,
-            "error": None,
-            "priority": wanted.priority,
-            "not_before": micros(wanted.not_before) if wanted.not_before else None,
-            "payload": _written(wanted.payload),
-        }
 
     def _hasten(self, job: _Row, priority: int, not_before: datetime | None) -> bool:
         """Make the job due earlier; return whether it changed. A failed job keeps its delay."""

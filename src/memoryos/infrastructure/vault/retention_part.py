@@ -1,4 +1,7 @@
-"""RetentionPart: the part of a session that keeps an owner's retention rules and legal holds, each in a note."""
+"""RetentionPart: the part of a session that keeps an owner's retention rules and legal holds, each in a note.
+
+The rules of a whole tenant, which lie in the table `meta`, apply beside those of the owner.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,31 @@ from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.infrastructure.vault.statements import ask, chunks
-from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS, UNUSED_KEYS
+from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS, UNUSED_KEYS, rules_of
 from memoryos.kinds import Kind
 from memoryos.retention import RetentionRule, UnusedRule, governed
+from memoryos.scope import namespace_from_path
 
 T = TypeVar("T")
 
 HOLD_KEYS = ("hold:", "hold;")  # the first key, and one behind the last
 
 RULES = Note(RULE_KEYS[0], as_json(RetentionRule), has_many=True)
+TENANT_RULES = Note(tables.TENANT_RULES, as_json(RetentionRule), has_many=True, table="meta")
 UNUSED_RULES = Note(UNUSED_KEYS[0], as_json(UnusedRule), has_many=True)
 HOLDS = Note(HOLD_KEYS[0], as_json(LegalHold), has_many=True)
 
-_cubes, _notes = tables.cubes, tables.notes
+_cubes, _notes, _meta = tables.cubes, tables.notes, tables.meta
 _NOTED = (
     select(_notes.c.key, _notes.c.value)
     .where(*(_notes.c[name] == bindparam(name) for name in OWNER))
     .where(_notes.c.key >= bindparam("first"), _notes.c.key < bindparam("behind"))
     .order_by(_notes.c.key)
+)
+_NOTED_OF_TENANT = (
+    select(_meta.c.key, _meta.c.value)
+    .where(_meta.c.key >= bindparam("first"), _meta.c.key < bindparam("behind"))
+    .order_by(_meta.c.key)
 )
 _PLACED = (
     select(_cubes.c.id, _cubes.c.kind, _cubes.c.session_id)
@@ -52,10 +62,16 @@ class RetentionPart:
         self._rules: list[RetentionRule] | None = None  # once they were asked for
 
     def rules(self) -> list[RetentionRule]:
-        """The rules, by name."""
+        """The rules that apply: those of the owner, by name, then those of the tenant."""
         if self._rules is None:
-            self._rules = self._noted(RULES, RULE_KEYS)
+            namespace = namespace_from_path(self._owner["namespace"])
+            of_tenant = tenant_rules(self._connection, self._owner["tenant"])
+            self._rules = [*self.own_rules(), *(rule for rule in of_tenant if rule.covers(namespace))]
         return self._rules
+
+    def own_rules(self) -> list[RetentionRule]:
+        """The rules of the owner alone, by name."""
+        return self._noted(RULES, RULE_KEYS)
 
     def governed(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """The entries with the ends that the rules give them."""
@@ -146,6 +162,13 @@ class RetentionPart:
         values = {**self._owner, "first": first, "behind": behind}
         found = ask(self._connection, _NOTED, values)
         return [note.read(value, key.removeprefix(first)) for key, value in found]
+
+
+def tenant_rules(connection: Connection, tenant: str) -> list[RetentionRule]:
+    """The rules of a whole tenant, by name."""
+    first, behind = rules_of(tenant)
+    found = ask(connection, _NOTED_OF_TENANT, {"first": first, "behind": behind})
+    return [TENANT_RULES.read(value, key.removeprefix(tables.TENANT_RULES)) for key, value in found]
 
 
 def _governed(entry: Entry, rules: Sequence[RetentionRule]) -> Entry:

@@ -320,7 +320,11 @@ class RetentionNotes(Protocol):
         ...
 
     def rules(self) -> list[RetentionRule]:
-        """Return the retention rules, by name."""
+        """Return the retention rules that apply: those of the owner, by name, then those of the tenant."""
+        ...
+
+    def own_rules(self) -> list[RetentionRule]:
+        """Return the retention rules of the owner alone, by name."""
         ...
 
     def holds(self) -> list[LegalHold]:

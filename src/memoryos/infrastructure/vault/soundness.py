@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.blob_copying import blob_damages
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
+from memoryos.infrastructure.vault.retention_part import TENANT_RULES
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import strays
 from memoryos.infrastructure.vault.version_part import TRIMMED, whole_documents
@@ -97,6 +98,9 @@ def _in_notes(connection: Connection, notes: Sequence[Note[Any]]) -> Iterator[Da
         if any(note.is_damaged(row.key, row.value) for note in notes):
             owner = tables.scope_of(*(row._mapping[name] for name in tables.OWNER))
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r}", owner=owner)
+    for row in rows.stream(connection, tables.meta):
+        if TENANT_RULES.is_damaged(row.key, row.value):
+            yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r} of the whole store")
 
 
 def _in_log(connection: Connection) -> list[Damage]:

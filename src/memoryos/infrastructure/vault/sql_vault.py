@@ -44,6 +44,7 @@ from memoryos.infrastructure.vault.role_part import RolePart
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.infrastructure.vault.tenant_rule_part import TenantRulePart
 from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
@@ -93,6 +94,7 @@ class SqlVault(ABC):
         self.erasure = ErasurePart(name, clock, self.snapshot, self.change)
         self.delegations = DelegationPart(self._reading, self._rewriting, clock)
         self.roles = RolePart(self._reading, self._rewriting, clock)
+        self.tenant_rules = TenantRulePart(self._reading, self.change, clock)
         self.tallies = UserPart(self._reading)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine

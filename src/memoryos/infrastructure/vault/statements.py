@@ -21,6 +21,7 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
+    or_,
     select,
     update,
 )
@@ -30,7 +31,7 @@ from sqlalchemy.sql.compiler import Compiled
 
 from memoryos.infrastructure.vault import tables, whole_lists
 from memoryos.infrastructure.vault.records import Link
-from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.infrastructure.vault.tables import OWNER, rules_of
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -98,9 +99,11 @@ def update_job(connection: Connection, key: Row, values: Row) -> int:
 
 
 def next_position(connection: Connection, owner: Row) -> tuple[int, bool]:
-    """The position after the owner's last cube, and whether the owner has retention rules: one question for both."""
+    """The position after the owner's last cube, and whether retention rules may apply: one question for both."""
+    first, behind = rules_of(owner["tenant"])
+    values = {**{_KEY + name: owner[name] for name in OWNER}, "first": first, "behind": behind}
     cursor = _cursor(connection)
-    cursor.execute(_highest_position(connection.dialect.name), {_KEY + name: owner[name] for name in OWNER})
+    cursor.execute(_highest_position(connection.dialect.name), values)
     highest, is_ruled = cursor.fetchone()
     return (highest or 0) + 1, bool(is_ruled)
 
@@ -244,7 +247,9 @@ def _highest_position(dialect: str) -> str:
     rules = exists().where(*(tables.notes.c[name] == bindparam(_KEY + name) for name in OWNER))
     key, (first, behind) = tables.notes.c.key, tables.RULE_KEYS
     is_ruled = rules.where(key >= literal_column(f"'{first}'"), key < literal_column(f"'{behind}'"))
-    return str(_compiled(dialect, select(func.max(cubes.c.position), is_ruled).where(*mine)))
+    told = tables.meta.c.key
+    of_tenant = exists().where(told >= bindparam("first"), told < bindparam("behind"))
+    return str(_compiled(dialect, select(func.max(cubes.c.position), or_(is_ruled, of_tenant)).where(*mine)))
 
 
 def _compiled(dialect: str, statement: ClauseElement, names: Sequence[str] | None = None) -> Compiled:

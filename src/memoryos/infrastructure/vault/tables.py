@@ -8,6 +8,7 @@ nothing else. Moments are microseconds since the epoch, UTC.
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import (
     BigInteger,
@@ -60,6 +61,7 @@ def _to_cube(*columns: str) -> list[ForeignKeyConstraint]:
 
 
 RULE_KEYS = ("retain:", "retain;")  # of notes with retention rules: the first key, and one behind the last
+TENANT_RULES = "tenant rule:"  # before the tenant of a rule, in the table `meta`
 UNUSED_KEYS = ("archive:", "archive;")  # the same of rules about what is not used
 
 OWNER = ("tenant", "user_id", "agent_id", "namespace")
@@ -345,6 +347,12 @@ def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""
     agent = EVERY_AGENT if scope.agent is None else scope.agent
     return {"tenant": scope.tenant, "user_id": scope.user, "agent_id": agent, "namespace": scope.path}
+
+
+def rules_of(tenant: str) -> tuple[str, str]:
+    """The first key that a retention rule of the tenant can have in the table `meta`, and one behind the last."""
+    begin = TENANT_RULES + quote(tenant, safe="")
+    return f"{begin}/", f"{begin}0"
 
 
 def scope_of(tenant: str, user: str, agent: str, path: str) -> Scope:

@@ -65,6 +65,7 @@ class _Commands(LazyGroup):
         "keys": ("app", "keys"),
         "users": ("app", "users"),
         "roles": ("app", "roles"),
+        "retention": ("app", "retention"),
         "privacy": ("app", "privacy"),
         "encryption": ("app", "encryption"),
         "export": ("people", "export"),
@@ -198,6 +199,14 @@ class _Roles(LazyGroup):
     }
 
 
+class _Retention(LazyGroup):
+    places: ClassVar[Places] = {
+        "add": ("tenant_rules_command", "add"),
+        "list": ("tenant_rules_command", "list_rules"),
+        "remove": ("tenant_rules_command", "remove"),
+    }
+
+
 class _Privacy(LazyGroup):
     places: ClassVar[Places] = {"find": ("privacy_command", "find"), "reveal": ("privacy_command", "reveal")}
 
@@ -264,6 +273,7 @@ archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, l
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 users = group(_Users, "Users: list them with counts and last activity, show one, forget one.")
+retention = group(_Retention, "How long the memories of a whole tenant are kept: add, list and remove rules.")
 roles = group(_Roles, "Roles of callers by identity: grant, list and revoke them.")
 privacy = group(_Privacy, "Personal data and secrets: find them in a text, turn pseudonyms back.")
 encryption = group(_Encryption, "Encryption of the store's file: encrypt, decrypt, rotate the key, show the status.")

@@ -8,7 +8,7 @@ import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.hint import hint
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, Tokens, User, open_store
+from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, Tokens, User, open_store
 
 if TYPE_CHECKING:
     from memoryos.operation.recall.digest import Digest, DigestLine
@@ -23,6 +23,7 @@ def digest(
     query: Annotated[
         str | None, typer.Option(help="Give more detail to what bears on this question.", show_default=False)
     ] = None,
+    as_of: AsOf = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -31,7 +32,8 @@ def digest(
 ) -> None:
     """Summarise everything that was said in a period, as detailed as the budget allows."""
     with open_store(db, must_exist=True) as store:
-        told = store.memory(user, agent=agent, tenant=tenant).digest(since, until, tokens=tokens, query=query)
+        memory = store.memory(user, agent=agent, tenant=tenant)
+        told = memory.digest(since, until, tokens=tokens, query=query, as_of=as_of)
         nobody = None if told.turns else hint(store, user, agent, tenant)
     if json:
         render.print_json({**_as_json(told), "hint": nobody})

@@ -82,14 +82,12 @@ def list_(
     """List pages, facts or segments of a user, or the users of the store, in the order in which they were added."""
     labels = {"tags": tag or (), "filters": filters_of(any_tag, no_tag, meta)}
     only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
-    if as_of is not None and what not in (Listed.PAGES, Listed.FACTS):
-        raise InvalidInput("--as-of", f"does not apply to {what}", "List pages or facts")
+    then = _then(what, as_of)
     with open_store(db, must_exist=True) as store:
         if what is Listed.USERS:
             found: Listing[Any] = store.admin.users(tenant=tenant, limit=limit, cursor=cursor)
         else:
             noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
-            then = {} if as_of is None else {"as_of": as_of}
             found = noun.list(limit=limit, cursor=cursor, **then, **only)
         is_nothing = not found and what is not Listed.USERS
         others = _others(store, tenant) if is_nothing else ()
@@ -114,6 +112,7 @@ def count(
     subject: About = Subject.USER,
     archive: Archived = False,
     session: Of = None,
+    as_of: AsOf = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -123,6 +122,7 @@ def count(
     """Count pages, facts or segments of a user, or the users of the store; the filters are those of `list`."""
     labels = {"tags": tag or (), "filters": filters_of(any_tag, no_tag, meta)}
     only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
+    only |= _then(what, as_of)
     with open_store(db, must_exist=True) as store:
         number = _counted(store, what, user, agent, tenant, only)
         nobody = hint(store, user, agent, tenant) if not number and what is not Listed.USERS else None
@@ -149,6 +149,13 @@ def _others(store: MemoryOS, tenant: str) -> Sequence[str]:
 
 def _noun(memory: Memory, what: Listed) -> Any:
     return getattr(memory, what.value)
+
+
+def _then(what: Listed, as_of: str | None) -> dict[str, Any]:
+    """The moment, if one was given. Raises InvalidInput for users."""
+    if as_of is not None and what is Listed.USERS:
+        raise InvalidInput("--as-of", f"does not apply to {what}", "List pages, facts or segments")
+    return {} if as_of is None else {"as_of": as_of}
 
 
 def _only(

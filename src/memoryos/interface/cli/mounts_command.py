@@ -11,6 +11,7 @@ from rich.table import Table
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import (
     Agent,
+    AsOf,
     Db,
     Json,
     Mounts,
@@ -48,6 +49,7 @@ def tagged(
     limit: Annotated[int, typer.Option(min=1, help="How many memories to show.")] = 100,
     since: Since = None,
     until: Until = None,
+    as_of: AsOf = None,
     mount: Mounts = None,
     user: User = "default",
     agent: Agent = "default",
@@ -57,7 +59,7 @@ def tagged(
 ) -> None:
     """List the memories with a tag, here and in mounted memories, latest first."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.tagged(*tag, limit=limit, since=since, until=until, mounts=mount)
+        found = memory.tagged(*tag, limit=limit, since=since, until=until, as_of=as_of, mounts=mount)
     if json:
         render.print_json({"tags": tag, "hits": [hit.to_dict() for hit in found]})
     elif found:

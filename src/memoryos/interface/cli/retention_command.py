@@ -11,6 +11,7 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
+from memoryos.scope import path_of
 
 if TYPE_CHECKING:
     from memoryos.hold import LegalHold
@@ -57,13 +58,13 @@ def retention(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the retention rules."""
+    """List the retention rules of this owner, and those of its tenant."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         rules = memory.governance.retention()
     if json:
         render.print_json({"rules": [rule.to_dict() for rule in rules]})
     else:
-        _print_table(("name", "kinds", "tags", "ends"), map(_rule_row, rules), "There are no retention rules.")
+        print_rules(rules)
 
 
 def unretain(
@@ -135,13 +136,25 @@ def release(
         render.console().print(f"The hold {hold_id} is released.", markup=False)
 
 
+def print_rules(rules: Iterable[RetentionRule]) -> None:
+    """Print retention rules as a table."""
+    columns = ("name", "of", "kinds", "tags", "ends")
+    _print_table(columns, map(_rule_row, rules), "There are no retention rules.")
+
+
 def _rule_row(rule: RetentionRule) -> Sequence[str]:
+    whose = "owner" if rule.tenant is None else f"tenant {rule.tenant}"
+    place = "" if rule.namespace is None else f", namespace {path_of(rule.namespace)}"
     kinds = ", ".join(kind.value for kind in rule.kinds) or "all"
+    return rule.name, f"{whose}{place}", kinds, ", ".join(rule.tags), _end(rule)
+
+
+def _end(rule: RetentionRule) -> str:
     if rule.until is not None:
-        return rule.name, kinds, ", ".join(rule.tags), rule.until.isoformat(timespec="seconds")
+        return rule.until.isoformat(timespec="seconds")
     if rule.half_life_seconds is not None:
-        return rule.name, kinds, ", ".join(rule.tags), f"by decay, half-life {rule.half_life_seconds:,.0f} s"
-    return rule.name, kinds, ", ".join(rule.tags), f"{rule.ttl_seconds:,.0f} s after it was stored"
+        return f"by decay, half-life {rule.half_life_seconds:,.0f} s"
+    return f"{rule.ttl_seconds:,.0f} s after it was stored"
 
 
 def _hold_row(one: LegalHold) -> Sequence[str]:

@@ -7,6 +7,7 @@ from memoryos.interface.rest.route import Route
 _MEMORY = "/memories/{cube_id}"
 _GOVERNED = "/memories/{memory_id}"
 _TTL = {"name": "a month", "ttl": 2_592_000, "tags": ["chat"]}
+_LIMIT = {"name": "seven years", "ttl": 220_752_000, "namespace": ["private"]}
 _SAID = {"query": "I keep bees.", "response": "How many hives?", "tags": ["home"]}
 
 # The paths of `respond`, `export` and `pages.attachment` are in `streamed_routes`: what they answer is no document.
@@ -91,6 +92,9 @@ ROUTES: tuple[Route, ...] = (
     Route("store:roles.grant", "POST", "/roles", {"identity": "dr-lee", "roles": ["doctor"]}, 201),
     Route("store:roles.list", "GET", "/roles"),
     Route("store:roles.revoke", "DELETE", "/roles/{grant_id}"),
+    Route("store:retention.add", "POST", "/tenant-retention", _LIMIT, 201),
+    Route("store:retention.list", "GET", "/tenant-retention"),
+    Route("store:retention.remove", "DELETE", "/tenant-retention/{name:path}"),
     Route("store:mounts.list", "GET", "/mounts"),
     Route("store:audit.list", "GET", "/audit", {"limit": 50}),
     Route("store:audit.access", "GET", "/audit/access", {"user": "ann"}),

@@ -175,7 +175,7 @@ class Brancher:
     def _copy(self, reader: Reader, home: Scope, branch: Branch) -> None:
         scope = branch.scope(home)
         with self._vault.write(scope) as writer:
-            for rule in reader.retention.rules():
+            for rule in reader.retention.own_rules():
                 writer.retention.write_rule(rule)
             writer.write_note(TRIMMED, reader.note(TRIMMED))
         ordered = list(self._ids(reader))

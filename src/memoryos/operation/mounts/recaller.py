@@ -78,7 +78,7 @@ class Recaller:
         """Return what passes the filters, latest first."""
         with self.housekeeping.call():
             wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
-            return self._beside(owner, mounts).latest(owner, wanted)
+            return self._beside(owner, _of_own(mounts) if filters.snapshot else mounts).latest(owner, wanted)
 
     def fill(self, owner: Scope, text: str, tokens: int) -> Recall:
         """Return enough of what the memory holds for a question to fill so many tokens."""

@@ -99,7 +99,7 @@ def digest(
 ) -> Digest:
     """Summarise the turns that pass the filters in at most `budget` tokens, with more detail for the question.
 
-    With a `view`, the words are those that it shows.
+    With a `view`, the words are those that it shows. Summaries are of now: the digest of a snapshot quotes none.
     """
     resident = source.resident
     with resident.lock:
@@ -107,7 +107,7 @@ def digest(
         rows = np.flatnonzero(replace(filters, classes=source.classes).admitted(index).rows)
         worth = by_question(resident, rows, asked) if asked else by_use(resident, rows, settings, filters.now)
         span = Span.of(index, rows, worth)
-        lines = _Teller(source, span, count_tokens, filters.now, asked, view).lines(budget) if len(span) else []
+        lines = _Teller(source, span, count_tokens, filters, asked, view).lines(budget) if len(span) else []
         return _bound(lines, span, count_tokens)
 
 
@@ -133,7 +133,7 @@ class _Teller:
     source: Source
     span: Span
     count_tokens: CountTokens
-    now: datetime
+    filters: Filters
     asked: Asked | None
     view: ShownResult | None
     _cubes: dict[str, MemCube] = field(default_factory=dict)
@@ -240,9 +240,11 @@ class _Teller:
                     yield one.said_by(said[0])
 
     def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
+        if self.source.since:  # these were not written then
+            return []
         cubes = [self._cubes[segment] for segment in segments if segment in self._cubes]
         cubes = [self.view.cube(cube) for cube in cubes] if self.view else cubes
-        alive = (cube.payload for cube in cubes if not cube.has_expired(self.now))
+        alive = (cube.payload for cube in cubes if not cube.has_expired(self.filters.now))
         summaries = (payload.summary for payload in alive if isinstance(payload, Segment))
         told = sentences(one_line(line) for summary in summaries for line in summary.split("\n"))
         return [one.said_by(_SUMMARY if ":" in one.text else "") for one in told]
@@ -298,7 +300,7 @@ class _Teller:
         return name(turn.speaker, turn.role.value), quotation(told)
 
     def _read(self, ids: Iterable[str]) -> None:
-        self._cubes |= self.source.reader.get(set(ids).difference(self._cubes))
+        self._cubes |= self.source.then(set(ids).difference(self._cubes), self.filters)
 
     def _page(self, row: int) -> str:
         return self.span.index.place(row)[0]

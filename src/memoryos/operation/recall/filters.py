@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+import numpy as np
 
 from memoryos.caller import View
 from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube, Turn
 from memoryos.filter import EVERYTHING, Filter, labels_of
-from memoryos.infrastructure.vault.records import Entry
+from memoryos.infrastructure.vault.records import Entry, Vector
 from memoryos.infrastructure.vault.snapshot import Snapshot
 from memoryos.kinds import Kind, State, Tier
-from memoryos.operation.hierarchy.page_entries import turns_of
+from memoryos.operation.hierarchy.page_entries import turns_of, weighed
 from memoryos.operation.index.turns import Flags, TurnIndex
 from memoryos.scope import Scope
 
@@ -159,3 +161,12 @@ class Admitted:
     def turns(self, page: str) -> list[int]:
         """The admitted turns of a page."""
         return sorted({self.index.place(row).turn for row in self.index.rows_of(page) if self.rows[row]})
+
+    def directions(self, pages: Iterable[str]) -> dict[str, Vector]:
+        """The direction of each page, of its admitted turns alone; pages without any are left out."""
+        rows = {page: [row for row in self.index.rows_of(page) if self.rows[row]] for page in pages}
+        return {page: self._direction(some) for page, some in rows.items() if some}
+
+    def _direction(self, rows: Sequence[int]) -> Vector:
+        lengths = [max(int(self.index.lengths[row]), 1) for row in rows]
+        return weighed(self.index.vectors.rows(np.array(rows)), lengths)

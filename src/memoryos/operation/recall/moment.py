@@ -15,6 +15,7 @@ from memoryos.cube import MemCube, Page
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, LinkKind
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.operation.hierarchy.page_entries import topic_words
 
 
 def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
@@ -65,9 +66,11 @@ def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
     if not said:
         return None
     sources = tuple(turn.source_id for turn in said if turn.source_id)
+    payload = replace(page, turns=said, chain_summary="", chain_written="")
     return replace(
         cube,
-        payload=replace(page, turns=said, chain_summary="", chain_written=""),
+        payload=payload,
+        behaviour=replace(cube.behaviour, fingerprint=topic_words(payload)),
         descriptive=replace(cube.descriptive, source_ids=sources),
     )
 

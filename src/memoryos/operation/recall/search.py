@@ -178,14 +178,14 @@ def _turns(
     """The found turns, the segments of their pages, and the segments that were chosen."""
     if Kind.PAGE not in search.filters.kinds:
         return [], {}, ()
+    read = partial(owner.then, filters=search.filters)
     if search.strategy is Strategy.TWO_STAGE:
         knobs = tuned_for(owner.reader, settings)
         pages = search.pages or knobs.recall_pages
         turns, found, chosen = two_stage(
-            owner.reader, owner.resident, asked, pages, search.filters, knobs, explain=search.explain
+            owner.reader, owner.resident, asked, pages, search.filters, knobs, read, explain=search.explain
         )
         return turns, named(owner.reader, found), chosen
-    read = partial(owner.then, filters=search.filters)
     pages = search.pages or settings.recall_pages
     turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
     return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns]), ()

@@ -10,15 +10,15 @@ import numpy as np
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import StoredPassage
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, Subject
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.filters import SEARCHABLE, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.moment import former
 from memoryos.operation.recall.offer import Found, Totals, Wanted
 from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.recall.sources import Sources
@@ -49,11 +49,11 @@ class Searcher:
     def latest(self, owner: Scope, wanted: Wanted) -> Found:
         """Return the pages that pass the filters as hits without a question, latest first."""
         home = persona_scope(owner, self.settings)
-        with self.sources.of(owner) as source:
+        with self.sources.then(owner, wanted.filters) as source:
             pages = _latest_pages(source, wanted.filters, wanted.pages)
             facts = _held(source, source, wanted.filters)
             if home != owner.owner:
-                with self.sources.of(home) as persona:
+                with self.sources.then(home, wanted.filters) as persona:
                     facts += _held(persona, source, wanted.filters)
         return Found(pages, (), sorted(facts, key=lambda hit: hit.at, reverse=True)[: wanted.facts])
 
@@ -119,18 +119,16 @@ def _latest_pages(source: Source, filters: Filters, limit: int) -> dict[str, Mem
         rows = np.flatnonzero(replace(filters, classes=source.classes).admitted(index).rows)
         latest = rows[np.lexsort((-index.order[rows], -index.said_at[rows]))]
         ids = list(dict.fromkeys(index.place(row)[0] for row in latest.tolist()))[:limit]
-    return _in_order(source.reader, ids)
-
-
-def _in_order(reader: Reader, ids: Iterable[str]) -> dict[str, MemCube]:
-    cubes = reader.get(ids)
+    cubes = source.then(ids, filters)
     return {cube_id: cubes[cube_id] for cube_id in ids if cube_id in cubes}
 
 
 def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
     """The memories of LPM that pass the filters; they also have the labels and times of their pages."""
     held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
+    if filters.looks_back:
+        held += [entry for subject in Subject for entry in former(persona.reader, subject)]
     permitted = persona.permitted(held)
     with pages.resident.lock:
         admitted = filters.entries(permitted, pages.resident.turns)
-    return [Hit(entry.cube, 0.0) for entry in admitted]
+    return [Hit(entry.cube, 0.0) for entry in persona.entries_then(admitted, filters)]

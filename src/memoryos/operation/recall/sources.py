@@ -23,7 +23,7 @@ from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.excerpt import excerpt
-from memoryos.operation.recall.filters import Classes
+from memoryos.operation.recall.filters import Classes, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.search import Search, Source
@@ -65,6 +65,12 @@ class Sources:
         with self.vault.view(owner) as reader:
             resident = self.residency.following(owner, reader.whole, whole=True)
             yield self._source(owner, reader, resident)
+
+    @contextmanager
+    def then(self, owner: Scope, filters: Filters) -> Iterator[Source]:
+        """The same, as the store held it at the snapshot of the filters, if there is one."""
+        with self.of(owner) as source:
+            yield source.looking_back(filters, self.embedder)
 
     def answer(self, owner: Scope, asked: Asked, search: Search, pages: int, find: Callable[[Source], T]) -> T:
         """Call `find` with the owner's memory, with at least the turns that a search for that many pages needs.

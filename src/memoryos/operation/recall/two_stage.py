@@ -1,5 +1,7 @@
 """Two-stage search: STM whole; the best segments by F_score, then their best pages.
 
+With `as_of`, the segments are those of now, and each page counts with what had been said by then.
+
 MemoryOS paper, section 3.4: pages are ranked by cosine, which is what they are when `keyword_weight` is 0. Words that
 are in the question as they were said, such as names, tell more than the vectors know; so a scope may give the keywords
 that a page shares with the question a weight of their own.
@@ -7,8 +9,9 @@ that a page shares with the question a weight of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
@@ -22,6 +25,9 @@ from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.topics import Fit, Home, fits
+
+Read = Callable[[Iterable[str]], Mapping[str, MemCube]]
+Vectors = Callable[[Iterable[str]], Mapping[str, Vector]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +69,32 @@ def two_stage(
     pages: int,
     filters: Filters,
     settings: Settings,
+    read: Read,
     *,
     explain: bool,
 ) -> tuple[list[TurnHit], dict[str, Home], tuple[str, ...]]:
-    """The turns of the found pages, best page first; the segments of these pages; the ids of the chosen segments."""
+    """The turns of the found pages, best page first; the segments of these pages; the ids of the chosen segments.
+
+    `read` returns pages as they are found.
+    """
     with resident.lock:
         admitted = filters.admitted(resident.turns)
         told = fits(reader, resident, asked, filters, admitted, settings)
         chosen = _enough(told, settings.recall_segments, pages)
         judge = _Judge.of(asked, settings.keyword_weight)
-        found = [*_short_term(resident, judge, admitted), *_mid_term(reader, chosen, judge, pages)]
+        vectors = partial(page_vectors, reader) if not filters.looks_back else admitted.directions
+        found = [*_short_term(resident, judge, admitted, read), *_mid_term(chosen, judge, pages, vectors, read)]
         found.sort(key=lambda one: -one.score)
         turns = [one.turn(index, explain=explain) for one in found for index in admitted.turns(one.page.id)]
     return turns, {one.page.id: one.home for one in found}, tuple(fit.topic.cube.id for fit in chosen)
 
 
-def _short_term(resident: Resident, judge: _Judge, admitted: Admitted) -> Iterator[_Found]:
-    for entry in resident.recent:
-        if admitted.turns(entry.cube.id):
-            yield judge.found(entry.cube, cosine(entry.vector, judge.asked), Home())
+def _short_term(resident: Resident, judge: _Judge, admitted: Admitted, read: Read) -> Iterator[_Found]:
+    recent = [entry for entry in resident.recent if admitted.turns(entry.cube.id)]
+    cubes = read(entry.cube.id for entry in recent)
+    for entry in recent:
+        if entry.cube.id in cubes:
+            yield judge.found(cubes[entry.cube.id], cosine(entry.vector, judge.asked), Home())
 
 
 def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
@@ -97,15 +110,15 @@ def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
     return chosen
 
 
-def _mid_term(reader: Reader, chosen: Iterable[Fit], judge: _Judge, pages: int) -> list[_Found]:
+def _mid_term(chosen: Iterable[Fit], judge: _Judge, pages: int, vectors: Vectors, read: Read) -> list[_Found]:
     """The best pages of these segments; without a keyword weight only these are read."""
     fit_of = {page: fit for fit in chosen for page in fit.pages}
-    vectors = page_vectors(reader, fit_of)
-    cosines = {page: cosine(vectors.get(page), judge.asked) for page in fit_of}
+    known = vectors(fit_of)
+    cosines = {page: cosine(known.get(page), judge.asked) for page in fit_of}
     nearest = sorted(cosines, key=lambda page: -cosines[page])
-    read = nearest if judge.weight else nearest[:pages]
-    cubes = reader.get(read)
-    found = [judge.found(cubes[page], cosines[page], fit_of[page].home) for page in read]
+    wanted = nearest if judge.weight else nearest[:pages]
+    cubes = read(wanted)
+    found = [judge.found(cubes[page], cosines[page], fit_of[page].home) for page in wanted if page in cubes]
     return sorted(found, key=lambda one: -one.score)[:pages]
 
 
