@@ -1,6 +1,6 @@
 """Months and days named without a year, English and Chinese: "in February", "at the end of May", 五月底, 3月5日.
 
-So are holidays ("at Christmas", 圣诞节那天), where the words around say that a time is meant and not the holiday itself.
+So are holidays ("at Christmas", 圣诞节那天), where the words around say that a time is meant, not the holiday itself.
 
 Such an expression means those days of every year, so it can rank what was said then but names no period. Only where a
 question takes it as a bound ("before May", 五月之前) it is that of one year: the latest that has begun, for "after" the
