@@ -78,8 +78,10 @@ def test_a_document_comes_from_standard_input(run, tmp_path):
 def test_a_document_of_any_length_comes_from_a_file_or_standard_input(run, tmp_path):
     text = "".join(f"Paragraph {number} is about the weather in 成都.\n\n" for number in range(6_000))
     (tmp_path / "书.txt").write_text(f"{text}Lena's telescope is in the attic.\n", "utf-8")
-    added = document(run("documents", "add", "书.txt", "--tag", "book", "--json"))
+    adding = ("documents", "add", "书.txt", "--tag", "book", "--idempotency-key", "book", "--json")
+    added = document(run(*adding))
     assert len(added["ids"]) == 3
+    assert document(run(*adding)) == added
     assert document(run("get", added["ids"][-1], "--json"))["source"] == "书.txt"
     assert "attic" in document(run("context", "Where is the telescope?", "--json"))["text"]
     options = {"cwd": tmp_path, "env": forked.settings(), "capture_output": True, "check": False}

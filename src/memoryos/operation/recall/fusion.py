@@ -45,6 +45,7 @@ RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
 RELEVANT = 0.35  # score of words and meaning from which on priors count in full
 MANY = 10_000  # rows from which on their cosines are computed in another thread, while the words are looked for
+ENOUGH = 0.25  # share of the idf of a question's words that a clause needs to have an answer of its own
 FULL = 0.7  # share of the idf of a question's words that a passage needs to count as found
 
 
@@ -149,9 +150,16 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     others = total - found - parts["meaning"]
     clauses = [
         others + words * np.float32(weights.words) + own * np.float32(weights.meaning * (1 + unfound))
-        for words, own in zip(alike.words[1:], alike.near[1:], strict=True)
+        for clause, words, own in zip(asked.clauses, alike.words[1:], alike.near[1:], strict=True)
+        if _says_enough(index, clause, asked)
     ]
     return Scores(total, lambda: parts | {name: prior * relevance for name, prior in priors.parts.items()}, clauses)
+
+
+def _says_enough(index: TurnIndex, clause: Asked, asked: Asked) -> bool:
+    """Whether a clause can be answered by itself: "What is this skill?" says too little of what the question is about."""
+    own, whole = (attainable(index, index_words(one.text)) for one in (clause, asked))
+    return own >= ENOUGH * whole
 
 
 @dataclass(frozen=True, slots=True)
