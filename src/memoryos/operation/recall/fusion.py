@@ -157,7 +157,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
 
 
 def _says_enough(index: TurnIndex, clause: Asked, asked: Asked) -> bool:
-    """Whether a clause can be answered by itself: "What is this skill?" says too little of what the question is about."""
+    """Whether a clause can be answered by itself: "What is this skill?" says too little."""
     own, whole = (attainable(index, index_words(one.text)) for one in (clause, asked))
     return own >= ENOUGH * whole
 

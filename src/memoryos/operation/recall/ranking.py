@@ -115,7 +115,7 @@ def _lifts(total: Floats, clauses: Sequence[Floats]) -> dict[int, float]:
         return found
     alone = [np.where(np.isfinite(total), clause, -np.inf) for clause in clauses]
     firsts = [np.argsort(-one, kind="stable")[:_OF_A_CLAUSE] for one in alone]
-    for place, row in enumerate(dict.fromkeys(int(row) for rows in zip(*firsts, strict=True) for row in rows)):
+    for place, row in enumerate(dict.fromkeys(int(row) for rows in zip(*firsts, strict=True) for row in rows), 1):
         lift = float(best - total[row]) - place * _STEP
         if np.isfinite(total[row]) and lift > 0:
             found[row] = lift
