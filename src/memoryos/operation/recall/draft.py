@@ -17,7 +17,7 @@ from memoryos.language.calendar import spoken
 from memoryos.operation.recall.growing import CountTokens, Growing
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.line import Key, Line, Section
-from memoryos.operation.recall.unsaid import Told
+from memoryos.operation.recall.unsaid import ToldSentences
 from memoryos.regex import regex
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
@@ -44,7 +44,7 @@ class Draft:
     _paid: dict[Key, int] = field(default_factory=dict)  # tokens of each line, as counted
     _told: dict[Key, str] = field(default_factory=dict)  # the words of turns, to be compared with quotes
     _costs: dict[str, int] = field(default_factory=dict)  # tokens of texts
-    _sentences: Told = field(default_factory=Told)  # of the turns in the text
+    _sentences: ToldSentences = field(default_factory=ToldSentences)  # of the turns in the text
 
     def __post_init__(self) -> None:
         opening = today_is(self.today) if self.today else ""

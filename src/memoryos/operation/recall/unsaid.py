@@ -23,7 +23,7 @@ _MOSTLY = 0.5  # share of a line in sentences that are told again, from which on
 
 
 @dataclass(slots=True)
-class Told:
+class ToldSentences:
     """The sentences of the turns that a text holds."""
 
     _words: set[str] = field(default_factory=set)
