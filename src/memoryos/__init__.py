@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         AsyncArchiving,
         AsyncAudit,
         AsyncBranches,
+        AsyncDocuments,
         AsyncDuplicates,
         AsyncFacts,
         AsyncJobs,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
     from memoryos.nouns.branches import Branches
     from memoryos.nouns.caller_access import CallerAccess
+    from memoryos.nouns.documents import Documents
     from memoryos.nouns.duplicates import Duplicates
     from memoryos.nouns.facts import Facts
     from memoryos.nouns.governance import MemGovernance
@@ -126,6 +128,7 @@ __all__ = [
     "AsyncArchiving",
     "AsyncAudit",
     "AsyncBranches",
+    "AsyncDocuments",
     "AsyncDuplicates",
     "AsyncFacts",
     "AsyncJobs",
@@ -167,6 +170,7 @@ __all__ = [
     "Decision",
     "Delegation",
     "Digest",
+    "Documents",
     "DuplicateGroup",
     "Duplicates",
     "Embedder",
@@ -272,6 +276,7 @@ _MODULES = {
     "AsyncArchiving": "async_nouns",
     "AsyncAudit": "async_nouns",
     "AsyncBranches": "async_nouns",
+    "AsyncDocuments": "async_nouns",
     "AsyncDuplicates": "async_nouns",
     "AsyncFacts": "async_nouns",
     "AsyncJobs": "async_nouns",
@@ -314,6 +319,7 @@ _MODULES = {
     "Delegation": "delegation",
     "Digest": "operation.recall.digest",
     "DuplicateGroup": "operation.correction.merging",
+    "Documents": "nouns.documents",
     "Duplicates": "nouns.duplicates",
     "Embedder": "models.embedder",
     "EncryptionStatus": "infrastructure.vault.key_file",

@@ -18,6 +18,7 @@ from memoryos.async_nouns import (
     AsyncArchiving,
     AsyncAudit,
     AsyncBranches,
+    AsyncDocuments,
     AsyncDuplicates,
     AsyncFacts,
     AsyncJobs,
@@ -114,6 +115,11 @@ class AsyncMemory(Awaited[Memory]):
     def pages(self) -> AsyncPages:
         """The dialogue, page by page."""
         return AsyncPages(self.sync.pages)
+
+    @property
+    def documents(self) -> AsyncDocuments:
+        """Texts of any length, stored part by part."""
+        return AsyncDocuments(self.sync.documents)
 
     @property
     def segments(self) -> AsyncSegments:

@@ -15,6 +15,7 @@ from memoryos.nouns.admin import Admin
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
 from memoryos.nouns.branches import Branches
+from memoryos.nouns.documents import Documents
 from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
@@ -93,6 +94,12 @@ class AsyncPages(Awaited[Pages]):
     swept = awaited(Pages.swept)
     attachments = awaited(Pages.attachments)
     attachment = awaited(Pages.attachment)
+
+
+class AsyncDocuments(Awaited[Documents]):
+    """The documents of one owner."""
+
+    add = awaited(Documents.add)
 
 
 class AsyncSegments(Awaited[Segments]):

@@ -15,6 +15,7 @@
     │   ├── ModelUnavailable    it cannot be reached or is too busy; try again later
     │   ├── BadAnswer           it answered in the wrong form
     │   └── BudgetSpent         the call would exceed the day's budget
+    ├── DocumentIncomplete      a document was stored in part; it names the pages
     ├── StillRunning            the background work takes longer than the timeout
     ├── MissingExtra            an optional dependency is not installed
     └── StorageError            the store failed; nothing was written in part
@@ -150,6 +151,22 @@ class BudgetSpent(ModelError):
     def __init__(self, message: str, until: datetime) -> None:
         super().__init__(message)
         self.until = until  #: when the next budget begins
+
+
+class DocumentIncomplete(MemoryOSError):
+    """A document was stored in part: reading or storing failed after its first page."""
+
+    def __init__(self, pages: Sequence[str], characters: int, cause: str) -> None:
+        stored = f"its first {characters:,} characters are stored, as {_counted(len(pages), 'page')} up to {pages[-1]}"
+        fix = "a repeated call with its idempotency_key goes on; without one, delete these pages first"
+        super().__init__(f"the document is incomplete, because {cause}; {stored}; {fix}")
+        self.pages = tuple(pages)  #: the ids of the pages that are stored, in order
+        self.characters = characters  #: of the text, in these pages
+        self.cause = cause  #: what failed; `__cause__` is the error itself
+
+    def __reduce__(self) -> tuple[type[DocumentIncomplete], tuple[Sequence[str], int, str]]:
+        """Pickle the pages and what failed."""
+        return type(self), (self.pages, self.characters, self.cause)
 
 
 # What can be unfinished, by its name in `StillRunning.running`: what is counted, and how that is told.

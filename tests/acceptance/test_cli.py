@@ -75,6 +75,26 @@ def test_a_document_comes_from_standard_input(run, tmp_path):
     assert "attic" in document(run("context", "Where is the telescope?", "--json"))["text"]
 
 
+def test_a_document_of_any_length_comes_from_a_file_or_standard_input(run, tmp_path):
+    text = "".join(f"Paragraph {number} is about the weather in 成都.\n\n" for number in range(6_000))
+    (tmp_path / "书.txt").write_text(f"{text}Lena's telescope is in the attic.\n", "utf-8")
+    adding = ("documents", "add", "书.txt", "--tag", "book", "--idempotency-key", "book", "--json")
+    added = document(run(*adding))
+    assert len(added["ids"]) == 3
+    assert document(run(*adding)) == added
+    assert document(run("get", added["ids"][-1], "--json"))["source"] == "书.txt"
+    assert "attic" in document(run("context", "Where is the telescope?", "--json"))["text"]
+    options = {"cwd": tmp_path, "env": forked.settings(), "capture_output": True, "check": False}
+    command = [forked.executable(), "-m", "memoryos", "documents", "add", "-"]
+    named = subprocess.run([*command, "--title", "Weather"], input=text.encode(), **options)
+    assert named.stdout.startswith(b"Stored as 3 pages, from ")
+    nameless = run("documents", "add", "-")
+    assert (nameless.returncode, "--title: is missing" in nameless.stderr) == (2, True)
+    (tmp_path / "a.txt").write_bytes(b"Lena \xff\n")
+    refused = run("documents", "add", "a.txt")
+    assert (refused.returncode, "PATH: is not utf-8 text" in refused.stderr) == (2, True)
+
+
 def test_standard_input_that_is_no_text_is_refused(tmp_path):
     refused = piped(tmp_path, b"Lena \xff\n")
     assert refused.returncode == 2

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memoryos.language.english_times import ENGLISH
 from memoryos.language.period import Grain, Period, day_of, month_of, termed, week_of, weekend_of, year_of
 from memoryos.language.rule import Rule
-from memoryos.language.times import asked_periods, chinese_times, english_times, named_periods
+from memoryos.language.times import asked_periods, chinese_times, english_times, named_periods, stated_bounds
 from memoryos.language.words import index_words
 
 WEDNESDAY = datetime(2023, 8, 30, 13, 56, tzinfo=UTC)
@@ -57,6 +57,16 @@ def days(periods: list[Period]) -> list[str]:
         ("before the 1990s", "0001-01-01..1989-12-31"),
         ("2020到2022年", "2020-01-01..2022-12-31"),
         ("the 2000s", "2000-01-01..2009-12-31"),
+        ("by 2022", "0001-01-01..2022-12-31"),
+        ("by May 2022", "0001-01-01..2022-05-31"),
+        ("by the end of 2022", "0001-01-01..2022-12-31"),
+        ("截至2022年", "0001-01-01..2022-12-31"),
+        ("2020-2021", "2020-01-01..2021-12-31"),
+        ("in 2020–2021 we", "2020-01-01..2021-12-31"),
+        ("Where was it, 2020-2021?", "2020-01-01..2021-12-31"),
+        ("Christmas 2022", "2022-12-24..2022-12-26"),
+        ("on New Year’s Eve of 2022", "2022-12-31..2022-12-31"),
+        ("2022年的国庆节", "2022-10-01..2022-10-07"),
         ("一九九〇年代", "1990-01-01..1999-12-31"),
         ("1990年代", "1990-01-01..1999-12-31"),
         ("二十世纪九十年代", "1990-01-01..1999-12-31"),
@@ -107,6 +117,11 @@ def test_a_date_means_the_same_days_whenever_it_is_said(text: str, period: str) 
         ("in the 20s", "2020-01-01..2029-12-31"),
         ("90年代", "1990-01-01..1999-12-31"),
         ("上世纪20年代", "1920-01-01..1929-12-31"),
+        ("by last Friday", "0001-01-01..08-25"),
+        ("last Christmas", "2022-12-24..2022-12-26"),
+        ("before Christmas", "0001-01-01..2022-12-23"),
+        ("去年圣诞节", "2022-12-24..2022-12-26"),
+        ("元旦之前", "0001-01-01..2022-12-31"),
     ],
 )
 def test_what_is_relative_is_counted_from_the_day_it_is_said(text: str, period: str) -> None:
@@ -143,6 +158,24 @@ def test_what_is_relative_is_counted_from_the_day_it_is_said(text: str, period: 
 )
 def test_what_has_more_readings_than_one_is_left_alone(text: str) -> None:
     assert asked_periods(text, WEDNESDAY) == named_periods(text, WEDNESDAY) == []
+
+
+def test_last_christmas_is_clear_until_it_comes_again() -> None:
+    christmas, later = datetime(2023, 12, 25, tzinfo=UTC), datetime(2023, 12, 27, tzinfo=UTC)
+    assert days(asked_periods("last Christmas", christmas)) == ["2022-12-24..2022-12-26"]
+    assert asked_periods("last Christmas", later) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["1900-2000 calories", "call 2020-2021-33", "EN 2020-2021a", "0.2020-2021", "2021-2020"]
+)
+def test_two_numbers_are_not_always_years(text: str) -> None:
+    assert asked_periods(text, WEDNESDAY) == []
+
+
+@pytest.mark.parametrize("text", ["I had moved by 2022.", "By last Christmas we had moved.", "截至2022年我住在北京。"])
+def test_what_was_true_by_a_time_does_not_end_there(text: str) -> None:
+    assert stated_bounds(text, WEDNESDAY) == (None, None)
 
 
 def test_last_may_is_clear_until_may_is_over() -> None:

@@ -21,6 +21,11 @@ from memoryos.language.yearly import Yearly, without_yearly, yearly, yearly_aske
         ("五月底", [Yearly(5, 21, 31)]),
         ("3月5日和十一月初", [Yearly(3, 5, 5), Yearly(11, 1, 10)]),
         ("在2月份", [Yearly(2)]),
+        ("Who came at Christmas?", [Yearly(12, 24, 26)]),
+        ("around New Year's Eve", [Yearly(12, 31, 31)]),
+        ("on valentines day and on Halloween", [Yearly(2, 14, 14), Yearly(10, 31, 31)]),
+        ("圣诞节那天和国庆期间", [Yearly(10, 1, 7), Yearly(12, 24, 26)]),
+        ("我们在元旦做了什么？", [Yearly(1, 1, 1)]),
     ],
 )
 def test_months_and_days(text, days):
@@ -40,6 +45,11 @@ def test_months_and_days(text, days):
         "月饼",
         "13月",
         "May I?",
+        "What did I get for Christmas?",
+        "My favourite Christmas song",
+        "at Christmas 2022",
+        "圣诞节礼物",
+        "2022年圣诞节期间",
         "",
     ],
 )
@@ -58,6 +68,7 @@ def test_the_text_without_them():
         ("in May and after June", [Yearly(5)]),
         ("from March until May", [Yearly(3), Yearly(4), Yearly(5)]),
         ("五月之前", []),
+        ("by May and before Christmas", []),
         ("In May", [Yearly(5)]),
         ("他在5月开始跑步", [Yearly(5)]),
         ("5月以来", []),

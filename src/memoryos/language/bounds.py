@@ -20,12 +20,14 @@ class Bound(StrEnum):
     AFTER = "after"
     UNTIL = "until"
     SINCE = "since"
+    BY = "by"  #: until then in a question; in a statement, what was true by then goes on
 
 
 _AHEAD = {
     Bound.BEFORE: regex(r"\b(?:before|prior to)\s+(?:the )?$", re.IGNORECASE),
     Bound.AFTER: regex(r"\bafter\s+(?:the )?$", re.IGNORECASE),
     Bound.UNTIL: regex(r"\b(?:until|till)\s+(?:the )?$", re.IGNORECASE),
+    Bound.BY: regex(r"(?:\bby\s+(?:the )?(?:end of )?|截[至止]到?)$", re.IGNORECASE),
     Bound.SINCE: regex(r"(?:\bsince\s+(?:the )?|自从?)$", re.IGNORECASE),
 }
 _BEHIND = {
@@ -39,4 +41,5 @@ _BEHIND = {
 def bound_of(text: str, start: int, end: int) -> Bound | None:
     """What the words around the expression from `start` to `end` make of it; None where it is the time itself."""
     head, tail = text[max(0, start - NEAR) : start], text[end : end + NEAR]
-    return next((one for one in Bound if _AHEAD[one].search(head) or _BEHIND[one].match(tail)), None)
+    behind = (one for one, words in _BEHIND.items() if words.match(tail))
+    return next((one for one, words in _AHEAD.items() if words.search(head)), None) or next(behind, None)

@@ -9,6 +9,7 @@ import re
 from datetime import date, timedelta
 
 from memoryos.language.calendar import HAN_NUMBER, han_number
+from memoryos.language.holidays import CHINESE_HOLIDAY, holiday
 from memoryos.language.period import (
     CENTURY,
     Grain,
@@ -121,6 +122,21 @@ def _month_of_year(match: re.Match[str], today: date) -> Period:
     return _date(today.year + _YEARS[match["which"]], match)
 
 
+def _holiday_of_year(match: re.Match[str], _today: date) -> Period:
+    """2022年圣诞节."""
+    return _days_of(match, han_number(match["year"]))
+
+
+def _holiday(match: re.Match[str], today: date) -> Period:
+    """去年圣诞节."""
+    return _days_of(match, today.year + _YEARS[match["which"]])
+
+
+def _days_of(match: re.Match[str], year: int) -> Period:
+    month, first, last = holiday(match["holiday"])
+    return Period(date(year, month, first), date(year, month, last))
+
+
 def _decade(match: re.Match[str], today: date) -> Period:
     """1990年代, 二十世纪九十年代; 90年代 is the latest that has begun."""
     number = han_number(match["decade"])
@@ -150,6 +166,7 @@ CHINESE = (
         rf"(?P<unit>{_WEEK}末|{_WEEK}[一二三四五六日天]|{_WEEK}|月|年|天)(?!气)",
         _beside_date,
     ),
+    absolute(rf"(?P<year>{_YEAR})年的?(?P<holiday>{CHINESE_HOLIDAY})", _holiday_of_year),
     absolute(_DATE, _named),
     relative("大前天", fixed("day", -3)),
     relative("(?<![目之以])前天(?!气)", fixed("day", -2)),
@@ -167,5 +184,6 @@ CHINESE = (
     relative(f"{_WHICH}月份?的?(?P<day>{HAN_NUMBER})[日号]", _day_of_month),
     relative(f"{_WHICH}(?P<unit>月|{_WEEK})(?![一二三四五六日天末饼球亮])", _beside),
     relative(rf"(?P<which>前年|去年|今年|明年|后年)的?(?P<month>{HAN_NUMBER})月份?{_DAY}(?!\d)", _month_of_year),
+    relative(rf"(?P<which>前年|去年|今年|明年|后年)的?(?P<holiday>{CHINESE_HOLIDAY})", _holiday),
     *(relative(word, fixed("year", years)) for word, years in _YEARS.items()),
 )

@@ -10,6 +10,7 @@ import re
 from datetime import date, timedelta
 
 from memoryos.language.calendar import DAY_NUMBER, MONTH, NO_FIGURES, UNGLUED, WEEKDAYS, month_number
+from memoryos.language.holidays import ENGLISH_HOLIDAY, holiday
 from memoryos.language.period import (
     WEEK,
     Grain,
@@ -41,6 +42,7 @@ _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3}
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _WEEKDAY = "|".join(WEEKDAYS)
 _YEAR = r"(?:1[5-9]|20|21)\d\d"
+_LATE_YEAR = r"(?:19|20)\d\d"  # of a range without a word before it; 1500-1600 may be anything
 _GAP = r"(?:,\s?|\s)"
 
 # Groups of a date have no names here, so that it can stand twice in a pattern; `english_date` reads it.
@@ -85,6 +87,26 @@ def _between(match: re.Match[str], _today: date) -> Period:
     if re.search(MONTH, start, re.IGNORECASE):
         return Period(english_date(f"{start} {last.first.year}").first, last.last)
     return Period(last.first.replace(day=int(start.rstrip("stndrh"))), last.last)
+
+
+def _years(match: re.Match[str], _today: date) -> Period:
+    """`2020-2021`."""
+    return Period(date(int(match["since"]), 1, 1), year_of(date(int(match["until"]), 1, 1)).last)
+
+
+def _holiday_of_year(match: re.Match[str], _today: date) -> Period:
+    """`Christmas 2022`."""
+    return _days_of(match, int(match["year"]))
+
+
+def _last_holiday(match: re.Match[str], today: date) -> Period | None:
+    """`last Christmas` until it comes again; after it, it may mean this year's or that of the year before."""
+    return _days_of(match, today.year - 1) if today <= _days_of(match, today.year).last else None
+
+
+def _days_of(match: re.Match[str], year: int) -> Period:
+    month, first, last = holiday(match["holiday"])
+    return Period(date(year, month, first), date(year, month, last))
 
 
 def _in_month(match: re.Match[str], _today: date) -> Period:
@@ -179,6 +201,7 @@ _OF = "|".join(
 
 _UNIT = "(?P<unit>day|week|month|year)"
 _SIDE = "(?P<side>before|after)"
+_ALONE = r"(?<![\w.,/-])(?=\d{4}\s?[-–]\s?\d{4}\s*(?:[?!.,;:)]|$))"  # a range of years, and not of what follows it
 _PART = rf"(?:{DAY_NUMBER} (?:of )?)?(?:{MONTH})\b(?:\.? {DAY_NUMBER})?|{DAY_NUMBER}"  # of a date that a later one ends
 
 # Words of which one is in every match (`Rule.marks`).
@@ -203,6 +226,10 @@ ENGLISH = (
     ),
     absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{UNGLUED}(?:{_ISO}|{_DOTTED})\b{NO_FIGURES})\b)", _named, _FIGURES),
     absolute(rf"(?<!\w)(?<!\d-){_DECADE}\b", _decade, "0s 0's"),
+    absolute(
+        rf"(?:{_OF}|{_ALONE})(?P<since>{_LATE_YEAR})\s?[-–]\s?(?P<until>{_LATE_YEAR})\b(?![-/]\d|[.,]\d)", _years, "-"
+    ),
+    absolute(rf"\b(?P<holiday>{ENGLISH_HOLIDAY}),? (?:of |in )?(?P<year>{_YEAR})\b", _holiday_of_year, "1 2"),
     relative(r"\bthe day before yesterday\b", fixed("day", -2), "yesterday"),
     relative(r"\bthe day after tomorrow\b", fixed("day", 2), "tomorrow"),
     relative(r"\b(?:yesterday|last night)\b", fixed("day", -1), "yesterday night"),
@@ -211,6 +238,7 @@ ENGLISH = (
     relative(rf"\b{_NUMBER} {_UNIT}s? ago\b", _ago, "_ago"),
     relative(r"\b(?:the )?(?P<unit>week|weekend|month|year) before last\b", _before_last, "before_last"),
     relative(rf"\b(?:the|over|in|during) (?:last|past) (?:{_NUMBER} )?{_UNIT}s?\b(?! of\b|-)", _span, "last_ past_"),
+    relative(rf"\blast (?P<holiday>{ENGLISH_HOLIDAY})\b", _last_holiday, "last_"),
     relative(rf"\b{_NO_SPAN}{_WHICH} (?P<weekday>{_WEEKDAY})\b", _named_day, _STEP),
     relative(rf"\b{_NO_SPAN}{_WHICH} weekend\b", _weekend, "weekend"),
     relative(rf"\b(?P<month>{MONTH}) (?:of )?{_WHICH} year\b", _month_of_year, _STEP),

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from memoryos.language.bounds import NEAR, Bound, bound_of
 from memoryos.language.chinese_times import CHINESE
 from memoryos.language.english_times import ENGLISH
+from memoryos.language.holidays import HINTS as HOLIDAYS
 from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
 from memoryos.language.plain_letters import plain_text
@@ -22,7 +23,20 @@ from memoryos.language.yearly import bounding_days
 from memoryos.regex import regex
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
-_HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year", "0s", "0's")
+_HINTS = (
+    "day",
+    "night",
+    "tomorrow",
+    "morning",
+    "afternoon",
+    "evening",
+    "week",
+    "month",
+    "year",
+    "0s",
+    "0's",
+    *HOLIDAYS,
+)
 _YEAR_HINT = regex(r"(?:1[5-9]|20|21)\d\d")
 _MONTH_HINT = Marked(
     regex(r"(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"), marks("last_ this_ next_")
@@ -135,7 +149,9 @@ def _times(text: str, today: date) -> list[TimeMention]:
 
 def _opens(text: str, mention: TimeMention) -> bool:
     """Whether the expression is where something begins or ends, rather than when it is."""
-    return bool(bound_of(text, mention.start, mention.end) or _FROM.search(_head(text, mention)))
+    return bool(
+        bound_of(text, mention.start, mention.end) not in (None, Bound.BY) or _FROM.search(_head(text, mention))
+    )
 
 
 def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[TimeMention]:
@@ -187,4 +203,8 @@ def _bounded(bound: Bound, period: Period, today: date) -> Period:
             return after(period)
     except OverflowError:
         return period
-    return Period(date.min, period.last) if bound is Bound.UNTIL else Period(period.first, max(period.last, today))
+    return (
+        Period(date.min, period.last)
+        if bound in (Bound.UNTIL, Bound.BY)
+        else Period(period.first, max(period.last, today))
+    )

@@ -1,5 +1,7 @@
 """Months and days named without a year, English and Chinese: "in February", "at the end of May", 五月底, 3月5日.
 
+So are holidays ("at Christmas", 圣诞节那天), where the words around say that a time is meant, not the holiday itself.
+
 Such an expression means those days of every year, so it can rank what was said then but names no period. Only where a
 question takes it as a bound ("before May", 五月之前) it is that of one year: the latest that has begun, for "after" the
 latest that is over.
@@ -15,6 +17,7 @@ from datetime import MINYEAR, date, timedelta
 
 from memoryos.language.bounds import Bound, bound_of
 from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
+from memoryos.language.holidays import CHINESE_HOLIDAY, ENGLISH_HOLIDAY, holiday
 from memoryos.language.period import Period
 from memoryos.language.plain_letters import plain_text
 from memoryos.regex import regex
@@ -48,6 +51,16 @@ _HAN_THIRDS = {
 }
 _CHINESE = regex(
     rf"(?<![年\d])(?P<month>{HAN_NUMBER})月(?![饼球亮])份?(?:(?P<day>{HAN_NUMBER})[日号]|(?P<third>{'|'.join(_HAN_THIRDS)}))?"
+)
+# "For Christmas" and "about Christmas" are no time, and neither is 圣诞节礼物.
+_ENGLISH_HOLIDAYS = regex(
+    rf"\b(?:at|on|over|during|since|until|till|by|before|after|prior to|around|last|this) (?:the )?"
+    rf"(?P<holiday>{ENGLISH_HOLIDAY})\b(?!,? (?:of |in )?\d{{4}})",
+    re.IGNORECASE,
+)
+_CHINESE_HOLIDAYS = regex(
+    rf"(?:(?<=[在于自从到])|(?={CHINESE_HOLIDAY}(?:那天|当天|晚上|期间|的时候|时|之?[前后]|以[前后来])))"
+    rf"(?<!年)(?P<holiday>{CHINESE_HOLIDAY})"
 )
 _AT = {"在", "于"}  # 在五月开始: it began in May
 _TO = regex(r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE)
@@ -119,7 +132,15 @@ def without_yearly(text: str) -> str:
 
 def _found(text: str) -> list[YearlyMention]:
     readable = plain_text(text)
-    return [*_english(readable), *([] if text.isascii() else _chinese(readable))]
+    found = [*_english(readable), *_holidays(_ENGLISH_HOLIDAYS, readable)]
+    if text.isascii():
+        return found
+    return [*found, *_chinese(readable), *_holidays(_CHINESE_HOLIDAYS, readable)]
+
+
+def _holidays(pattern: re.Pattern[str], text: str) -> Iterator[YearlyMention]:
+    for match in pattern.finditer(text):
+        yield YearlyMention(match.start(), match.start("holiday"), match.end(), Yearly(*holiday(match["holiday"])))
 
 
 def _english(text: str) -> Iterator[YearlyMention]:

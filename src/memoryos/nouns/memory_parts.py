@@ -7,6 +7,7 @@ from memoryos.config import Settings
 from memoryos.engine import Engine
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.branches import Branches
+from memoryos.nouns.documents import Documents
 from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
@@ -58,6 +59,11 @@ class MemoryParts:
     def pages(self) -> Pages:
         """The dialogue, page by page."""
         return Pages(self._engine, self._scope, self._caller)
+
+    @property
+    def documents(self) -> Documents:
+        """Texts of any length, stored part by part."""
+        return Documents(self._engine, self._scope, self._caller)
 
     @property
     def segments(self) -> Segments:

@@ -32,7 +32,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import StorageError
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.documents import read_cube
+from memoryos.infrastructure.vault.cube_documents import read_cube
 from memoryos.infrastructure.vault.queries import WHOLE_CUBE, same_cube
 from memoryos.infrastructure.vault.records import LinkKind, NewVectors, StoredPassage, Unembedded, Vector
 from memoryos.infrastructure.vault.session import SqlReader

@@ -19,7 +19,7 @@ from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
 from memoryos.infrastructure.vault.cold_part import packs_of
-from memoryos.infrastructure.vault.documents import (
+from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
     version_row,
 )

@@ -21,7 +21,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart
-from memoryos.infrastructure.vault.documents import (
+from memoryos.infrastructure.vault.cube_documents import (
     is_left_out,
     parse_document,
     read_cube,

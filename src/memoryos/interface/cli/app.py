@@ -51,6 +51,7 @@ class _Commands(LazyGroup):
         "copy": ("stores_command", "copy"),
         "verify": ("stores_command", "verify"),
         "scrub": ("stores_command", "scrub"),
+        "documents": ("app", "documents"),
         "facts": ("app", "facts"),
         "profile": ("app", "profile"),
         "jobs": ("app", "jobs"),
@@ -79,6 +80,10 @@ class _Commands(LazyGroup):
 
 class _FactCommands(LazyGroup):
     places: ClassVar[Places] = {"add": ("facts_command", "add")}
+
+
+class _DocumentCommands(LazyGroup):
+    places: ClassVar[Places] = {"add": ("documents_command", "add")}
 
 
 class _Profile(LazyGroup):
@@ -261,6 +266,7 @@ app = typer.Typer(
     cls=_Commands, pretty_exceptions_enable=False, context_settings={"help_option_names": ["--help", "-h"]}
 )
 facts = group(_FactCommands, "State a fact. `memoryos list facts` lists them, `update` and `delete` change them.")
+documents = group(_DocumentCommands, "Documents of any length: add one from a file or from standard input.")
 profile = group(_Profile, "What is known about the user and the agent: show it, set a field.")
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")

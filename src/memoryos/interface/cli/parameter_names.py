@@ -32,6 +32,7 @@ _PARAMETERS = {
     "scope.user": "user",
     "store": "db",
     "tags": "tag",
+    "text": "path",
     "target": "path",
     "tiers": "tier",
 }

@@ -46,6 +46,7 @@ STATUSES: tuple[tuple[type[MemoryOSError], int], ...] = (
     (errors.ModelUnavailable, 503),
     (errors.BudgetSpent, 503),
     (errors.ModelError, 502),
+    (errors.DocumentIncomplete, 500),
     (errors.StillRunning, 504),
     (errors.MissingExtra, 501),
     (errors.IdTaken, 409),

@@ -17,6 +17,7 @@ from memoryos.language.calendar import spoken
 from memoryos.operation.recall.growing import CountTokens, Growing
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.line import Key, Line, Section
+from memoryos.operation.recall.unsaid import ToldSentences
 from memoryos.regex import regex
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
@@ -43,6 +44,7 @@ class Draft:
     _paid: dict[Key, int] = field(default_factory=dict)  # tokens of each line, as counted
     _told: dict[Key, str] = field(default_factory=dict)  # the words of turns, to be compared with quotes
     _costs: dict[str, int] = field(default_factory=dict)  # tokens of texts
+    _sentences: ToldSentences = field(default_factory=ToldSentences)  # of the turns in the text
 
     def __post_init__(self) -> None:
         opening = today_is(self.today) if self.today else ""
@@ -64,9 +66,19 @@ class Draft:
             self.take(line)
 
     def take(self, line: Line, *, leave: int = 0) -> bool:
-        """Add a line if it fits. Return True also if the text already has it, or the turn it rests on."""
-        if any(self._tells(page, line) for page in line.rests_on):
+        """Add a line if it fits. Return True also if the text already has it, or the turn it rests on.
+
+        Of a turn that mostly repeats what the text has, only the rest is added.
+        """
+        unsaid = self._sentences.unsaid(line)
+        if unsaid is None or any(self._tells(page, line) for page in line.rests_on):
             return True
+        is_taken = self._take(unsaid, leave)
+        if is_taken:
+            self._sentences.add(unsaid)
+        return is_taken
+
+    def _take(self, line: Line, leave: int) -> bool:
         if line.key in self._lines:
             return all(self._grow(line.key, span, leave) for span in line.spans)
         if not self._fits(line, self.room - leave):

@@ -45,6 +45,7 @@ RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
 RELEVANT = 0.35  # score of words and meaning from which on priors count in full
 MANY = 10_000  # rows from which on their cosines are computed in another thread, while the words are looked for
+ENOUGH = 0.25  # share of the idf of a question's words that a clause needs to have an answer of its own
 FULL = 0.7  # share of the idf of a question's words that a passage needs to count as found
 
 
@@ -111,6 +112,7 @@ class Scores:
 
     total: Floats
     find_parts: Callable[[], Mapping[str, Floats]]
+    clauses: Sequence[Floats] = ()  #: of a compound question, the score for each clause alone, shape (n,) each
 
     @property
     def parts(self) -> Mapping[str, Floats]:
@@ -134,27 +136,51 @@ def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weight
 
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
-    parts, near = _alike(resident, asked, weights)
-    found = parts["words"]
+    alike = _alike(resident, asked, weights)
+    found = _by_clause(alike.words) * np.float32(weights.words)
+    near = _by_clause(alike.near) * np.float32(weights.meaning)
     unfound = max(0.0, 1 - found.max(initial=0))  # the more of it, the more meaning counts: up to twice as much
     # A short turn that matches neither by words nor by meaning answers no question.
     relevance: Floats = np.clip((found + near) / np.float32(RELEVANT), 0, 1)
-    parts |= {"meaning": near * np.float32(1 + unfound)}
+    parts = {"words": found, **alike.parts, "meaning": near * np.float32(1 + unfound)}
     priors = _priors(index, asked, weights)
     total = priors.total * relevance
     for part in parts.values():
         total += part
-    return Scores(total, lambda: parts | {name: prior * relevance for name, prior in priors.parts.items()})
+    others = total - found - parts["meaning"]
+    clauses = [
+        others + words * np.float32(weights.words) + own * np.float32(weights.meaning * (1 + unfound))
+        for clause, words, own in zip(asked.clauses, alike.words[1:], alike.near[1:], strict=True)
+        if _says_enough(index, clause, asked)
+    ]
+    return Scores(total, lambda: parts | {name: prior * relevance for name, prior in priors.parts.items()}, clauses)
 
 
-def _alike(resident: Resident, asked: Asked, weights: Weights) -> tuple[dict[str, Floats], Floats]:
-    """The similarity of the question and each row, by part, and in meaning."""
-    index, weight = resident.turns, np.float32(weights.meaning)
+def _says_enough(index: TurnIndex, clause: Asked, asked: Asked) -> bool:
+    """Whether a clause can be answered by itself: "What is this skill?" says too little."""
+    own, whole = (attainable(index, index_words(one.text)) for one in (clause, asked))
+    return own >= ENOUGH * whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """The likeness of a question and each row; `words` and `near` for the whole question and for each clause."""
+
+    words: Sequence[Floats]
+    near: Sequence[Floats]
+    parts: Mapping[str, Floats]  #: the other parts, of the question as a whole
+
+
+def _alike(resident: Resident, asked: Asked, weights: Weights) -> _Alike:
+    index = resident.turns
     if len(index) < MANY:
-        return _of_words(resident, asked, weights), _nearness(index, asked) * weight
+        return _Alike(
+            _words_of_each(resident, asked, weights), _nearness(index, asked), _others_of(index, asked, weights)
+        )
     nearness = _others(os.getpid()).submit(_nearness, index, asked)
     try:
-        return _of_words(resident, asked, weights), nearness.result() * weight
+        words, parts = _words_of_each(resident, asked, weights), _others_of(index, asked, weights)
+        return _Alike(words, nearness.result(), parts)
     finally:
         wait([nearness])  # an error must not leave it reading an index that may change
 
@@ -168,11 +194,12 @@ def _others(_process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), "memoryos-cosines")
 
 
-def _of_words(resident: Resident, asked: Asked, weights: Weights) -> dict[str, Floats]:
-    index = resident.turns
+def _words_of_each(resident: Resident, asked: Asked, weights: Weights) -> list[Floats]:
+    return [_word_share(resident, one, weights) for one in asked.whole_and_clauses]
+
+
+def _others_of(index: TurnIndex, asked: Asked, weights: Weights) -> dict[str, Floats]:
     return {
-        "words": _by_clause([_word_share(resident, one, weights) for one in asked.whole_and_clauses])
-        * np.float32(weights.words),
         "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         "day": _best_of_day(index, asked) * np.float32(weights.day),
@@ -180,9 +207,9 @@ def _of_words(resident: Resident, asked: Asked, weights: Weights) -> dict[str, F
     }
 
 
-def _nearness(index: TurnIndex, asked: Asked) -> Floats:
+def _nearness(index: TurnIndex, asked: Asked) -> list[Floats]:
     cosines = index.vectors.dots(np.stack([one.vector for one in asked.whole_and_clauses]))
-    return _by_clause([_stretched(column, index) for column in cosines.T])
+    return [_stretched(column, index) for column in cosines.T]
 
 
 def _by_clause(scores: Sequence[Floats]) -> Floats:

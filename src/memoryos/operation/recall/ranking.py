@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,8 @@ ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 
 _DECIMALS = 5  # scores that differ less are a tie: the order of a sum changes its last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
+_OF_A_CLAUSE = 2  # best passages of each clause that come first
+_STEP = 1e-4  # between their scores
 _OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
 _WORDS_A_TOKEN = 2  # index words of rows for each token to fill: about three times what fits
 _REACH = (1, 2, 4)  # times the wanted pages: the range in which a repetition is replaced by another turn
@@ -33,12 +35,16 @@ class Ranking:
     answering: Flags  #: which rows answer a question, shape (n,)
     candidates: int
     tokens: int | None = None  #: rows that can fill so many are enough; None is no bound
+    lifts: Mapping[int, float] = field(default_factory=dict)  #: what the best rows of each clause rank higher by
 
     @classmethod
     def of(cls, index: TurnIndex, scores: Scores, allowed: Flags, tokens: int | None = None) -> Ranking:
         """The ranking of the rows that are allowed."""
         total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
-        return cls(index, scores, total, index.answering, int(np.count_nonzero(allowed)), tokens)
+        lifts = _lifts(total, scores.clauses)
+        for row, lift in lifts.items():
+            total[row] += lift
+        return cls(index, scores, total, index.answering, int(np.count_nonzero(allowed)), tokens, lifts)
 
     def best(self, pages: int) -> Ints:
         """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,).
@@ -58,6 +64,10 @@ class Ranking:
             if last is not None or wanted == self.candidates:
                 return self._filled(rows, more) if last is None else rows[: last + 1]
             wanted = min(self.candidates, 4 * wanted)
+
+    def score(self, row: int) -> float:
+        """The score of a row."""
+        return float(self.scores.total[row]) + self.lifts.get(row, 0.0)
 
     def _first_of_each(self, rows: Ints, pages: Ints) -> Flags:
         """Which rows come first: of each page so many, and no more than can fill the tokens by themselves."""
@@ -92,6 +102,24 @@ class Ranking:
         worst = np.partition(self.total, -wanted)[-wanted]
         rows = np.flatnonzero(self.total >= worst)  # all that tie with the last, so that the choice among them is ours
         return rows[np.lexsort((-self.index.order[rows], -self.total[rows]))][:wanted]
+
+
+def _lifts(total: Floats, clauses: Sequence[Floats]) -> dict[int, float]:
+    """How much higher the best rows of each clause rank, so that they follow the best of all: row to difference.
+
+    Else many rows about one clause come before the first about another.
+    """
+    found: dict[int, float] = {}
+    best = total.max(initial=-np.inf) if clauses else -np.inf
+    if best == -np.inf:
+        return found
+    alone = [np.where(np.isfinite(total), clause, -np.inf) for clause in clauses]
+    firsts = [np.argsort(-one, kind="stable")[:_OF_A_CLAUSE] for one in alone]
+    for place, row in enumerate(dict.fromkeys(int(row) for rows in zip(*firsts, strict=True) for row in rows), 1):
+        lift = float(best - total[row]) - place * _STEP
+        if np.isfinite(total[row]) and lift > 0:
+            found[row] = lift
+    return found
 
 
 def _by_page(pages: Ints) -> tuple[Ints, Ints, Ints]:
@@ -135,7 +163,9 @@ def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, parts: Mapping[s
     if page not in cubes or turn >= len(turns_of(cubes[page])):
         return None  # the page was deleted meanwhile, or did not have this turn yet at that moment
     why = {name: float(part[row]) for name, part in parts.items()} if parts else {}
-    return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), why, start=start, end=end)
+    if why and row in ranking.lifts:
+        why["clause"] = ranking.lifts[row]
+    return TurnHit(cubes[page], turn, ranking.score(row), why, start=start, end=end)
 
 
 def _of_pages(turns: list[TurnHit], wanted: int) -> list[TurnHit]:

@@ -1,0 +1,59 @@
+"""Text sources: a document as a text, a file, an open stream or an iterable of texts, read piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO, cast
+
+from memoryos.errors import InvalidInput
+
+TextSource = str | Path | TextIO | Iterable[str]  #: a text, the Path of a file, an open text stream, texts in order
+PIECE_CHARS = 65_536  # that one read asks for
+
+_FIX = "Pass a text, the Path of a file, a stream that is open for reading text, or an iterable of texts"
+
+
+def pieces_of(source: TextSource) -> Iterator[str]:
+    """Yield the text in pieces, in order. Raises InvalidInput for what cannot be read as text."""
+    if isinstance(source, str):
+        yield source
+    elif isinstance(source, Path):
+        yield from _read_file(source)
+    elif hasattr(source, "read"):
+        yield from _read(cast("TextIO", source))
+    elif isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | memoryview):
+        yield from map(_checked, source)
+    else:
+        raise InvalidInput("text", f"is a {type(source).__name__}", _FIX)
+
+
+def _read_file(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            yield from _read(stream)
+    except OSError as error:
+        raise InvalidInput("text", f"{path}: {error.strerror}", "Name a file that can be read") from None
+
+
+def _read(stream: TextIO) -> Iterator[str]:
+    if getattr(stream, "closed", False):
+        raise InvalidInput("text", "is closed", "Pass a stream that is open for reading text")
+    done = 0
+    while piece := _checked(_next(stream, done)):
+        done += len(piece)
+        yield piece
+
+
+def _next(stream: TextIO, done: int) -> str:
+    try:
+        return stream.read(PIECE_CHARS)
+    except UnicodeDecodeError as error:
+        problem = f"is not {error.encoding} text after its character {done:,}"
+        raise InvalidInput("text", problem, "Convert it to UTF-8, or open it with its own encoding") from None
+
+
+def _checked(piece: str) -> str:
+    if not isinstance(piece, str):
+        raise InvalidInput("text", f"gives {type(piece).__name__} instead of text", _FIX)
+    return piece
