@@ -128,16 +128,13 @@ class Pieces:
 
 
 def load_pieces() -> Pieces:
-    """Read the vocabulary, in less than half a second."""
+    """Read the vocabulary, in a fifth of a second."""
     with np.load(_FILE) as file:
         texts = file["texts"].tobytes().decode().split("\n")
         scores = array("f", file["scores"].astype(np.float32).tobytes())
         values, scales, space = file["values"], file["scales"].astype(np.float32)[:, None], float(file["space"])
-    places: dict[str, int] = {}
-    reach: dict[str, int] = {}
-    for row, text in enumerate(texts):
-        for number, piece in ((2 * row, _START + text), (2 * row + 1, text)):
-            if scores[number] == scores[number]:  # it is a piece
-                places[piece] = number
-                reach[piece[0]] = max(reach.get(piece[0], 0), len(piece))
+    numbers = np.flatnonzero(~np.isnan(scores)).tolist()  # of pieces: other forms have no score
+    pieces = [texts[number >> 1] if number & 1 else _START + texts[number >> 1] for number in numbers]
+    places = dict(zip(pieces, numbers, strict=True))
+    reach = {piece[0]: len(piece) for piece in sorted(pieces, key=len)}  # the longest last: it stays
     return Pieces(places, scores, reach, space, values, scales)
