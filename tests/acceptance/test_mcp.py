@@ -280,7 +280,7 @@ def test_a_slow_call_holds_up_no_other_one_and_may_be_cancelled(memory, page):
         assert len(mcp.tools()) == len(TOOLS)
         goes_on.set()
         while memory.pages.count() < 2:  # what had begun is completed
-            pass
+            Event().wait(0.01)
         assert "wasps" in mcp.text("context", query="wasps")
 
 

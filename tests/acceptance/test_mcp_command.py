@@ -130,6 +130,15 @@ def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path):
         assert mcp.refused("search", query="bees").startswith("InvalidInput: recall_pages: ")
 
 
+def test_a_key_says_what_the_model_may_do(tmp_path):
+    made = memoryos_json(tmp_path, "keys", "create", "claude", "--user", "ann", "--action", "read")
+    with over_stdio(tmp_path, "--user", "ann", MEMORYOS_KEY=made["key"], **HERE) as mcp:
+        assert mcp.text("search", query="bees") == "Nothing was found."
+        assert mcp.refused("add", query="I keep bees.").startswith("PermissionDenied: ")
+    with over_stdio(tmp_path, "--user", "ann", MEMORYOS_KEY="mos_wrong", **HERE) as mcp:
+        assert mcp.refused("search", query="bees").startswith("PermissionDenied: ")
+
+
 def test_it_answers_over_http_until_it_is_told_to_stop(start, tmp_path):
     refused = forked.memoryos("mcp", "--http", "--host", "0.0.0.0", "--json", cwd=tmp_path, **HERE)
     assert refused.returncode == 2

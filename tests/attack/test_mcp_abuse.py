@@ -194,7 +194,7 @@ def test_a_client_that_leaves_stops_nothing(served, store, monkeypatch):
     goes_on.set()
     monkeypatch.undo()
     while not store.memory("ann").pages.count():  # what had begun is completed
-        pass
+        Event().wait(0.01)
 
 
 @pytest.mark.once
