@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -109,6 +110,23 @@ def test_a_signal_ends_it_cleanly_while_the_input_is_open(start, tmp_path, told)
     assert server.stdout.read() == ""
     assert [json.loads(line)["mcp"] for line in server.stderr.read().splitlines()] == ["add"]
     assert memoryos_json(tmp_path, "get", page, "--user", "ann")["text"] == "user: I keep bees."
+
+
+def test_what_has_begun_to_write_is_completed_after_a_signal(start, tmp_path):
+    server = start("--user", "ann")
+    ask(server, BEGIN)
+    ask(server, BEGUN, calling(2, "search", query="bees"))  # the store is open
+    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        server.stdin.write(json.dumps(calling(3, "add", query="I keep bees.")) + "\n")
+        server.stdin.flush()
+        for number in (4, 5, 6):  # later calls are answered, so this one has begun
+            assert ask(server, calling(number, "search", query="bees"))["id"] == number
+        server.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.wait(0.2)
+    assert server.wait(SOON) == 0
+    assert memoryos_json(tmp_path, "count", "pages", "--user", "ann")["count"] == 1
 
 
 def test_a_client_that_disappears_ends_it(start):
