@@ -31,6 +31,7 @@ from typing import Any
 
 _IMPORTED = (  # before the forks
     "memoryos.interface.cli.app",
+    "memoryos.interface.mcp.stdio_door",
     "memoryos.operation.consolidation.chinese_stance",
     "memoryos.operation.consolidation.english_stance",
     "memoryos.operation.consolidation.rules",

@@ -1,4 +1,4 @@
-"""A server for tests: the application of `memoryos serve` behind a real socket, on a thread of the test."""
+"""A server for tests: an application, such as that of `memoryos serve`, behind a real socket, on its own thread."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 
 from memoryos import MemoryOS
+from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
-from memoryos.interface.rest.rest_server import RestServer
+from memoryos.interface.rest.rest_server import Application, RestServer
 
 PATIENCE = 60.0  # seconds; nobody waits that long when all is well
 
@@ -51,9 +52,9 @@ class Served:
 
 
 @contextmanager
-def serving(store: MemoryOS, **limits: Any) -> Iterator[Served]:
+def serving(store: MemoryOS, application: Application = rest_app, **limits: Any) -> Iterator[Served]:
     """Serve a store until the end of the block."""
-    bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}))
+    bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}), application)
     server = bound.server()
     thread = Thread(target=server.run, kwargs={"sockets": [bound.socket]})
     thread.start()

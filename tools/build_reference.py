@@ -1,4 +1,4 @@
-"""Write docs/reference/ from the code: the API, the settings, the commands, the errors with their codes, the doors.
+"""Write docs/reference/ from the code: the API, the settings, the commands, the errors, the doors, the tools of MCP.
 
 python tools/build_reference.py            # write
 python tools/build_reference.py --check    # exit 1 when a page does not say what the code says
@@ -22,6 +22,7 @@ from memoryos.interface.faults import EXIT_CODES
 from memoryos.interface.rest.problems import STATUSES
 from reference_commands import commands_page, exit_codes
 from reference_doors import doors_page
+from reference_mcp import mcp_page
 from reference_values import undescribed, value_names, values_page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -209,6 +210,7 @@ def main() -> int:
         "commands": commands_page(GENERATED),
         "errors": errors_page(),
         "doors": doors_page(GENERATED),
+        "mcp": mcp_page(GENERATED),
     }
     pages = {FOLDER / f"{name}.md": text for name, text in texts.items()}
     if "--check" in sys.argv:

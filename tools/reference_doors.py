@@ -1,4 +1,4 @@
-"""The page of the doors: each operation in Python, over HTTP and on the command line."""
+"""The page of the doors: each operation in Python, over HTTP, as MCP and on the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Iterator
 
 from memoryos import Memory, MemoryOS
-from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_REST
+from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST
+from memoryos.interface.mcp.mcp_resources import RESOURCES
+from memoryos.interface.mcp.mcp_tools import TOOLS
 from memoryos.interface.rest.route import VERSION, Route
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import RESPOND, STREAMED
@@ -39,8 +41,8 @@ def _methods(kind: type) -> Iterator[str]:
 def doors_page(generated: str) -> str:
     """The table, and why an operation lacks a door."""
     found = addresses()
-    rows = [f"| `{name}` | {_address(name, found)} | {_command(name)} |" for name in operations()]
-    reasons = [_reason(name) for name in operations() if name in NOT_REST or name in NOT_CLI]
+    rows = [f"| `{name}` | {_address(name, found)} | {_mcp(name)} | {_command(name)} |" for name in operations()]
+    reasons = [_reason(name) for name in operations() if name in {**NOT_REST, **NOT_MCP, **NOT_CLI}]
     return "\n".join(
         [
             "# Doors",
@@ -50,14 +52,14 @@ def doors_page(generated: str) -> str:
             "The operations of `Memory`, and behind `store:` those of `MemoryOS`. The names are the same everywhere.",
             "A dash stands for a door that an operation does not have; the second table says why.",
             "",
-            "| Python | REST | command |",
-            "|---|---|---|",
+            "| Python | REST | MCP | command |",
+            "|---|---|---|---|",
             *rows,
             "",
-            "## What has no address or no command",
+            "## What a door lacks",
             "",
-            "| Python | REST | command |",
-            "|---|---|---|",
+            "| Python | REST | MCP | command |",
+            "|---|---|---|---|",
             *reasons,
             "",
         ]
@@ -76,5 +78,10 @@ def _command(name: str) -> str:
     return f"`memoryos {COMMANDS[name]}`" if name in COMMANDS else "–"
 
 
+def _mcp(name: str) -> str:
+    tools = [f"tool `{tool.name}`" for tool in TOOLS if tool.operation == name]
+    return ", ".join([*tools, *(f"`{one.uri}`" for one in RESOURCES if one.operation == name)]) or "–"
+
+
 def _reason(name: str) -> str:
-    return f"| `{name}` | {NOT_REST.get(name, '')} | {NOT_CLI.get(name, '')} |"
+    return f"| `{name}` | {NOT_REST.get(name, '')} | {NOT_MCP.get(name, '')} | {NOT_CLI.get(name, '')} |"

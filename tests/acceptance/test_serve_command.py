@@ -6,6 +6,7 @@ import json
 import signal
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 
 import httpx
@@ -109,4 +110,5 @@ def test_the_library_does_not_load_the_server(tmp_path):
         "import sys, memoryos; memoryos.open('a.db', user='ann').close()\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('fastapi', 'uvicorn', 'starlette')])"
     )
-    assert forked.python("-c", code, cwd=tmp_path).stdout == "[]\n"
+    run = [sys.executable, "-c", code]  # an interpreter of its own: forked ones have loaded it
+    assert subprocess.run(run, cwd=tmp_path, env=forked.settings(), capture_output=True, text=True).stdout == "[]\n"

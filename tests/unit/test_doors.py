@@ -1,4 +1,4 @@
-"""No operation lacks a door silently: each has an address and a command, or a reason for having none."""
+"""No operation lacks a door silently: each has an address, a tool and a command, or a reason for having none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 
 from memoryos import Memory, MemoryOS
 from memoryos.interface.cli.app import command
-from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_REST
+from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST
+from memoryos.interface.mcp.mcp_resources import RESOURCES
+from memoryos.interface.mcp.mcp_tools import TOOLS
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import STREAMED
 from public import methods_of
@@ -15,7 +17,14 @@ OPERATIONS = {*methods_of(Memory), *(f"store:{name}" for name in methods_of(Memo
 ADDRESSES = {route.operation for route in (*ROUTES, *STREAMED)} | {"respond_stream"}
 
 
-@pytest.mark.parametrize(("doors", "reasons"), [(ADDRESSES, NOT_REST), (COMMANDS, NOT_CLI)], ids=["rest", "cli"])
+MCP = {one.operation for one in (*TOOLS, *RESOURCES)}
+
+
+@pytest.mark.parametrize(
+    ("doors", "reasons"),
+    [(ADDRESSES, NOT_REST), (MCP, NOT_MCP), (COMMANDS, NOT_CLI)],
+    ids=["rest", "mcp", "cli"],
+)
 def test_each_operation_has_a_door_or_a_reason(doors, reasons):
     assert OPERATIONS - {*doors} - reasons.keys() == set()
     assert {*doors} & reasons.keys() == set()

@@ -41,6 +41,7 @@ class _Commands(LazyGroup):
         "delete": ("correct_command", "delete"),
         "worker": ("worker_command", "worker"),
         "serve": ("serve_command", "serve"),
+        "mcp": ("mcp_command", "mcp"),
         "usage": ("usage", "usage"),
         "repair": ("repair_command", "repair"),
         "cold": ("cold", "cold"),

@@ -27,6 +27,7 @@ class Asking:
     caller: Caller | None  #: None: a request without a key, on a store without keys
     tenant: str
     name: str  #: for the rate limit and the log: the id of the key or the address
+    users: frozenset[str] | None = None  #: the users whose memories its key opens; None: all of the tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Admission:
         except PermissionDenied:
             return None
         caller = replace(self.store.keys.caller(key), network=address)
-        return Asking(caller, info.tenant, info.id)
+        return Asking(caller, info.tenant, info.id, info.users)
 
     def _without_key(self, kind: str, address: str, host: str) -> Asking:
         if kind or self.store.keys.exist():

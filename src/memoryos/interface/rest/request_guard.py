@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -23,10 +22,9 @@ from memoryos.errors import MemoryOSError
 from memoryos.interface.rest.problems import Refusing, answer
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.server_metrics import ServerMetrics
+from memoryos.interface.server_log import log
 
 Admit = Callable[[Request], Awaitable[None]]  #: refuses a request, or notes who asks
-
-log = logging.getLogger("memoryos.server")
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
@@ -98,7 +96,7 @@ class RequestGuard:
             pass
         except Exception as error:  # noqa: BLE001 - a request never ends the server, and its words reach no log
             if not isinstance(error, Refusing | MemoryOSError):
-                log.error("%s", _line(passage, error=type(error).__name__))  # noqa: TRY400 - a trace has contents
+                log.error("%s", _line(passage, error=type(error).__name__))  # a trace would have contents
             if passage.status:
                 raise ConnectionAbortedError("the answer cannot go on") from None
             await answer(error)(passage.scope, receive, send)

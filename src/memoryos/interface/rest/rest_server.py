@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import signal
 import socket
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.patience import apart
-from memoryos.interface.rest.request_guard import log
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.timely_protocol import TimelyProtocol
+from memoryos.interface.server_log import logged
 from memoryos.memory_os import MemoryOS
+
+Application = Callable[[MemoryOS, RestLimits], ASGIApp]  #: makes what answers the requests for a store
 
 _KEEP_ALIVE = 5  # seconds between two requests of one connection
 _WAITING = 128  # connections that are not accepted yet
@@ -30,12 +31,14 @@ _WAITING = 128  # connections that are not accepted yet
 class RestServer:
     """A server that is bound to an address."""
 
-    store: MemoryOS
+    app: ASGIApp
     limits: RestLimits
     socket: socket.socket
 
     @classmethod
-    def bound(cls, store: MemoryOS, host: str, port: int, limits: RestLimits) -> Self:
+    def bound(
+        cls, store: MemoryOS, host: str, port: int, limits: RestLimits, application: Application = rest_app
+    ) -> Self:
         """Bind to an address. Raises InvalidInput if it is taken, or open to others while the store has no key."""
         family, address = _resolved(host, port)
         if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback and not store.keys.exist():
@@ -50,7 +53,7 @@ class RestServer:
             made.close()
             problem = f"{host}:{port} cannot be used: {error.strerror}"
             raise InvalidInput("--port", problem, "Name another port; 0 finds a free one") from None
-        return cls(store, limits, made)
+        return cls(application(store, limits), limits, made)
 
     @property
     def url(self) -> str:
@@ -60,13 +63,13 @@ class RestServer:
 
     def run(self) -> None:
         """Answer until SIGTERM or SIGINT, then complete the requests that run, as long as the limits allow."""
-        with _signals_noted(), _logged():
+        with _signals_noted(), logged():
             apart(lambda: self.server().run(sockets=[self.socket]))  # requests are no part of the call that serves them
 
     def server(self) -> uvicorn.Server:
         """The server of uvicorn, to be run with the socket."""
         config = uvicorn.Config(
-            rest_app(self.store, self.limits),
+            self.app,
             http=TimelyProtocol.within(self.limits.head_seconds),
             ws="none",
             loop="asyncio",
@@ -74,7 +77,7 @@ class RestServer:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            lifespan="off",
+            lifespan="on",
             limit_concurrency=self.limits.connections,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(self.limits.closing_seconds)),
@@ -100,19 +103,3 @@ def _signals_noted() -> Iterator[None]:
     finally:
         for kind, handler in zip(kinds, before, strict=True):
             signal.signal(kind, handler)
-
-
-@contextmanager
-def _logged() -> Iterator[None]:
-    """Write the lines of the log to standard error, as JSON Lines."""
-    handler, level, goes_on = logging.StreamHandler(sys.stderr), log.level, log.propagate
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
-        log.propagate = goes_on

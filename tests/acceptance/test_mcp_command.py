@@ -1,0 +1,183 @@
+"""`memoryos mcp`: a real process, from the first line of the protocol to what ends it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+from contextlib import ExitStack, closing
+
+import pytest
+
+import forked
+from mcp_session import over_http, over_stdio
+
+SOON = 60.0  # seconds; nobody waits that long when all is well
+HERE = {"MEMORYOS_DB": "memory.db", "MEMORYOS_EMBEDDER": "hashing"}
+BEGIN = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+BEGUN = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def calling(number, tool, **arguments):
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start the server; it is asked in raw lines."""
+    with ExitStack() as ended:
+
+        def begin(*arguments, **more):
+            process = subprocess.Popen(
+                [forked.executable(), "-m", "memoryos", "mcp", *arguments],
+                env=forked.settings(**HERE | more),
+                cwd=tmp_path,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+            )
+            ended.enter_context(process)
+            ended.callback(process.kill)
+            return process
+
+        yield begin
+
+
+def ask(process, *messages):
+    """Send messages, and return the next answer."""
+    process.stdin.write("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in messages))
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+def memoryos_json(folder, *arguments):
+    done = forked.memoryos(*arguments, "--json", cwd=folder, **HERE)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_two_servers_and_the_command_use_one_store_at_once(tmp_path):
+    with (
+        over_stdio(tmp_path, "--user", "ann", **HERE) as first,
+        over_stdio(tmp_path, MEMORYOS_USER="ann", **HERE) as second,
+    ):
+        assert len(first.tools()) == len(second.tools()) == 12
+        assert not (tmp_path / "memory.db").exists()  # a list of tools opens no store
+        (page,) = first.told("add", query="我住在成都，我养了一只猫。")["ids"]
+        added = memoryos_json(tmp_path, "add", "I keep bees.", "--user", "ann")
+        assert "user: 我住在成都，我养了一只猫。" in second.text("context", query="我住在哪里？")
+        assert "I keep bees." in first.text("get", memory_id=added["ids"][0] if "ids" in added else added["id"])
+        assert second.told("update", memory_id=page, text="我住在北京。")["version"] == 2
+        assert memoryos_json(tmp_path, "get", page, "--user", "ann")["text"] == "user: 我住在北京。"
+        assert second.refused("get", memory_id="nowhere").startswith("NotFound: ")
+    lines = [json.loads(line) for line in (tmp_path / "log.txt").read_text("utf-8").splitlines()]
+    assert {one["mcp"] for one in lines} == {"add", "context", "get", "update"}
+    assert [one["error"] for one in lines if one["error"]] == ["NotFound"]
+
+
+def test_standard_output_has_the_protocol_alone_until_the_input_ends(start, tmp_path):
+    server = start("--user", "ann", "--session", "s1")
+    assert ask(server, BEGIN)["result"]["serverInfo"]["name"] == "memoryos"
+    stored = ask(server, BEGUN, calling(2, "add", query="I keep bees."))
+    assert stored["result"]["structuredContent"]["ids"]
+    assert ask(server, {"jsonrpc": "2.0", "id": 3, "method": "nonsense"})["error"]["message"] == "Method not found"
+    server.stdin.write("no JSON at all\n")
+    assert ask(server, {"jsonrpc": "2.0", "id": 4, "method": "ping"})["id"] == 4
+    rest, log = server.communicate(timeout=SOON)
+    assert rest == ""
+    assert server.returncode == 0
+    assert [json.loads(line)["mcp"] for line in log.splitlines()] == ["add"]
+    (page,) = memoryos_json(tmp_path, "list", "pages", "--user", "ann")["pages"]
+    assert (page["text"], page["scope"]["session"]) == ("user: I keep bees.", "s1")
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_while_the_input_is_open(start, tmp_path, told):
+    server = start("--user", "ann")
+    ask(server, BEGIN)
+    (page,) = ask(server, BEGUN, calling(2, "add", query="I keep bees."))["result"]["structuredContent"]["ids"]
+    server.send_signal(told)
+    assert server.wait(SOON) == 0
+    assert server.stdout.read() == ""
+    assert [json.loads(line)["mcp"] for line in server.stderr.read().splitlines()] == ["add"]
+    assert memoryos_json(tmp_path, "get", page, "--user", "ann")["text"] == "user: I keep bees."
+
+
+def test_what_has_begun_to_write_is_completed_after_a_signal(start, tmp_path):
+    server = start("--user", "ann")
+    ask(server, BEGIN)
+    ask(server, BEGUN, calling(2, "search", query="bees"))  # the store is open
+    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        server.stdin.write(json.dumps(calling(3, "add", query="I keep bees.")) + "\n")
+        server.stdin.flush()
+        for number in (4, 5, 6):  # later calls are answered, so this one has begun
+            assert ask(server, calling(number, "search", query="bees"))["id"] == number
+        server.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.wait(0.2)
+    assert server.wait(SOON) == 0
+    assert memoryos_json(tmp_path, "count", "pages", "--user", "ann")["count"] == 1
+
+
+def test_a_client_that_disappears_ends_it(start):
+    server = start()
+    ask(server, BEGIN)
+    server.stdout.close()
+    server.stdin.write(json.dumps(BEGUN) + "\n" + json.dumps(calling(2, "search", query="bees")) + "\n")
+    server.stdin.flush()
+    assert server.wait(SOON) == 0
+    assert "Traceback" not in server.stderr.read()
+
+
+def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path):
+    (tmp_path / "memory.db").write_text("This is no store. " * 100, "utf-8")
+    with over_stdio(tmp_path, **HERE) as mcp:
+        assert mcp.refused("search", query="bees").startswith("StoreCorrupt: ")
+        assert mcp.refused("add").startswith("InvalidInput: query: is missing. ")
+    with over_stdio(tmp_path, **HERE | {"MEMORYOS_RECALL_PAGES": "many"}) as mcp:
+        assert mcp.refused("search", query="bees").startswith("InvalidInput: recall_pages: ")
+
+
+def test_a_key_says_what_the_model_may_do(tmp_path):
+    made = memoryos_json(tmp_path, "keys", "create", "claude", "--user", "ann", "--action", "read")
+    with over_stdio(tmp_path, "--user", "ann", MEMORYOS_KEY=made["key"], **HERE) as mcp:
+        assert mcp.text("search", query="bees") == "Nothing was found."
+        assert mcp.refused("add", query="I keep bees.").startswith("PermissionDenied: ")
+    with over_stdio(tmp_path, "--user", "ann", MEMORYOS_KEY="mos_wrong", **HERE) as mcp:
+        assert mcp.refused("search", query="bees").startswith("PermissionDenied: ")
+
+
+def test_it_answers_over_http_until_it_is_told_to_stop(start, tmp_path):
+    refused = forked.memoryos("mcp", "--http", "--host", "0.0.0.0", "--json", cwd=tmp_path, **HERE)
+    assert refused.returncode == 2
+    assert "the store has no API key" in json.loads(refused.stdout)["error"]["message"]
+    server = start("--http", "--port", "0", "--user", "ann", "--json")
+    line = json.loads(server.stdout.readline())
+    assert line["keys"] is False
+    with over_http(line["url"]) as mcp:
+        (page,) = mcp.told("add", query="I keep bees.")["ids"]
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(SOON) == 0
+    assert memoryos_json(tmp_path, "get", page, "--user", "ann")["text"] == "user: I keep bees."
+
+
+def test_what_is_missing_is_told_with_the_command_that_installs_it(tmp_path):
+    code = (
+        "import sys; sys.modules['mcp'] = None\n"
+        "from memoryos.interface.cli.app import main; sys.argv = ['memoryos', 'mcp']; main()"
+    )
+    done = forked.python("-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'memoryos-engine[mcp]'" in done.stderr
+    wrong = forked.memoryos("mcp", "--json", cwd=tmp_path, **HERE)
+    assert (wrong.returncode, "--json: has no meaning" in json.loads(wrong.stdout)["error"]["message"]) == (2, True)
