@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from memoryos import MemoryOS
+from memoryos.interface.proxy.openai_proxy import OpenAIProxy
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.rest_server import RestServer
 
@@ -53,7 +54,9 @@ class Served:
 @contextmanager
 def serving(store: MemoryOS, **limits: Any) -> Iterator[Served]:
     """Serve a store until the end of the block."""
-    bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}))
+    bound = RestServer.bound(
+        store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}), OpenAIProxy.of(store.settings)
+    )
     server = bound.server()
     thread = Thread(target=server.run, kwargs={"sockets": [bound.socket]})
     thread.start()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 
+from memoryos import api_key
 from memoryos.api_key import STORE_TENANT
 from memoryos.caller import Caller
 from memoryos.errors import PermissionDenied
@@ -27,6 +28,7 @@ class Asking:
     caller: Caller | None  #: None: a request without a key, on a store without keys
     tenant: str
     name: str  #: for the rate limit and the log: the id of the key or the address
+    user: str | None = None  #: the one user whose memories its key opens; None: there are others, or no key
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Admission:
 
     store: MemoryOS
     rate: Rate
+    proxied: tuple[str, ...] = ()  #: begins of paths on which a request may have a key for another server
 
     def admit(self, request: Request) -> None:
         """Note who asks, in the state of the request.
@@ -47,6 +50,8 @@ class Admission:
         found = self._with_key(key.strip(), address) if kind.lower() == "bearer" else None
         if found is None:
             self.rate.take(address)
+            is_foreign = api_key.read(key.strip()) is None and request.scope["path"].startswith(self.proxied)
+            kind = "" if is_foreign else kind
             found = self._without_key(kind, address, request.headers.get("host", ""))
         else:
             self.rate.take(found.name)
@@ -63,7 +68,8 @@ class Admission:
         except PermissionDenied:
             return None
         caller = replace(self.store.keys.caller(key), network=address)
-        return Asking(caller, info.tenant, info.id)
+        (user,) = info.users if info.users and len(info.users) == 1 else (None,)
+        return Asking(caller, info.tenant, info.id, user)
 
     def _without_key(self, kind: str, address: str, host: str) -> Asking:
         if kind or self.store.keys.exist():

@@ -16,6 +16,7 @@ import uvicorn
 
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.patience import apart
+from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.request_guard import log
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
@@ -33,9 +34,10 @@ class RestServer:
     store: MemoryOS
     limits: RestLimits
     socket: socket.socket
+    added: AddedRoutes | None = None  #: of another door
 
     @classmethod
-    def bound(cls, store: MemoryOS, host: str, port: int, limits: RestLimits) -> Self:
+    def bound(cls, store: MemoryOS, host: str, port: int, limits: RestLimits, added: AddedRoutes | None = None) -> Self:
         """Bind to an address. Raises InvalidInput if it is taken, or open to others while the store has no key."""
         family, address = _resolved(host, port)
         if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback and not store.keys.exist():
@@ -50,7 +52,7 @@ class RestServer:
             made.close()
             problem = f"{host}:{port} cannot be used: {error.strerror}"
             raise InvalidInput("--port", problem, "Name another port; 0 finds a free one") from None
-        return cls(store, limits, made)
+        return cls(store, limits, made, added)
 
     @property
     def url(self) -> str:
@@ -66,7 +68,7 @@ class RestServer:
     def server(self) -> uvicorn.Server:
         """The server of uvicorn, to be run with the socket."""
         config = uvicorn.Config(
-            rest_app(self.store, self.limits),
+            rest_app(self.store, self.limits, self.added),
             http=TimelyProtocol.within(self.limits.head_seconds),
             ws="none",
             loop="asyncio",
@@ -74,7 +76,7 @@ class RestServer:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            lifespan="off",
+            lifespan="on",
             limit_concurrency=self.limits.connections,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(self.limits.closing_seconds)),
