@@ -289,6 +289,11 @@ class Settings(BaseSettings):
     upstream_timeout_seconds: float = Field(
         600.0, gt=0, description="how long the proxy waits for the next bytes of upstream"
     )
+    upstream_tokens: int = Field(
+        512,
+        ge=32,
+        description="budget of the notes that the proxy inserts, tokens (and some for their fence)",
+    )
     upstream_notes: NotesRole = Field(
         NotesRole.SYSTEM,
         description="notes from memory are a system or developer message, or stand in the message of the user",

@@ -13,7 +13,7 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.interface.rest.rest_limits import RestLimits
 
-_NEEDED = ("fastapi", "uvicorn", "prometheus_client", "httpx2")
+NEEDED = ("fastapi", "uvicorn", "prometheus_client", "httpx2")
 _DEFAULT = RestLimits()
 
 
@@ -41,7 +41,7 @@ def serve(
     json: Json = False,
 ) -> None:
     """Answer HTTP requests until SIGTERM or Ctrl-C; /openapi.json describes them."""
-    if not all(map(find_spec, _NEEDED)):
+    if not all(map(find_spec, NEEDED)):
         raise MissingExtra("memoryos serve", "server")
     from memoryos.interface.proxy.openai_proxy import OpenAIProxy
     from memoryos.interface.rest.rest_server import RestServer

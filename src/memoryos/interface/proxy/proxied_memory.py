@@ -81,8 +81,9 @@ class ProxiedMemory:
         question = self.asked.question
         if not question:
             return ProxiedNotes("skipped; the user says nothing")
+        tokens = self.terms.tokens or self.memory.settings.upstream_tokens
         try:
-            found = self.memory.context(question, tokens=self.terms.tokens, dialogue=self.asked.items)
+            found = self.memory.context(question, tokens=tokens, dialogue=self.asked.items)
         except PermissionDenied:
             self.check_may_store()
             return ProxiedNotes("unavailable; PermissionDenied")
