@@ -47,7 +47,7 @@ class ProxyCost:
 
 
 @dataclass
-class _Asked:
+class _TimedWay:
     first_ms: list[float] = field(default_factory=list)
     cpu_s: float = 0.0
 
@@ -71,8 +71,8 @@ def measure_proxy(
     return {way: _cost(asked, direct, way) for way, asked in found.items()}
 
 
-def _alternating(urls: Mapping[str, str], pid: int, requests: int, progress: Progress) -> dict[str, _Asked]:
-    asked = {way: _Asked() for way in urls}
+def _alternating(urls: Mapping[str, str], pid: int, requests: int, progress: Progress) -> dict[str, _TimedWay]:
+    asked = {way: _TimedWay() for way in urls}
     questions = iter(Dialogue(SEED + 1).questions(len(urls) * (requests + WARM_UP)))
     for number in (*range(-WARM_UP, 0, _AT_ONCE), *range(0, requests, _AT_ONCE)):
         for way, url in urls.items():
@@ -108,7 +108,7 @@ def _first_ms(connection: HTTPConnection, way: str, question: str, *, is_warm_up
     return took
 
 
-def _cost(asked: _Asked, direct: float, way: str) -> ProxyCost:
+def _cost(asked: _TimedWay, direct: float, way: str) -> ProxyCost:
     first = percentiles(asked.first_ms, 50, 95)
     cpu_ms = asked.cpu_s * 1000 / len(asked.first_ms)
     return ProxyCost(first, first["p50"] - direct, None if way == DIRECT or not asked.cpu_s else cpu_ms)
