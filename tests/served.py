@@ -6,12 +6,14 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import Any
 
 import httpx
 
 from memoryos import MemoryOS
+from memoryos.interface.proxy.openai_proxy import OpenAIProxy
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.rest_server import Application, RestServer
@@ -52,14 +54,15 @@ class Served:
 
 
 @contextmanager
-def serving(store: MemoryOS, application: Application = rest_app, **limits: Any) -> Iterator[Served]:
+def serving(store: MemoryOS, application: Application | None = None, **limits: Any) -> Iterator[Served]:
     """Serve a store until the end of the block."""
-    bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}), application)
+    made = application or partial(rest_app, added=OpenAIProxy.of(store.settings))
+    bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}), made)
     server = bound.server()
     thread = Thread(target=server.run, kwargs={"sockets": [bound.socket]})
     thread.start()
     try:
-        with httpx.Client(base_url=bound.url, timeout=PATIENCE, trust_env=False) as http:
+        with httpx.Client(base_url=bound.url, timeout=PATIENCE, trust_env=False, verify=False) as http:
             yield Served(store, bound.url, http)
     finally:
         server.should_exit = True

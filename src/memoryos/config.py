@@ -68,6 +68,14 @@ class JobsRun(StrEnum):
     WORKER = "worker"  # in the processes of `memoryos worker`
 
 
+class NotesRole(StrEnum):
+    """As whose message a model behind the proxy gets the notes from memory."""
+
+    SYSTEM = "system"  # a message of its own
+    DEVELOPER = "developer"  # the same, for models that know this role alone
+    USER = "user"  # within the user's message, for models that take no system message there
+
+
 _OPENAI = {"llm_api_key": "openai_api_key", "llm_base_url": "openai_base_url"}
 
 
@@ -274,6 +282,25 @@ class Settings(BaseSettings):
 
     judge_api_key: SecretStr | None = Field(
         None, description="API key of the judge of bench answers; None: llm_api_key, if both models have the same URL"
+    )
+
+    upstream: str | None = Field(
+        None, description="base URL of the OpenAI API for which memoryos serve is a proxy; None: no proxy"
+    )
+    upstream_api_key: SecretStr | None = Field(
+        None, description="API key of upstream; None: llm_api_key, if both have the same URL"
+    )
+    upstream_timeout_seconds: float = Field(
+        600.0, gt=0, description="how long the proxy waits for the next bytes of upstream"
+    )
+    upstream_tokens: int = Field(
+        512,
+        ge=32,
+        description="budget of the notes that the proxy inserts, tokens (and some for their fence)",
+    )
+    upstream_notes: NotesRole = Field(
+        NotesRole.SYSTEM,
+        description="notes from memory are a system or developer message, or stand in the message of the user",
     )
 
     time_zone: str = Field("UTC", description="time zone of times and days without one, e.g. Europe/Berlin")

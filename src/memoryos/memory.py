@@ -39,7 +39,7 @@ from memoryos.operation.knowledge.tally import Tally, tally_of
 from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, write_lines
 from memoryos.operation.recall import overview
-from memoryos.operation.recall.context import Context, pack
+from memoryos.operation.recall.context import Context
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Weights
@@ -47,6 +47,7 @@ from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
+from memoryos.packing import Packing
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 
@@ -354,38 +355,22 @@ class Memory(MemoryParts):
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
         exclude: Sequence[str] = (),
+        dialogue: Messages = (),
         **only: Unpack[arguments.Only],
     ) -> Context:
         """Pack what bears on a question into a text of at most `tokens` tokens, for a prompt.
 
-        `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
-        source data. What was derived from nothing else goes with it; a fact that it replaced is told with its end. The
+        `exclude` leaves out what the prompt already has: ids of memories, or ids in the source data. What was derived
+        from nothing else goes with it; a fact that it replaced is told with its end. `dialogue` does the same for the
+        messages of the running dialogue: turns with the same words are left out. The
         filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`, `session`,
         `min_trust`. When nothing bears on the question (the confidence is below the setting `abstain_below`), the text
         only says so and `found` is False. If no line of what was found fits, the text is empty and `fits` is False.
         """
-        budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        left_out = frozenset(arguments.ids("exclude", exclude))
-        pages = self._engine.recaller.pages(budget) + len(left_out)
+        packing = Packing.of(self._engine, self._scope, tokens, exclude, dialogue)
+        pages, budget = packing.pages, packing.budget
         recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, tokens=budget, **only)
-        then = looked_back(self._engine, self._scope, only.get("as_of"))
-        today = then.at if then else self._engine.clock()
-        has_facts = Kind.FACT in arguments.kinds(only.get("kinds", ()))
-        ended_by = None if not has_facts or (then and then.snapshot) else today
-        least = arguments.trust("min_trust", only.get("min_trust"), self.settings.min_trust)
-        recalled = self._engine.recaller.without(self._scope, recalled, left_out, ended_by=ended_by, least=least)
-        start, end = arguments.period(only.get("since"), only.get("until"))
-        most = self.settings.most_pages
-        return pack(
-            recalled,
-            budget,
-            count_tokens,
-            today=today,
-            exclude=left_out,
-            covers=Filters(today, since=start, until=end).covers,
-            pages=most,
-            abstain_below=self.settings.abstain_below,
-        )
+        return packing.packed(recalled, only)
 
     def digest(
         self,

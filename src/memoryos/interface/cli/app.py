@@ -256,6 +256,7 @@ class _Benches(LazyGroup):
         "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
+        "proxy": ("bench_proxy", "proxy"),
     }
 
     def invoke(self, ctx: Any) -> Any:

@@ -5,7 +5,7 @@ The help of a command, and the completion of its options, do not load the librar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -123,13 +123,15 @@ def open_memory(
         return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings, key=key)
 
 
-def open_store(db: str | Path | None, *, must_exist: bool = False) -> MemoryOS:
-    """Open the store; `must_exist` refuses to create one."""
+def open_store(
+    db: str | Path | None, *, must_exist: bool = False, changed: Mapping[str, Any] | None = None
+) -> MemoryOS:
+    """Open the store, with settings that an option changed; `must_exist` refuses to create one."""
     from memoryos.arguments import naming
     from memoryos.config import load_settings
     from memoryos.memory_os import MemoryOS
 
-    settings = load_settings()
+    settings = load_settings(**(changed or {}))
     key = settings.key.get_secret_value() if settings.key else None
     with naming("--db"):
         return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings, key=key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from json import dumps
 from typing import Annotated
@@ -13,7 +14,7 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.interface.rest.rest_limits import RestLimits
 
-_NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+NEEDED = ("fastapi", "uvicorn", "prometheus_client", "httpx2")
 _DEFAULT = RestLimits()
 
 
@@ -30,18 +31,27 @@ def serve(
     closing: Annotated[
         float, typer.Option(min=0, help="Seconds for running requests and background work when it stops.")
     ] = _DEFAULT.closing_seconds,
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            help="Base URL of an OpenAI API to be a proxy for (default: MEMORYOS_UPSTREAM, or no proxy).",
+            show_default=False,
+        ),
+    ] = None,
     db: Db = None,
     json: Json = False,
 ) -> None:
     """Answer HTTP requests until SIGTERM or Ctrl-C; /openapi.json describes them."""
-    if not all(map(find_spec, _NEEDED)):
+    if not all(map(find_spec, NEEDED)):
         raise MissingExtra("memoryos serve", "server")
+    from memoryos.interface.proxy.openai_proxy import OpenAIProxy
+    from memoryos.interface.rest.rest_app import rest_app
     from memoryos.interface.rest.rest_server import RestServer
 
     limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
-    store = open_store(db)
+    store = open_store(db, changed={"upstream": upstream} if upstream else None)
     try:
-        server = RestServer.bound(store, host, port, limits)
+        server = RestServer.bound(store, host, port, limits, partial(rest_app, added=OpenAIProxy.of(store.settings)))
         _tell(server.url, has_keys=store.keys.exist(), json=json)
         server.run()
     finally:

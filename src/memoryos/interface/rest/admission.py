@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 
+from memoryos import api_key
 from memoryos.api_key import STORE_TENANT
 from memoryos.caller import Caller
 from memoryos.errors import PermissionDenied
@@ -29,6 +30,11 @@ class Asking:
     name: str  #: for the rate limit and the log: the id of the key or the address
     users: frozenset[str] | None = None  #: the users whose memories its key opens; None: all of the tenant
 
+    @property
+    def user(self) -> str | None:
+        """The one user whose memories its key opens; None: there are others, or no key."""
+        return next(iter(self.users)) if self.users and len(self.users) == 1 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -36,6 +42,7 @@ class Admission:
 
     store: MemoryOS
     rate: Rate
+    proxied: tuple[str, ...] = ()  #: begins of paths on which a request may have a key for another server
 
     def admit(self, request: Request) -> None:
         """Note who asks, in the state of the request.
@@ -48,6 +55,8 @@ class Admission:
         found = self._with_key(key.strip(), address) if kind.lower() == "bearer" else None
         if found is None:
             self.rate.take(address)
+            is_foreign = api_key.read(key.strip()) is None and request.scope["path"].startswith(self.proxied)
+            kind = "" if is_foreign else kind
             found = self._without_key(kind, address, request.headers.get("host", ""))
         else:
             self.rate.take(found.name)

@@ -155,7 +155,8 @@ def _noting(passage: RequestPassage, send: Send) -> Send:
             passage.status = message["status"]
             known = {name for name, _ in message["headers"]}
             more = [one for one in _HEADERS if one[0] not in known]
-            message["headers"] = [*message["headers"], *more, (b"x-request-id", passage.id.encode())]
+            name = b"x-memoryos-request-id" if b"x-request-id" in known else b"x-request-id"  # of another server
+            message["headers"] = [*message["headers"], *more, (name, passage.id.encode())]
         await send(message)
 
     return noted

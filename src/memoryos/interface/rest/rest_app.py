@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
@@ -16,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from memoryos.distribution import VERSION as RELEASE
 from memoryos.errors import MemoryOSError
 from memoryos.interface.rest import streamed_routes
+from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
@@ -54,13 +57,19 @@ _PROBLEMS = {
 }
 
 
-def rest_app(store: MemoryOS, limits: RestLimits | None = None) -> FastAPI:
-    """Return the application for a store. It neither opens nor closes the store."""
+def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRoutes | None = None) -> FastAPI:
+    """Return the application for a store, with the routes of another door. It neither opens nor closes the store."""
     limits, metrics = limits or RestLimits(), ServerMetrics()
-    admission = Admission(store, Rate(limits.per_minute))
+    admission = Admission(store, Rate(limits.per_minute), added.foreign if added else ())
     desk = Desk(store, admission, limits, CapacityLimiter(limits.threads))
     app = FastAPI(
-        title="MemoryOS", version=RELEASE, description=_ABOUT, redirect_slashes=False, docs_url=None, redoc_url=None
+        title="MemoryOS",
+        version=RELEASE,
+        description=_ABOUT,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=partial(_life, added),
     )
     for route in ROUTES:
         _add(app, desk, route, Desk.answer)
@@ -68,6 +77,8 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None) -> FastAPI:
     _add(app, desk, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
     _add(app, desk, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
     _add_probes(app, desk, metrics)
+    if added:
+        app.router.routes.extend(added.routes(desk, metrics))
     for kind in (MemoryOSError, Refusing, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _failed)
 
@@ -79,6 +90,13 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None) -> FastAPI:
     described = app.openapi
     app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
     return app
+
+
+@asynccontextmanager
+async def _life(added: AddedRoutes | None, _: FastAPI) -> AsyncIterator[None]:
+    yield
+    if added:
+        await added.close()
 
 
 def _with_problem(document: dict[str, Any]) -> dict[str, Any]:

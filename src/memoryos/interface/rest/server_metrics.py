@@ -19,6 +19,12 @@ class ServerMetrics:
         self._seconds = Histogram(
             "memoryos_request_seconds", "Time until a request is answered completely.", labels, registry=self._registry
         )
+        self._recalled = Counter(
+            "memoryos_proxy_recalls", "What proxied requests got from memory.", ["status"], registry=self._registry
+        )
+        self._stored = Counter(
+            "memoryos_proxy_exchanges", "What became of proxied exchanges.", ["status"], registry=self._registry
+        )
         self.running = Gauge("memoryos_requests_running", "Requests that run now.", registry=self._registry)
         info = Gauge("memoryos_info", "The version of MemoryOS.", ["version"], registry=self._registry)
         info.labels(VERSION).set(1)
@@ -27,6 +33,14 @@ class ServerMetrics:
         """Count a request that is over."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
+
+    def recalled(self, status: str) -> None:
+        """Count what a proxied request got from memory."""
+        self._recalled.labels(status).inc()
+
+    def stored(self, status: str) -> None:
+        """Count what became of a proxied exchange with a complete answer."""
+        self._stored.labels(status).inc()
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""

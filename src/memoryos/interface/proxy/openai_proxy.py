@@ -1,0 +1,53 @@
+"""OpenAIProxy: the addresses of the OpenAI API that `memoryos serve` has in front of a model server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from starlette.routing import BaseRoute, Route
+
+from memoryos.config import Settings
+from memoryos.interface.proxy.proxied_memory import RecentExchanges
+from memoryos.interface.proxy.proxy_door import ProxyDoor
+from memoryos.interface.proxy.upstream import Upstream
+from memoryos.interface.rest.desk import Desk
+from memoryos.interface.rest.route import VERSION
+from memoryos.interface.rest.server_metrics import ServerMetrics
+
+# By address, the member of the body that holds the dialogue.
+DIALOGUES = {f"{VERSION}/chat/completions": "messages", f"{VERSION}/responses": "input"}
+EMBEDDINGS, MODELS = f"{VERSION}/embeddings", f"{VERSION}/models"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIProxy:
+    """The proxy of one model server."""
+
+    upstream: Upstream
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self | None:
+        """The proxy of the settings; None if they name no model server. Raises InvalidInput."""
+        upstream = Upstream.of(settings)
+        return cls(upstream) if upstream else None
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """Begins of paths on which a request may have a key for the model server."""
+        return (*DIALOGUES, EMBEDDINGS, MODELS)
+
+    def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterator[BaseRoute]:
+        """The addresses. Responses that the model server keeps are not served: its key opens those of all users."""
+        recent = RecentExchanges()
+        for path, dialogue in DIALOGUES.items():
+            yield Route(path, ProxyDoor(desk, self.upstream, metrics, recent, dialogue=dialogue), methods=["POST"])
+        as_it_is = ProxyDoor(desk, self.upstream, metrics, recent)
+        yield Route(EMBEDDINGS, as_it_is, methods=["POST"])
+        yield Route(MODELS, as_it_is, methods=["GET"])
+        yield Route(f"{MODELS}/{{model:path}}", as_it_is, methods=["GET"])
+
+    async def close(self) -> None:
+        """Close the connections to the model server."""
+        await self.upstream.close()

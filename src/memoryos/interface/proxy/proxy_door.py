@@ -1,0 +1,137 @@
+"""ProxyDoor: an address of the OpenAI API: recall, insert the notes, pass on, pass back, and store the exchange.
+
+Memory never holds up a chat for good: if it fails, the request is passed on without notes, and a header says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from memoryos.errors import MemoryOSError
+from memoryos.interface.proxy.memory_notes import notes_of
+from memoryos.interface.proxy.message_items import Item
+from memoryos.interface.proxy.proxied_answer import ProxiedAnswer
+from memoryos.interface.proxy.proxied_memory import ProxiedMemory, ProxiedNotes, RecentExchanges
+from memoryos.interface.proxy.proxied_request import ProxiedRequest
+from memoryos.interface.proxy.proxy_terms import ProxyMode, ProxyTerms
+from memoryos.interface.proxy.relay import AnswerCut, Check, begin, each, end, is_events, pour, until_gone
+from memoryos.interface.proxy.upstream import Upstream
+from memoryos.interface.rest.desk import Desk
+from memoryos.interface.rest.problems import Refusing
+from memoryos.interface.rest.route import VERSION
+from memoryos.interface.rest.server_metrics import ServerMetrics
+
+log = logging.getLogger("memoryos.server")
+
+_MOST_IDS = 64  # in a header: proxies refuse long ones
+_OFF = ProxiedNotes("off")
+_UNREAD = ProxiedNotes("skipped; the body has no dialogue")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyDoor:
+    """One address, as an ASGI application."""
+
+    desk: Desk
+    upstream: Upstream
+    metrics: ServerMetrics
+    recent: RecentExchanges
+    storing: set[asyncio.Future[None]] = field(default_factory=set)
+    dialogue: str | None = None  #: the member of the body that holds the dialogue; None: it is passed on as it is
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        body = await request.body()
+        path = scope["raw_path"].removeprefix(VERSION.encode())
+        if {".", ".."} & {*scope["path"].split("/")}:
+            raise Refusing(404, "NotFound", "There is no such address", "Name the model")
+        answered = self._passed if self.dialogue is None else self._told
+        await until_gone(answered(request, path, body, send), receive)
+
+    async def _passed(self, request: Request, path: bytes, body: bytes, send: Send) -> None:
+        """Pass on what has nothing to do with memory."""
+        answer = await self.upstream.send(request, path, body, packed=True)
+        async with aclosing(answer):
+            await begin(send, answer, [])
+            last = await pour(send, answer, lambda _: None, self._check(request), self.desk.limits.stall_seconds)
+        await end(send, last)
+
+    async def _told(self, request: Request, path: bytes, body: bytes, send: Send) -> None:
+        """Answer with memory. When the client has all of the answer, the exchange is stored."""
+        memory = self._memory(request, body)
+        notes = await self._notes(memory) if isinstance(memory, ProxiedMemory) else memory
+        self.metrics.recalled(notes.status)
+        if isinstance(memory, ProxiedMemory) and notes.text:
+            body = memory.asked.with_notes(notes_of(notes.text), self.desk.store.settings.upstream_notes)
+        answer = await self.upstream.send(request, path, body, packed=False)
+        said = ProxiedAnswer(is_stream=is_events(answer))
+        try:
+            async with aclosing(answer):
+                await begin(send, answer, _headers(notes))
+                last = await pour(send, answer, said.take, self._check(request), self.desk.limits.stall_seconds)
+                said.end()
+        finally:
+            if isinstance(memory, ProxiedMemory) and answer.is_success:
+                await self._store(memory, said, notes)
+        await end(send, last)
+
+    def _memory(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
+        """The memory for a request; or why it has none. Raises InvalidInput."""
+        asked = ProxiedRequest.read(body, self.dialogue or "")
+        terms = ProxyTerms.of(request, asked.user if asked else None)
+        if terms.owner is None:
+            return _OFF
+        if asked is None or not asked.items:
+            return _UNREAD
+        memory = self.desk.store.of(terms.owner, request.state.asking.caller)
+        return ProxiedMemory(memory, terms, asked, self.recent)
+
+    async def _notes(self, memory: ProxiedMemory) -> ProxiedNotes:
+        try:
+            async with asyncio.timeout(self.desk.limits.recall_seconds):
+                return await self.desk.run(memory.notes)
+        except (TimeoutError, Refusing):
+            return ProxiedNotes("unavailable; TooLong")
+
+    async def _store(self, memory: ProxiedMemory, said: ProxiedAnswer, notes: ProxiedNotes) -> None:
+        """Store the exchange, if its answer is complete; a store that takes long is not waited for."""
+        messages = said.messages
+        if messages and memory.terms.mode is ProxyMode.ON:
+            storing = asyncio.ensure_future(self._stored(memory, messages, notes))
+            self.storing.add(storing)  # or nobody would hold it
+            storing.add_done_callback(self.storing.discard)
+            await asyncio.wait({storing}, timeout=self.desk.limits.recall_seconds)
+
+    async def _stored(self, memory: ProxiedMemory, messages: Sequence[Item], notes: ProxiedNotes) -> None:
+        """Store an exchange. What goes wrong is counted: the client has its answer."""
+        try:
+            is_new = await self.desk.run(lambda: memory.store(messages, notes.shown))
+            self.metrics.stored("stored" if is_new else "repeated")
+        except (MemoryOSError, Refusing) as error:
+            self.metrics.stored(type(error).__name__)
+            log.warning('{"proxy": "not stored", "error": "%s"}', type(error).__name__)
+
+    def _check(self, request: Request) -> Check:
+        """What ends the answer to a key that was revoked."""
+        asking = request.state.asking
+
+        async def check() -> None:
+            try:
+                await self.desk.run(lambda: self.desk.admission.check(asking))
+            except (MemoryOSError, Refusing) as error:
+                raise AnswerCut(type(error).__name__) from None
+
+        return each(self.desk.limits.recheck_seconds, check)
+
+
+def _headers(notes: ProxiedNotes) -> list[tuple[bytes, bytes]]:
+    told = [(b"x-memoryos-status", notes.status.encode())]
+    return [*told, (b"x-memoryos-memories", ",".join(notes.ids[:_MOST_IDS]).encode())] if notes.ids else told

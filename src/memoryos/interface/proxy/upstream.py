@@ -1,0 +1,125 @@
+"""Upstream: the model server behind the proxy, and the connections to it, which requests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Self
+
+import httpx2
+from starlette.requests import Request
+
+from memoryos.config import Settings
+from memoryos.errors import InvalidInput
+from memoryos.interface.proxy.passed_headers import to_upstream
+from memoryos.interface.proxy.proxy_terms import OWN_PARAMETERS
+from memoryos.interface.rest.admission import Asking
+from memoryos.interface.rest.problems import Refusing
+from memoryos.models.endpoint import OPENAI_URL, checked_key
+
+_CONNECT_SECONDS = 10.0
+_IDLE_SECONDS = 30.0  # that a connection waits for the next request
+_IDLE_CONNECTIONS = 100
+_VIA = "memoryos"
+
+
+class Upstream:
+    """The model server: its address, its key, and its connections."""
+
+    def __init__(self, url: httpx2.URL, key: str | None, timeout: float) -> None:
+        self._url = url
+        self._key = key
+        self._http = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS), pool=None),
+            limits=httpx2.Limits(
+                max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS, keepalive_expiry=_IDLE_SECONDS
+            ),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # those of one caller are not another's
+            follow_redirects=False,
+        )
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self | None:
+        """The server of the settings; None without one. Raises InvalidInput."""
+        if settings.upstream is None:
+            return None
+        url = _checked(settings.upstream)
+        same = _plain(settings.llm_base_url or OPENAI_URL) == _plain(settings.upstream)
+        secret = settings.upstream_api_key or (settings.llm_api_key if same else None)
+        key = checked_key("upstream_api_key", secret) if secret else None
+        return cls(url, key, settings.upstream_timeout_seconds)
+
+    async def send(self, request: Request, path: bytes, body: bytes, *, packed: bool) -> httpx2.Response:
+        """Pass a request on, and return the answer when its headers are there.
+
+        The answer is `packed` if the client may get it so. Raises Refusing if there is no answer.
+        """
+        sent = self._http.build_request(
+            request.method, self._target(request, path), headers=self._headers(request, packed=packed), content=body
+        )
+        with _refusals():
+            answer = await self._http.send(sent, stream=True)
+        if answer.is_redirect:
+            await answer.aclose()
+            fix = "Set the setting upstream to its own address"
+            raise Refusing(502, "UpstreamMoved", "The model server sends its callers to another address", fix)
+        return answer
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    def _target(self, request: Request, path: bytes) -> httpx2.URL:
+        """The address, as the client has encoded it; what it says of the owner is not passed on."""
+        own = [(name, value) for name, value in request.query_params.multi_items() if name not in OWN_PARAMETERS]
+        query = str(httpx2.QueryParams([*self._url.params.multi_items(), *own])).encode()
+        whole = self._url.raw_path.partition(b"?")[0].rstrip(b"/") + path
+        return self._url.copy_with(raw_path=whole + b"?" + query if query else whole)
+
+    def _headers(self, request: Request, *, packed: bool) -> Sequence[tuple[bytes, bytes]]:
+        _refuse_loop(request)
+        headers = to_upstream(request.headers.raw, with_account=self._key is None)
+        known = request.headers.get("accept-encoding", "identity") if packed else "identity"
+        headers += [(b"accept-encoding", known.encode("latin-1")), (b"via", f"1.1 {_VIA}".encode())]
+        secret = f"Bearer {self._key}" if self._key else _own_key(request)
+        return [*headers, (b"authorization", secret.encode("latin-1"))] if secret else headers
+
+
+def _own_key(request: Request) -> str | None:
+    """The key of the client, for the model server; None if it is one of MemoryOS, which is not passed on."""
+    asking: Asking = request.state.asking
+    return request.headers.get("authorization") if asking.caller is None else None
+
+
+def _refuse_loop(request: Request) -> None:
+    if any(_VIA in one.split() for one in ",".join(request.headers.getlist("via")).split(",")):
+        fix = "Set the setting upstream to the model server, not to this server"
+        raise Refusing(508, "ProxyLoop", "The request was passed on by MemoryOS before", fix)
+
+
+def _checked(url: str) -> httpx2.URL:
+    try:
+        found = httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError):
+        found = httpx2.URL("")
+    if found.scheme not in ("http", "https") or not found.host or found.userinfo:
+        fix = "Pass e.g. https://api.openai.com/v1, and the key in MEMORYOS_UPSTREAM_API_KEY"
+        raise InvalidInput("upstream", "is no address of a model server", fix)
+    return found
+
+
+def _plain(url: str) -> str:
+    return url.rstrip("/")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except httpx2.TimeoutException:
+        fix = "Try again later, or raise MEMORYOS_UPSTREAM_TIMEOUT_SECONDS"
+        raise Refusing(504, "UpstreamTooSlow", "The model server does not answer in time", fix) from None
+    except httpx2.HTTPError:
+        fix = "Look whether it runs, and at the setting upstream"
+        raise Refusing(502, "UpstreamUnreachable", "The model server cannot be reached", fix) from None

@@ -1,0 +1,28 @@
+"""AddedRoutes: addresses of another door that the same server answers, with the same keys and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from starlette.routing import BaseRoute
+
+from memoryos.interface.rest.desk import Desk
+from memoryos.interface.rest.server_metrics import ServerMetrics
+
+
+class AddedRoutes(Protocol):
+    """What a door beside the REST addresses gives the server."""
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """Begins of paths on which a request may have a key for another server."""
+        ...
+
+    def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterable[BaseRoute]:
+        """Its addresses."""
+        ...
+
+    async def close(self) -> None:
+        """End what it has open, when the server ends."""
+        ...
