@@ -466,7 +466,9 @@ def test_a_memory_that_says_nothing_else_is_told(open_memory):
 
 def document(passages: int) -> tuple[MemCube, list[TurnHit]]:
     """A document, and its passages as they are found."""
-    texts = [f"The ceiling of room {n:02} is three metres high, and its floor was laid by Osk. " for n in range(passages)]
+    texts = [
+        f"The ceiling of room {n:02} is three metres high, and its floor was laid by Osk. " for n in range(passages)
+    ]
     told = cube(Page(turns=(Turn(role=Role.USER, text="".join(texts)),)), title="Villa")
     size = len(texts[0])
     starts = range(0, passages * size, size)
