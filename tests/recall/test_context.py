@@ -466,10 +466,13 @@ def test_a_memory_that_says_nothing_else_is_told(open_memory):
 
 def document(passages: int) -> tuple[MemCube, list[TurnHit]]:
     """A document, and its passages as they are found."""
-    text = "The ceiling of the room is three metres high, and its floor was laid by Osk. "
-    told = cube(Page(turns=(Turn(role=Role.USER, text=text * passages),)), title="Villa")
-    starts = range(0, passages * len(text), len(text))
-    return told, [TurnHit(told, 0, 0.9 - start / 10_000, start=start, end=start + len(text)) for start in starts]
+    texts = [
+        f"The ceiling of room {n:02} is three metres high, and its floor was laid by Osk. " for n in range(passages)
+    ]
+    told = cube(Page(turns=(Turn(role=Role.USER, text="".join(texts)),)), title="Villa")
+    size = len(texts[0])
+    starts = range(0, passages * size, size)
+    return told, [TurnHit(told, 0, 0.9 - start / 10_000, start=start, end=start + size) for start in starts]
 
 
 @pytest.mark.once
