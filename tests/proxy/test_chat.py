@@ -66,6 +66,14 @@ def test_the_notes_stand_before_the_last_message_and_all_other_bytes_stay(proxy)
 
 
 @pytest.mark.once
+def test_half_a_character_and_nul_pass_and_are_stored_whole(proxy):
+    told = '{"model":"m","messages":[{"role":"user","content":"Where are \\ud83d my\\u0000 bees?"}]}'
+    assert proxy.post(told).headers["x-memoryos-status"] == "nothing"
+    assert proxy.upstream.last.body == told.encode()
+    assert proxy.pages()[0].startswith("user: Where are \ufffd my bees?\n")
+
+
+@pytest.mark.once
 def test_what_the_dialogue_says_is_not_told_again(proxy):
     memory = proxy.memory
     memory.add("I keep my bees behind the mill.", "How many hives?")

@@ -16,6 +16,7 @@ from typing import Any
 from memoryos.config import NotesRole
 from memoryos.interface.proxy.json_places import JsonPlace, element, member, with_text, within_quotes, written
 from memoryos.interface.proxy.message_items import Item, items_of, last_user, latest, text_of
+from memoryos.models.shapes import all_storable
 
 _QUESTION_CHARS = 4_000  # of a longer message, its beginning and its end are searched for
 _SERVER_SIDE = ("previous_response_id", "conversation")  # where the model server keeps the dialogue
@@ -42,7 +43,7 @@ class ProxiedRequest:
     @property
     def items(self) -> Sequence[Item]:
         """The dialogue, oldest message first."""
-        value = self.document.get(self.name)
+        value = all_storable(self.document.get(self.name))
         return items_of(value) if isinstance(value, list) or self.name == "input" else ()
 
     @property
