@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from memoryos.operation.correction.forget import Forgotten
     from memoryos.operation.correction.merging import DuplicateGroup
     from memoryos.operation.intake.messages import Messages
+    from memoryos.operation.intake.text_source import TextSource
     from memoryos.operation.maintenance.cooler import Cooled
     from memoryos.operation.maintenance.repairer import RepairReport
     from memoryos.operation.portability.content_marks import MarkReport
@@ -241,6 +242,7 @@ __all__ = [
     "Strategy",
     "Subject",
     "TenantRetention",
+    "TextSource",
     "Tier",
     "Transition",
     "Trust",
@@ -389,6 +391,7 @@ _MODULES = {
     "Stats": "operation.recall.overview",
     "Strategy": "operation.recall.hit",
     "Subject": "kinds",
+    "TextSource": "operation.intake.text_source",
     "Tier": "kinds",
     "Transition": "lifecycle",
     "Trust": "kinds",
