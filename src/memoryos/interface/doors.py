@@ -204,7 +204,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
     "`context` tells what bears on a question, and `memoryos://recent` what was said last.": ("digest",),
     "`profile` and `search` show them.": ("facts.list", "facts.count", "segments.list", "segments.count"),
     "`forget` tells how many there are.": ("pages.count", "stats"),
-    "Files do not pass through a model.": ("export", "pages.attachment", "pages.attachments"),
+    "Files do not pass through a model.": ("export", "documents.add", "pages.attachment", "pages.attachments"),
     "Only importers need it.": ("pages.swept",),
     "`delete` does it for a model: nothing of it comes back either.": ("governance.erase", "governance.expire"),
     "A person looks at it, by another door.": (
@@ -261,6 +261,9 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "store:users.list",
         "store:users.show",
         "store:users.forget",
+        "store:retention.add",
+        "store:retention.list",
+        "store:retention.remove",
         "store:keys.create",
         "store:keys.list",
         "store:keys.rotate",
