@@ -52,6 +52,7 @@ COMMANDS: dict[str, str] = {
     "copy": "DB FILE",
     "verify": "",
     "scrub": "",
+    "documents add": "POLICIES",
     "facts add": "new",
     "profile get": "",
     "profile set": "name Bob",
@@ -126,6 +127,7 @@ COMMANDS: dict[str, str] = {
 }
 WITHOUT_STORE = {  # and benches; the status of encryption is read of the head of the file, and tells no more
     "serve",  # asks each of its callers for a key of their own
+    "mcp",  # checks the key at each call of a tool
     *("demo", "policy check", "policy schema", "privacy find", "encryption new-key", "encryption status"),
 }
 NO_USER = (

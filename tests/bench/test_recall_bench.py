@@ -123,8 +123,12 @@ def test_five_short_turns_are_all_recalled(measured, garden):
 
 
 def beds(*words):
-    """A turn about each of the words, with sixty more words about nothing."""
-    return [turn(word, f"The {word} bed. " + "It was a long day in the garden again. " * 7) for word in words]
+    """A turn about each of the words, with sixty more words about nothing, which no other turn says."""
+    hours = ("noon", "dawn", "dusk", "night", "lunch", "supper", "tea")
+    return [
+        turn(word, f"The {word} bed. " + "".join(f"It was long {place} until {hour} again. " for hour in hours))
+        for place, word in enumerate(words)
+    ]
 
 
 def test_a_group_is_found_by_any_of_its_turns(measured, garden):

@@ -138,6 +138,10 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     **about("add_many", lambda memory, **told: memory.add_many([Turn(role=Role.USER, text="A letter.")], **told)),
     **about("facts.add", lambda memory, **told: memory.facts.add(f"likes {uuid4()}", **told)),
     ("facts.add", "text"): lambda memory, word: memory.facts.add(f"writes to {word}"),
+    **about("documents.add", lambda memory, **told: memory.documents.add("A letter.", **{"title": "Letters", **told})),
+    ("documents.add", "text"): lambda memory, word: memory.documents.add(
+        [f"Write to {word}", " today."], title="Letters"
+    ),
     ("update", "text"): lambda memory, word: memory.update(with_page(memory), f"Rather {word}."),
     ("update", "tags"): lambda memory, word: memory.update(with_page(memory), "Rather not.", tags=[word]),
     ("update", "metadata"): lambda memory, word: memory.update(with_page(memory), "No.", metadata={word: word}),
@@ -168,6 +172,9 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
 QUESTIONS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("search", "query"): lambda memory, word: memory.search(f"Who is {word}?"),
     ("context", "query"): lambda memory, word: memory.context(f"Who is {word}?"),
+    ("context", "dialogue"): lambda memory, word: memory.context(
+        "Who is Tom?", dialogue=[{"role": "user", "content": f"Write to {word}."}]
+    ),
     ("digest", "query"): lambda memory, word: memory.digest(query=f"Who is {word}?"),
     ("respond", "role"): lambda memory, word: respond(memory, "Tom", role=f"the assistant of {word}"),
     ("respond_stream", "role"): lambda memory, word: stream(memory, "Tom", role=f"the assistant of {word}"),
@@ -205,7 +212,7 @@ _FILTERING = ("search", "context", "tagged", "pages.list", "pages.count", "facts
 
 def is_kept(method: str, parameter: str) -> bool:
     if parameter == "tags":
-        return method in (*_FILTERING, "segments.count")
+        return method in (*_FILTERING, "segments.count", "retention.add")  # a rule of a tenant: refused
     return parameter in KEPT or (method, parameter) == ("governance.reveal", "text")
 
 
@@ -586,3 +593,11 @@ def test_a_stated_field_is_tagged_by_each_value(opened):
 def test_an_export_is_masked_or_not_and_nothing_else(action):
     with pytest.raises(InvalidInput, match=r"privacy_on_export: .*use off, mask or pseudonym"):
         memoryos.load_settings(privacy_on_export=action)
+
+
+@pytest.mark.once
+def test_a_rule_of_a_whole_tenant_has_no_tag_with_personal_data(opened):
+    memory, _ = opened("mask")
+    with pytest.raises(InvalidInput, match="hold personal data"):
+        store_of(memory).retention.add("rule", ttl=60, tags=["a.b@mailbox.org"])
+    assert not list(store_of(memory).retention.list())

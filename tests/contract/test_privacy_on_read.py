@@ -176,7 +176,9 @@ READS |= {
 
 _COUNTS = "counts, ids and names"
 WITHOUT_CONTENT = {
-    **dict.fromkeys(("add", "add_many", "facts.add", "profile.set", "jobs.add", "jobs.retry"), _COUNTS),
+    **dict.fromkeys(
+        ("add", "add_many", "documents.add", "facts.add", "profile.set", "jobs.add", "jobs.retry"), _COUNTS
+    ),
     **dict.fromkeys(("facts.count", "pages.count", "segments.count", "stats", "forget", "log.usage"), _COUNTS),
     **dict.fromkeys(("governance.erase", "pages.swept", "governance.explain"), _COUNTS),
     **dict.fromkeys(("governance.delegate", "governance.delegations"), _COUNTS),

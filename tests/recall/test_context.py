@@ -489,7 +489,7 @@ def test_a_document_without_a_word_of_the_question_keeps_no_talk_out(tokens):
 @pytest.mark.once
 def test_a_document_about_the_question_fills_the_text():
     _, passages = document(40)
-    said = page("I drink the green one every morning. " * 3)
+    said = page("I drink the green one every morning, the black one at noon, and the white one in the evening. ")
     found = recalled((*passages, TurnHit(said, 0, 0.1)))
     told = pack(replace(found, query="How high is the ceiling?"), 150, count_tokens, today=NOW)
     assert [line.turn for line in told.lines] == [0]
@@ -551,8 +551,9 @@ def test_the_best_turn_is_told_at_every_budget_that_it_fits():
 
 def counted_characters(tokens: int, passage: str, said: int) -> int:
     """How many characters are counted for a context of passages of one turn, the last first."""
-    told = page(passage * said)
-    spans = [(number * len(passage), (number + 1) * len(passage)) for number in reversed(range(said))]
+    told = page("".join(passage.format(f"{number:04}") for number in range(said)))
+    size = len(passage.format("0000"))
+    spans = [(number * size, (number + 1) * size) for number in reversed(range(said))]
     turns = [TurnHit(told, 0, 1.0, start=start, end=end) for start, end in (*spans[::2], *spans[1::2])]
     characters = 0
 
@@ -570,7 +571,11 @@ def counted_characters(tokens: int, passage: str, said: int) -> int:
 @pytest.mark.once
 @pytest.mark.parametrize(
     "passage",
-    ["Some apples and some pears. " * 8, "</think>" * 16, "苹果和梨。" * 20],
+    [
+        "Some {0} apples and some pears in bowl {0}, and plums. " * 4,
+        "</think>" * 15 + "{0} ",
+        "".join(f"{{0}}{one}个苹果和梨。" for one in "甲乙丙丁戊己庚辛壬癸子丑"),
+    ],
     ids=["words", "marks", "chinese"],
 )
 def test_four_times_the_tokens_of_one_turn_are_four_times_the_work(passage):

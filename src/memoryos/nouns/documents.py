@@ -9,10 +9,11 @@ from typing import Self, Unpack
 
 from memoryos import arguments
 from memoryos.about import AboutArguments, about
+from memoryos.caller import Action, acting
 from memoryos.errors import DocumentIncomplete, InvalidInput
 from memoryos.kinds import Origin
 from memoryos.nouns.noun import Noun
-from memoryos.operation.calls.door import door
+from memoryos.operation.calls.door import door, in_calls
 from memoryos.operation.calls.keywords import named
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.document_parts import PART_CHARS, parts_of
@@ -26,6 +27,7 @@ _BETWEEN = "\x1f"  # the key of a call and the number of a part: no key of a cal
 class Documents(Noun):
     """The documents of one owner."""
 
+    @in_calls
     @named
     def add(
         self,
@@ -47,6 +49,7 @@ class Documents(Noun):
         with the same text stores only the parts that are missing, and returns the ids of all. Raises InvalidInput if
         the text is empty or cannot be decoded.
         """
+        acting(self._caller, lambda: self._engine.admit(Action.WRITE, self._scope))  # before anything is read
         told = self._told(text, said_of_it)
         key = arguments.idempotency_key(idempotency_key)
         adding = _DocumentPages(self._engine, self._scope, self._caller)

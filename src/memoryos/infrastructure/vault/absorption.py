@@ -39,5 +39,5 @@ def orphans(reader: Reader, ids: Sequence[str]) -> list[Entry]:
 
 def absorbed_into(reader: Reader, ids: Sequence[str]) -> list[MemCube]:
     """The memories that these took in and still hold."""
-    targets = [link.target for link in reader.targets(ids, LinkKind.ABSORBED)]
-    return [cube for cube in reader.get(targets).values() if cube.state is State.MERGED]
+    states = reader.states([link.target for link in reader.targets(ids, LinkKind.ABSORBED)])
+    return list(reader.get([one for one, state in states.items() if state is State.MERGED]).values())

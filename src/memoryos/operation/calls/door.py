@@ -61,9 +61,7 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
-        self._hand.check_process()
-        if not is_end:
-            self._hand.check_open()
+        _check_store(self, is_end=is_end)
         check((self, *args), kwargs)
         entered = None if running_call() else Call(operation)
         work = lambda: self._hand.shown(method(self, *args, **kwargs))  # noqa: E731
@@ -71,3 +69,22 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
         return self._hand.run(lambda: in_one_call(partial(entered.run, inside) if entered else inside))
 
     return call
+
+
+def in_calls(method: Callable[..., T]) -> Callable[..., T]:
+    """Check a method as the door does, and then run it outside: its work is done by calls, between which it waits."""
+    check = argument_check(method)
+
+    @wraps(method)
+    def checked(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
+        _check_store(self)
+        check((self, *args), kwargs)
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
+def _check_store(behind: BehindDoor, *, is_end: bool = False) -> None:
+    behind._hand.check_process()
+    if not is_end:
+        behind._hand.check_open()

@@ -6,7 +6,7 @@ from typing import Any
 
 from memoryos.infrastructure.vault.cold_part import PACKS
 from memoryos.infrastructure.vault.note import Note
-from memoryos.infrastructure.vault.retention_part import HOLDS, RULES, UNUSED_RULES
+from memoryos.infrastructure.vault.retention_part import HOLDS, RULES, TENANT_RULES, UNUSED_RULES
 from memoryos.infrastructure.vault.snapshot import SNAPSHOTS
 from memoryos.operation.consolidation.promotion import REJECTED
 from memoryos.operation.correction.branch import BRANCHES
@@ -18,6 +18,6 @@ from memoryos.operation.maintenance.rebuild import READ, STAGE
 from memoryos.operation.maintenance.repairer import KEPT
 
 KNOWN_NOTES: tuple[Note[Any], ...] = (
-    *(PACKS, HOLDS, RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES),
+    *(PACKS, HOLDS, RULES, TENANT_RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES),
     *(ADDED, TALLIES, REJECTED, WAITING, PROGRESS, STAGE, READ, KEPT),
 )  # a calibration that cannot be read is made again
