@@ -31,7 +31,8 @@ settings.register_profile("long", deadline=None, max_examples=200)
 TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
 
-MANY = 20  # cases of a function: one for each method, id or command
+REPEATING = {"attack", "contract"}  # where functions ask the same of each of many methods, ids or commands
+MANY = 20  # cases of such a function
 
 RAM_DISK = Path("/dev/shm")
 RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3 GB)
@@ -108,7 +109,7 @@ def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
     Of the operations, the first case of every third function: they differ in what is computed, not in what the store
-    is asked to do, which the contract tests compare. Of an attack on each of many methods, every third.
+    is asked to do, which the contract tests compare. Of what is asked of each of many methods, every third.
     `--store postgres` runs each of them there.
     """
     functions: dict[Path, dict[str, int]] = {}
@@ -136,7 +137,7 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
         return True
     if folder in OPERATIONS:
         return case == 0 and number % 3 == 0
-    return folder != "attack" or cases < MANY or (case + number) % 3 == 0
+    return folder not in REPEATING or cases < MANY or (case + number) % 3 == 0
 
 
 def _names_its_own(test: pytest.Item) -> bool:

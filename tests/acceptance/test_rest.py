@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from contextlib import closing
 from threading import Event
 
@@ -14,6 +15,8 @@ from memoryos import MemoryOS, errors, load_settings
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import STATUSES, document_of, status_of
 from memoryos.interface.rest.rest_app import rest_app
+from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.rest_server import RestServer
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import STREAMED
 from memoryos.models.hashing import Hashing
@@ -406,3 +409,11 @@ def test_a_key_that_is_revoked_in_mid_stream_ends_the_answer(talking):
 def test_without_a_model_an_answer_is_refused(api):
     refused = api.ask("POST", "/respond", {"query": "Hi!"})
     assert (refused.status_code, refused.json()["title"]) == (501, "ModelNotConfigured")
+
+
+@pytest.mark.once
+def test_no_part_of_an_answer_is_held_back(api):
+    """asyncio turns Nagle's algorithm off for sockets that name their protocol: else each answer waits 40 ms."""
+    bound = RestServer.bound(api.store, "127.0.0.1", 0, RestLimits())
+    with bound.socket:
+        assert bound.socket.proto == socket.IPPROTO_TCP

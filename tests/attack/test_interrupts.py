@@ -24,7 +24,7 @@ from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput
 from public import store_of
 
-ROUNDS, LONG_ROUNDS = 8, 450  # interrupted calls of each operation, on each store
+ROUNDS, LONG_ROUNDS = 5, 450  # interrupted calls of each operation, on each store
 LONG_OTHERS = 30
 TRIES = 20  # calls for each that is to be interrupted
 SETTINGS = load_settings(embedder="hashing", busy_timeout_seconds=10.0)
@@ -228,7 +228,7 @@ CALLS: dict[str, Callable[[Memory, str], object]] = {  # with the page that was 
     "delete": lambda memory, page: memory.delete(page),
     "consolidate": lambda memory, _: memory.consolidate(),
 }
-STRIDE = 11  # of the moments of a call, which are some fifty
+STRIDE = 19  # of the moments of a call, which are some fifty
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -44,7 +44,8 @@ class RestServer:
         if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback and not store.keys.exist():
             fix = "Create a key with `memoryos keys create`, or leave --host out"
             raise InvalidInput("--host", f"{host} is open to other machines, and the store has no API key", fix)
-        made = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio sends small writes at once only where the protocol is named: otherwise each answer waits 40 ms.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(address)
