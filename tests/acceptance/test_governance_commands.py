@@ -48,7 +48,7 @@ def test_rules_are_made_listed_and_removed(run, told):
 
 def test_rules_of_a_tenant_are_made_listed_and_removed(run, told):
     page = told("add", "The code is 4711.")["id"]
-    rule = told("retention", "add", "all", "--ttl", "30d", "--kind", "page", "--namespace", "private")
+    rule = told("retention", "add", "all", "--ttl", "30d", "--kind", "page", "--namespace", "private", "--yes")
     assert (rule["tenant"], rule["namespace"], rule["kinds"]) == ("default", ["private"], ["page"])
     assert told("get", page)["expires_at"] is not None
     assert told("governance", "retention") == told("retention", "list") == {"rules": [rule]}
@@ -59,7 +59,8 @@ def test_rules_of_a_tenant_are_made_listed_and_removed(run, told):
     assert told("get", page)["expires_at"] is None
     assert "no retention rules" in run("retention", "list", "--tenant", "other").stdout
     assert run("retention", "remove", "all").returncode == 3
-    assert "--namespace" in run("retention", "add", "x", "--ttl", "1d", "--namespace", "").stderr
+    assert "--namespace" in run("retention", "add", "x", "--ttl", "1d", "--namespace", "", "--yes").stderr
+    assert "--yes: is missing" in run("retention", "add", "x", "--ttl", "1d").stderr
 
 
 def test_a_rule_names_the_option_that_is_wrong(run):

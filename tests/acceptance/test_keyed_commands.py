@@ -92,7 +92,7 @@ COMMANDS: dict[str, str] = {
     "archiving add": "rule --unused 30d",
     "archiving list": "",
     "archiving remove": "rule",
-    "retention add": "rule --ttl 1d",
+    "retention add": "rule --ttl 1d --yes",
     "retention list": "",
     "retention remove": "rule",
     "audit list": "",

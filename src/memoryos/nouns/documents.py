@@ -66,12 +66,12 @@ class Documents(Noun):
         return min(PART_CHARS, self._engine.settings.max_text_chars)
 
     def _told(self, text: TextSource, said_of_it: AboutArguments) -> AboutArguments:
-        """What is said of the document, with the name of its file as the source if nothing else names it."""
-        if said_of_it.get("title") is not None or said_of_it.get("source") is not None:
-            return said_of_it
-        if not isinstance(text, Path):
+        """What is said of the document, with the name of its file as the source if none is given."""
+        if said_of_it.get("source") is None and isinstance(text, Path):
+            return {**said_of_it, "source": arguments.file_name("text", text).name}
+        if said_of_it.get("title") is None and said_of_it.get("source") is None:
             raise InvalidInput("title", "is missing, and so is the source", "Pass one of them")
-        return {**said_of_it, "source": arguments.file_name("text", text).name}
+        return said_of_it
 
 
 @door

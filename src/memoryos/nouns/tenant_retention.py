@@ -51,7 +51,7 @@ class TenantRetention:
             arguments.governed_kinds(kinds),
             self._tags(tags),
             None if ttl is None else arguments.lifetime("ttl", ttl),
-            arguments.moment("until", until),
+            self._later("until", until),
             None if half_life is None else arguments.lifetime("half_life", half_life),
             of,
             None if namespace is None else _namespace(namespace),
@@ -72,6 +72,13 @@ class TenantRetention:
         if owners is None:
             raise NotFound(f"there is no retention rule {wanted!r} of this tenant")
         self._apply(owners)
+
+    def _later(self, name: str, given: datetime | str | None) -> datetime | None:
+        """A moment to come: one that has passed would end everything at once."""
+        moment = arguments.moment(name, given)
+        if moment is not None and moment <= self._engine.clock():
+            raise InvalidInput(name, "has passed: all of these memories would be removed at once", "Pass a later one")
+        return moment
 
     def _apply(self, owners: Sequence[Scope]) -> None:
         for owner in owners:

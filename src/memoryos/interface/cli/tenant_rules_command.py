@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, Tags, Tenant, open_store, seconds_of
+from memoryos.interface.cli.options import Db, Json, Tags, Tenant, Yes, open_store, seconds_of
 from memoryos.interface.cli.retention_command import Kinds, Name, print_rules
 from memoryos.scope import namespace_from_path
 
 
 def add(
     name: Name,
-    ttl: Annotated[str | None, typer.Option(help="Time from storing to expiry, e.g. 12h or 30d.")] = None,
+    ttl: Annotated[str | None, typer.Option(help="Time from storing to expiry, e.g. 90 (seconds), 12h or 30d.")] = None,
     until: Annotated[str | None, typer.Option(help="When they expire, e.g. 2027-01-01.")] = None,
     half_life: Annotated[
         str | None, typer.Option(help="Decay: time after the last use, e.g. 30d; longer if it was used often.")
@@ -24,11 +26,14 @@ def add(
     namespace: Annotated[
         str | None, typer.Option(help="Only in this namespace and below it, e.g. team/support (default: all).")
     ] = None,
+    yes: Yes = False,
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
     """Keep the memories of all users only so long: those stored already and those to come."""
+    if not yes:
+        _confirm(tenant, json=json)
     with open_store(db, must_exist=True) as store:
         rule = store.retention.add(
             name,
@@ -44,6 +49,13 @@ def add(
         render.print_json(rule.to_dict())
     else:
         render.say(f"The rule {name} is in force for the tenant {tenant}.")
+
+
+def _confirm(tenant: str, *, json: bool) -> None:
+    what = f"all users of the tenant {tenant} would lose for good what has ended by this rule, also what is stored now"
+    if json or not sys.stdin.isatty():
+        raise InvalidInput("--yes", f"is missing: {what}", "Add --yes")
+    typer.confirm(f"{what[0].upper()}{what[1:]}. Add it?", abort=True)
 
 
 def list_rules(tenant: Tenant = "default", db: Db = None, json: Json = False) -> None:

@@ -80,7 +80,7 @@ def _history(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:
 
 def _forget(memory: Memory, session: str | None = None, confirm: int | None = None) -> ToolAnswer:
     """Remove everything, if as many memories would go as the caller was told; if not, tell how many would."""
-    doomed = memory if session is None else memory.of(replace(memory.scope, session=session))
+    doomed = memory.of(replace(memory.scope, session=session))  # that of the server is the one of what is stored
     counts = _counts(doomed)
     total = sum(counts.values())
     if not total:

@@ -42,11 +42,11 @@ class OpenAIProxy:
         """The addresses. Responses that the model server keeps are not served: its key opens those of all users."""
         recent = RecentExchanges()
         for path, dialogue in DIALOGUES.items():
-            yield Route(path, ProxyDoor(desk, self.upstream, metrics, recent, dialogue=dialogue), methods=["POST"])
-        as_it_is = ProxyDoor(desk, self.upstream, metrics, recent)
-        yield Route(EMBEDDINGS, as_it_is, methods=["POST"])
-        yield Route(MODELS, as_it_is, methods=["GET"])
-        yield Route(f"{MODELS}/{{model:path}}", as_it_is, methods=["GET"])
+            yield Route(
+                path, ProxyDoor(desk, self.upstream, metrics, recent, path, dialogue=dialogue), methods=["POST"]
+            )
+        for path, method in ((EMBEDDINGS, "POST"), (MODELS, "GET"), (f"{MODELS}/{{model:path}}", "GET")):
+            yield Route(path, ProxyDoor(desk, self.upstream, metrics, recent, path), methods=[method])
 
     async def close(self) -> None:
         """Close the connections to the model server."""

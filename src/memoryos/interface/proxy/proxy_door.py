@@ -43,11 +43,13 @@ class ProxyDoor:
     upstream: Upstream
     metrics: ServerMetrics
     recent: RecentExchanges
+    path: str  #: its address without values, for the log and the counts
     storing: set[asyncio.Future[None]] = field(default_factory=set)
     dialogue: str | None = None  #: the member of the body that holds the dialogue; None: it is passed on as it is
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        scope["route"] = self
         request = Request(scope, receive)
         body = await request.body()
         path = scope["raw_path"].removeprefix(VERSION.encode())
