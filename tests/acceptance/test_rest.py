@@ -417,3 +417,13 @@ def test_no_part_of_an_answer_is_held_back(api):
     bound = RestServer.bound(api.store, "127.0.0.1", 0, RestLimits())
     with bound.socket:
         assert bound.socket.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("path", ["/v1/pages?user=J%FCrgen", "/v1/users/J%FCrgen", "/v1/pages?user=ann&tag=%ff"])
+def test_a_name_that_is_not_utf_8_is_refused(api, path):
+    """Read as best it can be, each of them would be the name of one and the same user."""
+    got = api.http.get(path)
+    assert (got.status_code, got.json()["title"]) == (422, "InvalidInput")
+    assert api.http.get("/v1/pages?user=ann", headers={"X-MemoryOS-User": "ann"}).status_code == 200
+    assert api.http.get("/v1/pages?user=ann", headers=[(b"X-MemoryOS-User", b"J\xfcrgen")]).status_code == 422

@@ -174,6 +174,10 @@ def test_the_setting_says_as_whose_message_the_notes_come(begin, role):
         pytest.param(streamed("How many", resets=True, end=b": cut\n\n"), id="reset"),
         pytest.param(streamed("How many", end=b": closed\n\n"), id="without an end"),
         pytest.param(Said([completion({"content": "How many?"})[:-9]]), id="half a document"),
+        pytest.param(
+            streamed("How many", end=b'data: {"error": {"message": "out of memory"}}\n\ndata: [DONE]\n\n'), id="error"
+        ),
+        pytest.param(Said([event({"content": "How"}), event({}, "error"), b"data: [DONE]\n\n"]), id="ends in error"),
         pytest.param(answer(""), id="says nothing"),
         pytest.param(Said([b"[1]"]), id="another document"),
         pytest.param(Said([b'{"choices":[{"message":"x"}]}']), id="another form"),

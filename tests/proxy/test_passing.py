@@ -58,6 +58,8 @@ def test_the_key_of_the_server_is_sent_and_nothing_that_may_be_a_key_of_memoryos
         "OpenAI-Beta": "assistants=v2",
         "Connection": "X-Hop",
         "X-Hop": made,
+        "X-Auth-Token": made,
+        "Helicone-Auth": f"Bearer {made}",
         "X-Custom": "stays",
     }
     got = proxy.served.http.post("/v1/chat/completions?user=ann&session=s1&api-version=7", json=BODY, headers=headers)
@@ -251,3 +253,16 @@ def test_many_streams_run_at_once(proxy):
         connection.close()
     assert sum(b"[DONE]" in one for one in ended) == count
     assert all(one.startswith(b"HTTP/1.1 200") for one in begun)
+
+
+@pytest.mark.once
+def test_what_memory_cannot_read_passes_as_it_is(proxy):
+    proxy.memory.add("I keep my bees behind the mill.")
+    deep = '{"type":"text","text":"Where are my bees?","x":' + "[" * 700 + "]" * 700 + "}"
+    for message in (
+        '{"role":"user\\u0000","content":"Where are my bees?"}',
+        f'{{"role":"user","content":[{deep}]}}',
+    ):
+        body = f'{{"model":"m","messages":[{message}]}}'
+        assert proxy.post(body).status_code == 200
+        assert proxy.upstream.last.json["messages"][-1] == json.loads(message)

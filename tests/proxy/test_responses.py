@@ -62,6 +62,13 @@ def test_where_the_server_keeps_the_dialogue_the_notes_are_instructions(proxy):
         assert got["instructions"].startswith(known.get("instructions") or "Notes from")
 
 
+def test_the_same_words_in_another_dialogue_that_the_server_keeps_are_stored_too(proxy):
+    for number in (1, 1, 2):
+        proxy.upstream.will(says(text=f"Then number {number}."))
+        proxy.post({"model": "m", "input": "Yes, please.", "previous_response_id": f"r{number}"}, "/responses")
+    assert proxy.pages() == [f"user: Yes, please.\nassistant: Then number {number}." for number in (1, 2)]
+
+
 def test_notes_within_the_message_of_the_user(begin):
     proxy = begin(upstream_notes="user")
     proxy.memory.add("I keep my bees behind the mill.")
@@ -136,6 +143,7 @@ def test_no_path_leads_to_other_addresses_of_the_model_server(proxy):
     for path in (
         "/models/../files",
         "/models/%2e%2e/files",
+        "/models/a#b",
         "/responses/r1",
         "/files",
         "/models/a/%2E%2E/%2E%2E/files",

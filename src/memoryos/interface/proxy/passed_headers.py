@@ -30,13 +30,17 @@ _ANSWER = {*_HOP, b"date", b"server", b"set-cookie", b"alt-svc"}
 _OWN, _FORWARDED = PREFIX.encode(), (b"x-forwarded-", b"sec-")
 
 
-def to_upstream(headers: Headers, *, with_account: bool) -> list[tuple[bytes, bytes]]:
-    """The headers of a request that are passed on; `with_account` those that choose who pays, too."""
+def to_upstream(headers: Headers, *, with_account: bool, secret: bytes = b"") -> list[tuple[bytes, bytes]]:
+    """The headers of a request that are passed on; `with_account` those that choose who pays, too.
+
+    None has the secret, which a client may have written into any header.
+    """
     known = list(headers)
     kept_back = _REQUEST | _named_by_connection(known) | (set() if with_account else _ACCOUNT)
-    return [
+    kept = [
         (name, value) for name, value in known if name not in kept_back and not name.startswith((_OWN, *_FORWARDED))
     ]
+    return [(name, value) for name, value in kept if not secret or secret not in value]
 
 
 def to_client(headers: Headers) -> list[tuple[bytes, bytes]]:

@@ -29,6 +29,7 @@ class ProxiedAnswer:
         self._said: list[str] = []
         self._calls = False
         self._is_finished = False
+        self._is_broken = False  # it says that it failed
         self._items: Sequence[Item] = ()  # of a response
         self.is_whole = False  #: whether the answer is complete, however its connection ends
 
@@ -53,7 +54,13 @@ class ProxiedAnswer:
     @property
     def messages(self) -> Sequence[Item]:
         """The answer as messages; empty if there is none to store: it is not complete, says nothing, or calls tools."""
-        if not self.is_whole or self._calls or self._size > _MOST_BYTES or any(map(is_call, self._items)):
+        if (
+            not self.is_whole
+            or self._is_broken
+            or self._calls
+            or self._size > _MOST_BYTES
+            or any(map(is_call, self._items))
+        ):
             return ()
         if self._items:
             return self._items
@@ -65,12 +72,14 @@ class ProxiedAnswer:
             self.is_whole = True
             return
         document = _read(event)
+        self._is_broken = self._is_broken or bool(document.get("error"))
         if document.get("type") in _ENDS:
             self._take_document(_dict(document.get("response")))
             self.is_whole = True
         for choice in _first(document):
             self._take_message(_dict(choice.get("delta")))
             self._is_finished = self._is_finished or bool(choice.get("finish_reason"))
+            self._is_broken = self._is_broken or bool(choice.get("error")) or choice.get("finish_reason") == "error"
 
     def _take_document(self, document: Mapping[str, Any]) -> None:
         for choice in _first(document):

@@ -122,5 +122,10 @@ class ProxiedMemory:
 
     def _name(self) -> bytes:
         """What tells this request from others of the owner, also in a later process."""
-        told = [self.terms.key, self.memory.scope.to_dict(), self.asked.document.get(self.asked.name)]
+        told = [
+            self.terms.key,
+            self.memory.scope.to_dict(),
+            self.asked.document.get(self.asked.name),
+            *self.asked.kept_in,
+        ]
         return hashlib.sha256(json.dumps(told).encode()).digest()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from memoryos.config import NotesRole
@@ -22,7 +22,7 @@ _QUESTION_CHARS = 4_000  # of a longer message, its beginning and its end are se
 _SERVER_SIDE = ("previous_response_id", "conversation")  # where the model server keeps the dialogue
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProxiedRequest:
     """The body of a request whose answer is to have memory."""
 
@@ -41,10 +41,23 @@ class ProxiedRequest:
         return cls(text, document, name) if isinstance(document, dict) else None
 
     @property
+    def kept_in(self) -> Sequence[Any]:
+        """What names the dialogue that the model server keeps, and that this request goes on with."""
+        return [self.document.get(one) for one in _SERVER_SIDE] if self.name == "input" else ()
+
+    @cached_property
     def items(self) -> Sequence[Item]:
         """The dialogue, oldest message first."""
         value = all_storable(self.document.get(self.name))
         return items_of(value) if isinstance(value, list) or self.name == "input" else ()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it has messages that memory can read; one may be nested too deep for that."""
+        try:
+            return bool(self.items)
+        except RecursionError:
+            return False
 
     @property
     def exchange(self) -> Sequence[Item]:
@@ -69,9 +82,9 @@ class ProxiedRequest:
     def with_notes(self, notes: str, role: NotesRole) -> bytes:
         """The body with the notes."""
         place = member(self.text, self.name)
-        if place is None:
+        if place is None or (isinstance(place.value, list) and last_user(place.value) is None):
             return self.text.encode()
-        if any(self.document.get(one) for one in _SERVER_SIDE):
+        if any(self.kept_in):
             return self._in_instructions(notes).encode()  # else they would stay in the dialogue for good
         if role is NotesRole.USER:
             return self._in_question(place, notes).encode()

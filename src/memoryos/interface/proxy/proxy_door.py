@@ -53,7 +53,7 @@ class ProxyDoor:
         request = Request(scope, receive)
         body = await request.body()
         path = scope["raw_path"].removeprefix(VERSION.encode())
-        if {".", ".."} & {*scope["path"].split("/")}:
+        if {".", ".."} & {*scope["path"].split("/")} or b"#" in path:
             raise Refusing(404, "NotFound", "There is no such address", "Name the model")
         answered = self._passed if self.dialogue is None else self._told
         await until_gone(answered(request, path, body, send), receive)
@@ -72,7 +72,7 @@ class ProxyDoor:
         notes = await self._notes(memory) if isinstance(memory, ProxiedMemory) else memory
         self.metrics.recalled(notes.status)
         if isinstance(memory, ProxiedMemory) and notes.text:
-            body = memory.asked.with_notes(notes_of(notes.text), self.desk.store.settings.upstream_notes)
+            body = self._with_notes(memory, notes, body)
         answer = await self.upstream.send(request, path, body, packed=False)
         said = ProxiedAnswer(is_stream=is_events(answer))
         try:
@@ -91,7 +91,7 @@ class ProxyDoor:
         terms = ProxyTerms.of(request, asked.user if asked else None)
         if terms.owner is None:
             return _OFF
-        if asked is None or not asked.items:
+        if asked is None or not asked.is_read:
             return _UNREAD
         memory = self.desk.store.of(terms.owner, request.state.asking.caller)
         return ProxiedMemory(memory, terms, asked, self.recent)
@@ -102,6 +102,14 @@ class ProxyDoor:
                 return await self.desk.run(memory.notes)
         except (TimeoutError, Refusing):
             return ProxiedNotes("unavailable; TooLong")
+        except RecursionError:  # of a message that is nested that deep
+            return ProxiedNotes("unavailable; RecursionError")
+
+    def _with_notes(self, memory: ProxiedMemory, notes: ProxiedNotes, body: bytes) -> bytes:
+        try:
+            return memory.asked.with_notes(notes_of(notes.text), self.desk.store.settings.upstream_notes)
+        except RecursionError:
+            return body
 
     async def _store(self, memory: ProxiedMemory, said: ProxiedAnswer, notes: ProxiedNotes) -> None:
         """Store the exchange, if its answer is complete; a store that takes long is not waited for."""
@@ -117,7 +125,7 @@ class ProxyDoor:
         try:
             is_new = await self.desk.run(lambda: memory.store(messages, notes.shown))
             self.metrics.stored("stored" if is_new else "repeated")
-        except (MemoryOSError, Refusing) as error:
+        except (MemoryOSError, Refusing, RecursionError) as error:
             self.metrics.stored(type(error).__name__)
             log.warning('{"proxy": "not stored", "error": "%s"}', type(error).__name__)
 

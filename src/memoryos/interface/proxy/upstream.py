@@ -79,11 +79,18 @@ class Upstream:
 
     def _headers(self, request: Request, *, packed: bool) -> Sequence[tuple[bytes, bytes]]:
         _refuse_loop(request)
-        headers = to_upstream(request.headers.raw, with_account=self._key is None)
+        headers = to_upstream(request.headers.raw, with_account=self._key is None, secret=_memoryos_key(request))
         known = request.headers.get("accept-encoding", "identity") if packed else "identity"
         headers += [(b"accept-encoding", known.encode("latin-1")), (b"via", f"1.1 {_VIA}".encode())]
         secret = f"Bearer {self._key}" if self._key else _own_key(request)
         return [*headers, (b"authorization", secret.encode("latin-1"))] if secret else headers
+
+
+def _memoryos_key(request: Request) -> bytes:
+    """The key of MemoryOS with which the client asks; empty if it has none."""
+    asking: Asking = request.state.asking
+    key = request.headers.get("authorization", "").partition(" ")[2].strip()
+    return b"" if asking.caller is None else key.encode("latin-1")
 
 
 def _own_key(request: Request) -> str | None:

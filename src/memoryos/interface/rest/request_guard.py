@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 from starlette.datastructures import Headers
@@ -27,6 +28,7 @@ from memoryos.interface.server_log import log
 Admit = Callable[[Request], Awaitable[None]]  #: refuses a request, or notes who asks
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_OWN = b"x-memoryos-"
 _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
@@ -89,6 +91,7 @@ class RequestGuard:
 
     async def _guarded(self, passage: RequestPassage, receive: Receive, send: Send) -> None:
         try:
+            _check_names(passage.scope)
             await self._admit(Request(passage.scope))  # before it takes memory
             body = await self._body(Headers(scope=passage.scope), receive)
             await self._app(passage.scope, _again(body, receive), send)
@@ -117,6 +120,20 @@ class RequestGuard:
             problem = "The content type of the body is not application/json"
             raise Refusing(415, "UnsupportedMediaType", problem, "Send JSON, with Content-Type: application/json")
         return body
+
+
+def _check_names(scope: Scope) -> None:
+    """Refuse an address, or a header of ours, that is not UTF-8: all names that are not would read as the same.
+
+    Raises Refusing.
+    """
+    own = [value for name, value in scope["headers"] if name.startswith(_OWN)]
+    try:
+        for told in (unquote_to_bytes(scope["raw_path"]), unquote_to_bytes(scope["query_string"]), *own):
+            told.decode()
+    except UnicodeDecodeError:
+        fix = "Encode names as UTF-8, e.g. J%C3%BCrgen in the address"
+        raise Refusing(422, "InvalidInput", "The address or a header is not UTF-8", fix) from None
 
 
 async def _read(receive: Receive, most: int) -> bytes:

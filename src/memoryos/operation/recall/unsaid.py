@@ -1,9 +1,9 @@
 """Unsaid: what a line tells that a text does not hold yet.
 
-A page may say one thing many times, and many pages may say the same: they would fill a small text with it. A sentence
-is told again if the same speaker has said it in the text, in answer to the same question, and, if it mentions a time,
-on the same day; a short one ("Okay.") only if the same turn has it. A line that mostly repeats is cut to its new
-sentences, and left out if it has none.
+A page may say one thing many times, and would fill a small text with it. A sentence is told again if the same speaker
+has said it in another line of the same page, in answer to the same question, and, if it mentions a time, on the same
+day; a short one ("Okay.") only if the same turn has it. A line that mostly repeats is cut to its new sentences, and
+left out if it has none. What another page says is told: it happened again, or is about something else.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _saying(line: Line, said: str) -> Hashable:
     turns = turns_of(line.cube)
     before = turns[number - 1].words if number else ""
     question = as_compared(before) if asks(before) else ""
-    return turns[number].speaker or turns[number].role, said, question, line.day if mentions_time(said) else None
+    day = line.day if mentions_time(said) else None
+    return line.cube.id, turns[number].speaker or turns[number].role, said, question, day
 
 
 def _length(spans: Sequence[Span]) -> int:
