@@ -245,7 +245,6 @@ def test_a_rebuild_answers_all_the_time_and_goes_on(template, tmp_path):
             assert_answers(memory)
             memory.search("noodle soup", strategy="two_stage")
             memory.profile.get()
-            memory.wait()  # for what the killed process left: a rebuild that began beside it missed facts
             memory.upkeep.rebuild()
             assert_consistent(memory)
             assert (page_ids(memory), facts(memory), grouping(memory)) == (before, known, groups)

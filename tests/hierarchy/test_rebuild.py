@@ -173,6 +173,30 @@ def test_what_was_read_before_is_read_again_though_it_is_cold(world):
     assert memory.jobs.list(JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
 
 
+def cut_off_at_its_end(memory: Memory, world: World) -> None:
+    """A rebuild whose process ends when all is asked for and nothing is read yet."""
+    is_running = True
+    while is_running:
+        with pytest.raises(Stopped):
+            memory.upkeep.rebuild(progress=stopping_after(1))
+        with world.vault.read(ANN) as reader:
+            is_running = stage_of(reader) is not None
+
+
+@pytest.mark.parametrize("count", [3, 12, 70])  # in STM alone, in segments, in more than one step
+def test_what_waits_to_be_read_again_is_read_after_another_rebuild(world, count):
+    memory = filled(world, count, heat_threshold=1000)
+    memory.consolidate()
+    known = learned(memory)
+    assert known
+    for _ in range(2):
+        cut_off_at_its_end(memory, world)
+        assert learned(memory) == []
+        assert memory.jobs.list(JobState.QUEUED)
+    memory.upkeep.rebuild()
+    assert learned(memory) == known
+
+
 def test_visits_of_pages_are_kept(world):
     memory = filled(world, 20)
     memory.search("🍵 kettle")

@@ -3,7 +3,7 @@
     UNWIND   32 pages at a time go back to STM as they came in, indexed anew; their chains and segments go
     FORGET   what was inferred from them leaves LPM; what somebody stated or corrected stays
     PLACE    they find their chains and segments again: the ordinary moves of housekeeping
-    LEARN    segments with pages that LPM had read before are extracted, hot or not
+    LEARN    segments with pages that LPM had read before, or was to read, are extracted, hot or not
 
 How far it got is a note in the store, written in the transaction of each step. So any process goes on after a crash,
 with the next write or the next rebuild. Raw pages are found at any moment; what is derived is missing for a while.
@@ -21,7 +21,7 @@ from memoryos.cube import MemCube, Segment, Trait
 from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
-from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
@@ -66,7 +66,7 @@ class Stage:
 
 
 STAGE = Note("rebuild", as_json(Stage))
-READ = Note("rebuild.", as_json(list[str]), has_many=True)  # pages that LPM had read, by number
+READ = Note("rebuild.", as_json(list[str]), has_many=True)  # pages that LPM had read or was to read, by number
 
 
 def stage_of(reader: Reader) -> Stage | None:
@@ -214,7 +214,7 @@ def _raw(page: MemCube) -> MemCube:
 
 
 def _take_out(writer: Writer, pages: set[str]) -> list[str]:
-    """Take pages out of their chains and segments; return those that LPM had read."""
+    """Take pages out of their chains and segments; return those that LPM had read, or that a job was to read."""
     homes = writer.targets(pages, LinkKind.MEMBER_OF)
     early = read_early(writer, pages)
     members: dict[str, list[str]] = {}
@@ -224,7 +224,7 @@ def _take_out(writer: Writer, pages: set[str]) -> list[str]:
     forget_early(writer, early)
     known = extracted(writer, pages)
     writer.unlink(writer.targets(known, LinkKind.EXTRACTED))
-    read = [*early, *sorted(known - early)]
+    read = [*early, *sorted((known | _due(writer, pages, homes)) - early)]
     for segment in writer.get(members).values():
         leaving = members[segment.id]
         left = len(writer.sources([segment.id], LinkKind.MEMBER_OF)) if _may_be_empty(segment, leaving) else None
@@ -233,6 +233,16 @@ def _take_out(writer: Writer, pages: set[str]) -> list[str]:
         else:
             writer.update([Entry(_smaller(segment, leaving))], Operation.REFRESH)
     return read
+
+
+def _due(writer: Writer, pages: set[str], homes: Sequence[Link]) -> set[str]:
+    """The pages that jobs are to read. After an earlier rebuild, these jobs are all that says which LPM had read.
+
+    Those of a segment go with it, and the one of the recent pages finds none while they are not in their chains.
+    """
+    asked = {job.cube_id if job.kind == JobKind.EXTRACT else job.kind for job in writer.asked()}
+    recent = pages - {link.source for link in homes} if JobKind.READ_RECENT in asked else set()
+    return recent | {link.source for link in homes if link.target in asked}
 
 
 def _may_be_empty(segment: MemCube, leaving: Sequence[str]) -> bool:
