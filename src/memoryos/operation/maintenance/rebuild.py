@@ -181,6 +181,7 @@ class Rebuilder:
                 write_stage(writer, None)
                 return
             read = READ.of(writer, str(stage.listed)) or []
+            forget_early(writer, read)  # by a job that ran beside the rebuild, which forgot what that learned
             segments = [link.target for link in writer.targets(read, LinkKind.MEMBER_OF)]
             new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
             writer.enqueue(JobKind.EXTRACT, new)
