@@ -86,7 +86,8 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
         if request.scope["path"] not in _OPEN:
             await desk.run(lambda: admission.admit(request))
 
-    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit)
+    unread = added.unread if added else ()
+    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit, unread=unread)
     described = app.openapi
     app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
     return app
