@@ -62,7 +62,7 @@ def test_more_values_than_the_limit_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "MOST_VALUES", 10)
     path = tmp_path / "data.json"
     path.write_bytes(b'[[],[],[],[],["a, b, c, d, e, f, [{[{"]]')
-    with pytest.raises(InvalidInput, match="more than 10 values: Split it|more than 10 values"):
+    with pytest.raises(InvalidInput, match=r"more than 10 values.*Split it"):
         read_locomo(path)
     monkeypatch.setattr(source, "MOST_VALUES", 12)
     with pytest.raises(InvalidInput, match="LoCoMo"):  # commas in a string are words
