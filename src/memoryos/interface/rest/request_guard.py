@@ -28,6 +28,7 @@ from memoryos.interface.server_log import log
 from memoryos.json_size import has_more_values
 
 Admit = Callable[[Request], Awaitable[None]]  #: refuses a request, or notes who asks
+Refuse = Callable[[Scope, Exception], ASGIApp]  #: makes the answer to a request that failed
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OWN = b"x-memoryos-"
@@ -68,10 +69,17 @@ class RequestGuard:
     """Wraps the application."""
 
     def __init__(
-        self, app: ASGIApp, limits: RestLimits, metrics: ServerMetrics, admit: Admit, unread: Collection[str] = ()
+        self,
+        app: ASGIApp,
+        limits: RestLimits,
+        metrics: ServerMetrics,
+        admit: Admit,
+        refuse: Refuse = lambda _, error: answer(error),
+        unread: Collection[str] = (),
     ) -> None:
         """`unread` are paths whose bodies nobody parses here."""
         self._app = app
+        self._refuse = refuse
         self._unread = unread
         self._admit = admit
         self._limits = limits
@@ -110,7 +118,7 @@ class RequestGuard:
                 log.error("%s", _line(passage, error=type(error).__name__))  # a trace would have contents
             if passage.status:
                 raise ConnectionAbortedError("the answer cannot go on") from None
-            await answer(error)(passage.scope, receive, send)
+            await self._refuse(passage.scope, error)(passage.scope, receive, send)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body. Raises Refusing if it is too large, too slow, or no JSON."""
