@@ -15,7 +15,7 @@ from mcp.server.stdio import stdio_server
 
 from memoryos.errors import StillRunning
 from memoryos.interface.mcp.mcp_server import McpDesk, quiet_sdk
-from memoryos.interface.mcp.stdin_lines import StdinLines
+from memoryos.interface.mcp.stdin_lines import Answers, StdinLines, Unanswered
 from memoryos.interface.server_log import log, logged
 
 if TYPE_CHECKING:
@@ -59,10 +59,11 @@ def serve_stdio(opening: Callable[[], Memory]) -> None:
 async def _serve(server: Server[Any]) -> None:
     with anyio.CancelScope() as scope, _stopped_by_signals(scope):
         try:
-            lines = StdinLines()
+            unanswered = Unanswered()
+            lines = StdinLines(unanswered, CLOSING)
             async with stdio_server(stdin=lines) as (incoming, outgoing):  # type: ignore[arg-type]
                 lines.answer_with(outgoing.send)
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                await server.run(incoming, Answers(outgoing, unanswered), server.create_initialization_options())
         except* BrokenPipeError:
             log.info("the client is gone")
 
