@@ -32,7 +32,7 @@ _HALF = "The message is no JSON, or has half of a character (a lone surrogate)"
 
 
 @dataclass(slots=True)
-class _Line:
+class _StdinLine:
     """A line as far as it was read; of one that is too long, its head."""
 
     parts: list[bytes] = field(default_factory=list)
@@ -125,19 +125,19 @@ class StdinLines:
         await self._unanswered.wait(self._closing)
 
     def _read(self) -> None:
-        line, descriptor = _Line(), sys.stdin.fileno()
+        line, descriptor = _StdinLine(), sys.stdin.fileno()
         with suppress(RuntimeError):  # the loop has ended
             while part := _part(descriptor):
                 *ends, rest = part.split(b"\n")
                 for end in ends:
                     line.take(end)
                     self._put(line)
-                    line = _Line()
+                    line = _StdinLine()
                 line.take(rest)
             self._put(line)
             self._hand_on(None)
 
-    def _put(self, line: _Line) -> None:
+    def _put(self, line: _StdinLine) -> None:
         if (text := line.text).strip():
             self._hand_on(_read(line, text))
 
@@ -152,7 +152,7 @@ def _part(descriptor: int) -> bytes:
         return b""  # the other end is gone
 
 
-def _read(line: _Line, text: str) -> tuple[str, mcp.JSONRPCMessage] | mcp.JSONRPCError:
+def _read(line: _StdinLine, text: str) -> tuple[str, mcp.JSONRPCMessage] | mcp.JSONRPCError:
     """The message; or the answer to a line that is none, which names the limit, and no word of the line."""
     if line.size > MOST_BYTES:
         return _error(text, mcp.INVALID_REQUEST, f"The message has more than {MOST_BYTES:,} bytes")

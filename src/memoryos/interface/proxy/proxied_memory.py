@@ -20,6 +20,7 @@ from memoryos.interface.proxy.proxy_terms import ProxyMode, ProxyTerms
 from memoryos.memory import Memory
 from memoryos.models.shapes import all_storable
 from memoryos.operation.answer.respond import Prompt
+from memoryos.operation.intake.messages import Messages
 
 _RETRY_SECONDS = 600.0  # for which a client may repeat a request: as long as the official ones wait for an answer
 _MOST_EXCHANGES = 10_000  # that are known, the latest
@@ -132,7 +133,8 @@ class ProxiedMemory:
         engine, owner = self.memory._engine, self.memory.scope
         prompt = Prompt((), tuple(shown))  # its memories, which the answer may repeat
         about = acting(self.memory.caller, lambda: engine.responder.inherit(prompt, owner))
-        return self.memory.add(all_storable(list(messages)), idempotency_key=key, sensitivity=about.sensitivity)
+        told: Messages = all_storable(list(messages))
+        return self.memory.add(told, idempotency_key=key, sensitivity=about.sensitivity)
 
     @cached_property
     def name(self) -> bytes:

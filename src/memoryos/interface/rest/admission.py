@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from starlette.requests import Request
+from starlette.types import Scope as HttpScope
 
 from memoryos import api_key
 from memoryos.api_key import STORE_TENANT
@@ -45,7 +45,7 @@ class Admission:
     store: MemoryOS
     rate: Rate
     proxied: tuple[str, ...] = ()  #: begins of paths on which a request may have a key for another server
-    is_served: Callable[[Mapping[str, Any]], bool] = lambda _: True  #: whether the address of a request is answered
+    is_served: Callable[[HttpScope], bool] = lambda _: True  #: whether the address of a request is answered
 
     def admit(self, request: Request) -> None:
         """Note who asks, in the state of the request.
