@@ -613,6 +613,7 @@ def test_what_is_said_of_a_page_is_stored_shown_and_filtered_by(run):
     assert found("--meta", "n=4") == set()
     assert found("--any-tag", "work", "--any-tag", "home") == {page, other}
     assert found("--no-tag", "work") == {other}
+    assert "Minutes, a.md" in run("search", "tea", "--meta", "project=apollo", COLUMNS="200").stdout
     told = document(run("context", "tea", "--tag", "work", "--meta", "n=3", "--json"))
     assert "[Minutes, a.md] " in told["text"]
     assert "Rome" not in told["text"]

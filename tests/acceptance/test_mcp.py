@@ -20,7 +20,7 @@ from mcp_session import PATIENCE, talking
 from memoryos import MemoryOS, errors, load_settings
 from memoryos.interface.mcp.mcp_server import FAILED, McpDesk
 from memoryos.interface.mcp.mcp_tools import TOOLS
-from memoryos.interface.mcp.memory_text import LONGEST
+from memoryos.interface.mcp.memory_text import LONGEST, in_fence
 from memoryos.interface.mcp.tool_calls import CALLS
 from memoryos.interface.mcp.tool_results import SHOWN
 from memoryos.models.hashing import Hashing
@@ -61,11 +61,11 @@ def test_what_is_added_is_found_corrected_and_deleted(mcp, memory):
     (page,) = mcp.told("add", query="I keep bees.", response="How many hives?", tags=["home"], at="2026-05-01")["ids"]
     assert mcp.told("search", query="Who keeps bees?", kinds=["page"])["ranked"][0]["id"] == page
     packed = mcp.call("context", query="Who keeps bees?", tokens=200)
-    assert packed.content[0].text == f"<memory>\n{packed.structured_content['text']}\n</memory>"
+    assert packed.content[0].text == packed.structured_content["text"]
     assert "user: I keep bees." in packed.content[0].text
     assert mcp.told("update", memory_id=page, text="I keep wasps.", expected_version=1)["version"] == 2
     assert mcp.refused("update", memory_id=page, text="I keep ants.", expected_version=1).startswith("StaleVersion: ")
-    assert mcp.told("get", memory_id=page)["text"] == memory.get(page).text
+    assert mcp.told("get", memory_id=page)["text"] == in_fence(memory.get(page).text)
     versions = [one["text"] for one in mcp.told("history", memory_id=page)["items"]]
     assert [("bees" in one, "wasps" in one) for one in versions] == [(True, False), (False, True)]
     assert mcp.told("delete", memory_id=page) == {"id": page}
@@ -117,8 +117,8 @@ def test_profile_and_recent_exchanges_are_resources(mcp, memory, page):
     memory.profile.set("name", "Ann")
     memory.facts.add("The user keeps bees.")
     known = mcp.call("profile")
-    assert known.structured_content["user"]["profile"] == {"name": "Ann"}
-    assert [one["text"] for one in known.structured_content["user"]["facts"]] == ["The user keeps bees."]
+    assert known.structured_content["user"]["profile"] == {"name": in_fence("Ann")}
+    assert [one["text"] for one in known.structured_content["user"]["facts"]] == [in_fence("The user keeps bees.")]
     assert known.content[0].text == mcp.resource("memoryos://profile")
     assert "- The user keeps bees." in known.content[0].text
     assert mcp.resource("memoryos://recent").splitlines()[2:-1] == ["user: I keep bees.", "assistant: How many hives?"]
@@ -155,6 +155,7 @@ def test_chinese_is_stored_found_and_told(mcp):
 @pytest.mark.once
 def test_the_documents_are_those_of_the_other_doors(mcp, memory, page):
     def is_part(told, whole):
+        whole = {**whole, "text": in_fence(whole["text"])}
         return {*told} <= {*SHOWN, "id"} and all(whole[name] == value for name, value in told.items())
 
     assert is_part(mcp.told("get", memory_id=page), memory.get(page).to_dict())
@@ -167,17 +168,33 @@ def test_the_documents_are_those_of_the_other_doors(mcp, memory, page):
     assert {*mcp.told("context", query="bees")} <= {one.name for one in fields(Context)}
 
 
+def said(value):
+    """All texts of a document that repeat what was stored."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value] if isinstance(value, str) and "SYSTEM" in value else [text for part in parts for text in said(part)]
+
+
 @pytest.mark.once
 def test_stored_text_is_data_in_every_tool_that_reads(mcp, memory):
-    page = memory.add(f"I keep bees. {INJECTED}", INJECTED)
+    page = memory.add(f"I keep bees. {INJECTED}", INJECTED, title=INJECTED, source=INJECTED[:1_000])
     memory.profile.set("name", INJECTED)
+
+    def told(tool, **arguments):
+        found = mcp.call(tool, **arguments)
+        values = said(found.structured_content)
+        assert values
+        for value in values:
+            inside = value.removeprefix("<memory>\n").removesuffix("\n</memory>")
+            assert (len(value) - len(inside), inside.count("</memory>")) == (len("<memory>\n\n</memory>"), 0)
+        return found.content[0].text
+
     texts = [
-        mcp.text("search", query="bees"),
-        mcp.text("context", query="bees"),
-        mcp.text("get", memory_id=page),
-        mcp.text("history", memory_id=page),
-        mcp.text("profile"),
-        mcp.text("update", memory_id=page, tags=["x"]),
+        told("search", query="bees"),
+        told("context", query="bees"),
+        told("get", memory_id=page),
+        told("history", memory_id=page),
+        told("profile"),
+        told("update", memory_id=page, tags=["x"]),
         mcp.resource("memoryos://profile"),
         mcp.resource("memoryos://recent"),
         mcp.prompt("recall", question="bees"),
@@ -193,10 +210,10 @@ def test_a_long_memory_is_cut_in_a_list_and_whole_alone(mcp, memory):
     words = f"{'Lorem ipsum dolor. ' * 200}The key of the shed is under the pot. {'Sit amet. ' * 200}"
     page = memory.add(words, title="Notes")
     found = mcp.told("search", query="Where is the key of the shed?")["ranked"][0]
-    assert (found["id"], len(found["text"]) <= LONGEST + 2, found["text"][-1]) == (page, True, "…")
+    assert (found["id"], len(found["text"]) <= LONGEST + 22, found["text"][-11:]) == (page, True, "…\n</memory>")
     assert any("under the pot" in one for one in found["passages"])
     assert "under the pot" in mcp.text("search", query="Where is the key of the shed?")
-    assert mcp.told("get", memory_id=page)["text"] == memory.get(page).text
+    assert mcp.told("get", memory_id=page)["text"] == in_fence(memory.get(page).text)
     assert "under the pot" in mcp.text("get", memory_id=page)
 
 

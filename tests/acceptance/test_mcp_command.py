@@ -12,6 +12,7 @@ import pytest
 
 import forked
 from mcp_session import over_http, over_stdio
+from memoryos.interface.mcp.stdin_lines import MOST_BYTES, MOST_VALUES
 
 SOON = 60.0  # seconds; nobody waits that long when all is well
 HERE = {"MEMORYOS_DB": "memory.db", "MEMORYOS_EMBEDDER": "hashing"}
@@ -90,12 +91,21 @@ def test_standard_output_has_the_protocol_alone_until_the_input_ends(start, tmp_
     stored = ask(server, BEGUN, calling(2, "add", query="I keep bees."))
     assert stored["result"]["structuredContent"]["ids"]
     assert ask(server, {"jsonrpc": "2.0", "id": 3, "method": "nonsense"})["error"]["message"] == "Method not found"
-    server.stdin.write("no JSON at all\n")
-    assert ask(server, {"jsonrpc": "2.0", "id": 4, "method": "ping"})["id"] == 4
-    rest, log = server.communicate(timeout=SOON)
-    assert rest == ""
+    half = json.dumps(calling(5, "search", query="\ud800"))  # as an escape
+    long = json.dumps(calling("6", "add", query="x" * MOST_BYTES))
+    many = json.dumps({"id": 7, "jsonrpc": "2.0", "method": "ping", "params": {"a": [1] * MOST_VALUES}})
+    ping = json.dumps({"jsonrpc": "2.0", "id": 8, "method": "ping"})
+    last = json.dumps(calling(9, "search", query="bees"))
+    lines = "\n".join(["no JSON at all", "", "[1]", half, long, many, ping, last])  # the last one has no end
+    rest, log = server.communicate(lines, timeout=SOON)
+    answers = [json.loads(line) for line in rest.splitlines()]
+    assert [one["id"] for one in answers] == [None, None, 5, "6", 7, 8, 9]
+    assert [one["error"]["code"] for one in answers[:5]] == [-32700, -32600, -32700, -32600, -32600]
+    assert f"{MOST_BYTES:,} bytes" in answers[3]["error"]["message"]
+    assert f"{MOST_VALUES:,} values" in answers[4]["error"]["message"]
+    assert answers[-1]["result"]["structuredContent"]["ranked"]
     assert server.returncode == 0
-    assert [json.loads(line)["mcp"] for line in log.splitlines()] == ["add"]
+    assert [json.loads(line)["mcp"] for line in log.splitlines()] == ["add", "search"]
     (page,) = memoryos_json(tmp_path, "list", "pages", "--user", "ann")["pages"]
     assert (page["text"], page["scope"]["session"]) == ("user: I keep bees.", "s1")
 

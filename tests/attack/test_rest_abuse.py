@@ -12,14 +12,17 @@ from functools import partial
 from threading import Event
 
 import pytest
+from pydantic import ValidationError
 
 from contract import server
 from generation.scripted_model import Reply, scripted_model
 from memoryos import Action, MemoryOS, load_settings
 from memoryos.errors import PermissionDenied
+from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import MOST_CALLERS, Rate
 from memoryos.interface.rest.replays import MOST, Replays
+from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import Lines
 from memoryos.models.hashing import Hashing
 from served import PATIENCE, serving
@@ -208,6 +211,30 @@ def test_a_body_that_is_no_request_is_refused(api, body, status):
     answer = api.http.post("/v1/search?user=ann", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (status if isinstance(status, tuple) else (status,)), answer.text
     assert len(answer.content) < 2_000
+
+
+@pytest.mark.once
+def test_a_body_of_more_values_than_the_limit_is_not_parsed(store):
+    with serving(store, values=60) as api:
+        for made in ({f"k{number}": 1 for number in range(60)}, {"query": [1] * 60}, {"query": [[]] * 60}):
+            answer = api.ask("POST", "/memories", made)
+            assert told(answer) == (413, "TooManyValues")
+            assert "60 values" in answer.json()["detail"]
+        assert (
+            api.http.post("/v1/memories", content=b"[" * 61, headers={"Content-Type": "application/json"}).status_code
+            == 413
+        )
+        words = 'He said: "[a, b, c], {d}, \\\\" and so on, ' * 60
+        assert api.ask("POST", "/memories", {"query": words}).status_code == 201, "what stands in a text is no value"
+
+
+@pytest.mark.once
+def test_of_a_thousand_faults_of_one_body_the_first_are_told():
+    body = Parameters.of(next(one for one in ROUTES if one.operation == "add")).body
+    for wrong in ({f"k{number}": 1 for number in range(1_000)}, {"tags": [1] * 1_000}):
+        with pytest.raises(ValidationError) as caught:
+            body(**{"query": "x", **wrong})
+        assert caught.value.error_count() <= 16
 
 
 @pytest.mark.once

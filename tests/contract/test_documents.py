@@ -98,10 +98,34 @@ def test_what_fails_before_the_first_page_is_told_as_it_is(open_memory):
 def test_damage_behind_the_first_part_is_told_with_the_pages(small, tmp_path):
     path = tmp_path / "book.txt"
     path.write_bytes("".join(pieces(7 * SMALL)).encode() + b"\xff\xfe")
-    with pytest.raises(DocumentIncomplete, match="is not utf-8 text after its character") as failed:
+    with pytest.raises(InvalidInput, match="is not utf-8 text after its character"):
         small.documents.add(path)
+    assert small.pages.count() == 0, "a file is read to its end before any of it is stored"
+    with path.open("rb") as file, pytest.raises(DocumentIncomplete, match="is not utf-8 text after") as failed:
+        small.documents.add(io.TextIOWrapper(file, "utf-8"), source="book")
     assert isinstance(failed.value.__cause__, InvalidInput)
     assert small.pages.count() == len(failed.value.pages) == PIECE_CHARS // SMALL
+
+
+@pytest.mark.parametrize("wrong", ["\x00", "\ud800"])
+def test_a_character_that_cannot_be_stored_is_found_before_the_first_page_or_named(small, tmp_path, wrong):
+    text = "".join(pieces(3 * SMALL))
+    place, whole = len(text) - 40, f"{text[:-40]}{wrong}{text[-40:]}"
+    path = tmp_path / "book.txt"
+    path.write_bytes(whole.encode(errors="surrogatepass"))
+    for source in (whole, path):
+        with pytest.raises(InvalidInput, match="utf-8" if wrong != "\x00" and source == path else f"{place + 1:,}"):
+            small.documents.add(source, title="Hotel book")
+    assert small.pages.count() == 0
+    with pytest.raises(DocumentIncomplete, match=f"as its character {place + 1:,}") as failed:
+        small.documents.add(
+            (whole[start : start + 1_000] for start in range(0, len(whole), 1_000)),
+            title="Hotel book",
+            idempotency_key="hotel",
+        )
+    ids = small.documents.add(iter([text]), title="Hotel book", idempotency_key="hotel")
+    assert ids[: len(failed.value.pages)] == list(failed.value.pages)
+    assert stored(small) == text
 
 
 def test_a_refused_secret_in_a_later_part_is_told_with_the_pages(open_memory):

@@ -49,7 +49,7 @@ def test_each_client_has_its_settings():
 @pytest.mark.parametrize("entry", STARTED, ids=lambda entry: " ".join(entry["args"]))
 def test_what_a_client_starts_answers(tmp_path, entry):
     assert entry["command"] == "memoryos"
-    first, *arguments = (str(tmp_path / "memory.db") if one == "/home/ann/memory.db" else one for one in entry["args"])
+    first, *arguments = (str(tmp_path / "memory.db") if one == "/path/to/memory.db" else one for one in entry["args"])
     variables = {
         name: str(tmp_path / "memory.db") if name == "MEMORYOS_DB" else one
         for name, one in entry.get("env", {}).items()

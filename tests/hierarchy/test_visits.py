@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Memory, Tier
+from memoryos import Memory, Role, Tier, Turn
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import State
-from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
+from memoryos.operation.recall import visits as visits_module
+from memoryos.operation.recall.visits import AT_A_TIME, FLUSH_AT, VisitLog
 
 from .world import ANN, START, World
 
@@ -121,6 +122,43 @@ def test_many_visits_are_written_without_waiting(world: World):
     memory.wait()
     done = [event.operation for event in memory.log.events()][before:]
     assert done.count(Operation.VISIT) == done.count(Operation.TRANSITION) == FLUSH_AT + 5  # the first use activates
+
+
+def test_visits_of_the_next_seconds_wait_for_each_other_and_slow_down_no_search(world: World, monkeypatch):
+    monkeypatch.setattr(visits_module, "REST_SECONDS", 1e6)
+    memory = world.open(short_term_capacity=2 * AT_A_TIME)
+    ids = memory.add_many([Turn(role=Role.USER, text=f"🍵 {number}") for number in range(AT_A_TIME + 5)])
+
+    def written() -> int:
+        return [event.operation for event in memory.log.events(after=last, limit=10_000)].count(Operation.VISIT)
+
+    last = memory.log.events(limit=10_000)[-1].sequence
+    memory.search("🍵", pages=len(ids))
+    memory.wait()
+    assert written() == len(ids), "in two transactions"
+    for number in range(3):
+        memory.search("🍵", pages=len(ids))
+        Memory.add(memory, f"🌙 {number}")  # without a wait
+        memory.segments.list()  # all pages have moved
+    assert written() == len(ids)
+    memory.close()
+    memory = world.open(short_term_capacity=2 * AT_A_TIME)
+    assert written() == 2 * len(ids), "each with the count of three searches"
+    assert memory.get(ids[0]).behaviour.visits == 4
+
+
+def test_visits_that_could_not_be_written_do_not_rest():
+    moment = 0.0
+    log = VisitLog(lambda: moment)
+    assert log.record(ANN, map(str, range(FLUSH_AT)), START)
+    assert log.rests(ANN) == 0
+    assert len(log.take(ANN, 10)) == 10
+    assert (log.waiting(ANN), log.rests(ANN), log.owners(FLUSH_AT)) == (FLUSH_AT - 10, visits_module.REST_SECONDS, [])
+    log.give_back(ANN, log.take(ANN))
+    assert log.rests(ANN) == 0
+    log.take(ANN)
+    moment = visits_module.REST_SECONDS
+    assert log.rests(ANN) == 0
 
 
 def test_visits_of_a_page_deleted_meanwhile_are_dropped(world: World):

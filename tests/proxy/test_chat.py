@@ -212,6 +212,31 @@ def test_a_repeated_request_is_stored_once(proxy):
     assert len(other.pages()) == 1
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k1"}])
+def test_a_repeated_request_is_not_told_its_own_first_answer(begin, headers):
+    proxy = begin()
+    proxy.memory.add("My bees are behind the mill.")
+    proxy.upstream.will(answer("Your bees are behind the old mill by the river."))
+    for asked in ("Where are my bees?", "Where are my bees?", "Where are my bees now?"):
+        proxy.chat(asked, extra_headers=headers)
+    first, again, other = (one.json["messages"] for one in proxy.upstream.got)
+    assert first == again
+    assert "old mill by the river" in other[0]["content"]
+
+
+@pytest.mark.once
+def test_an_answer_in_parts_is_stored(proxy):
+    parts = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "How many"}, "?"]
+    proxy.upstream.will(Said([completion({"content": [*parts, {"type": "text", "text": "hives?"}]})], is_sized=True))
+    proxy.post({"model": "m", "messages": [{"role": "user", "content": "I keep bees."}]})
+    told = [event({"content": [{"type": "text", "text": text}]}) for text in ("Ten ", "hives", "?")]
+    proxy.upstream.will(Said([*told, event({}, "stop"), DONE], kind=EVENTS))
+    proxy.post({"model": "m", "stream": True, "messages": [{"role": "user", "content": "And wasps."}]})
+    pages = ["user: I keep bees.\nassistant: How many\nhives?", "user: And wasps.\nassistant: Ten hives?"]
+    assert proxy.pages() == pages
+
+
 def test_an_idempotency_key_holds_in_every_process(begin):
     proxy = begin()
     key = {"Idempotency-Key": "k1"}
@@ -256,3 +281,5 @@ def test_a_header_says_how_many_tokens_the_notes_have(proxy):
         proxy.client(Tokens=tokens).chat.completions.create(model="m", messages=messages)
         sizes.append(proxy.upstream.last.json["messages"][0]["content"].count("jars of honey"))
     assert 0 < sizes[0] < sizes[1]
+    told = proxy.client(Tokens="5").chat.completions.with_raw_response.create(model="m", messages=messages)
+    assert told.headers["x-memoryos-status"] == "nothing; no memory fits into so few tokens"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 from threading import Event
 
@@ -12,6 +13,7 @@ import pytest
 from memoryos import load_settings
 from memoryos.errors import InvalidInput
 from memoryos.interface.proxy.upstream import Upstream
+from memoryos.interface.server_log import logged
 from proxy.scripted_upstream import EVENTS, Said, event
 from served import PATIENCE
 
@@ -111,7 +113,7 @@ def test_a_model_server_that_does_not_answer_is_told(begin):
         nobody = begin(upstream=f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
         with pytest.raises(openai.InternalServerError) as failed:
             nobody.chat("I keep bees.")
-        assert (failed.value.status_code, failed.value.body["title"]) == (502, "UpstreamUnreachable")
+        assert (failed.value.status_code, failed.value.code) == (502, "UpstreamUnreachable")
         assert nobody.pages() == []
 
 
@@ -266,3 +268,53 @@ def test_what_memory_cannot_read_passes_as_it_is(proxy):
         body = f'{{"model":"m","messages":[{message}]}}'
         assert proxy.post(body).status_code == 200
         assert proxy.upstream.last.json["messages"][-1] == json.loads(message)
+
+
+def test_an_error_of_the_proxy_is_told_by_the_official_client_and_is_still_a_problem(begin):
+    proxy = begin(limits={"body_bytes": 2_000, "values": 200})
+    unnamed, told = proxy.client(is_named=False).chat.completions, []
+    for more in ({"user": None}, {"user": "x" * 300}, {"stop": ["x" * 3_000]}, {"stop": [[]] * 300}):
+        with pytest.raises(openai.APIStatusError) as failed:
+            unnamed.create(**BODY, extra_body=more)
+        error, document = failed.value, failed.value.response.json()
+        assert document["detail"] in str(error)
+        assert document["fix"] in str(error)
+        assert document["error"] == error.body
+        assert (error.code, error.type) == (document["title"], "invalid_request_error")
+        told.append((document["status"], document["title"], error.param))
+    scope = (422, "InvalidInput", "scope.user")
+    assert told == [(422, "InvalidInput", "user"), scope, (413, "TooLarge", None), (413, "TooManyValues", None)]
+    assert "error" not in proxy.served.ask("POST", "/memories", {"wrong": 1}).json()
+    tokens = {"model": "m", "input": [[1] * 150, [2] * 150]}
+    assert proxy.post(tokens, "/embeddings").status_code == 200, (
+        "what is passed on unread may have any number of values"
+    )
+
+
+def test_addresses_that_are_not_served_are_told_to_who_has_a_key_for_the_model_server(begin):
+    proxy = begin()
+    for _ in range(2):
+        with pytest.raises(openai.NotFoundError, match="Not Found"):
+            proxy.client(key="sk-of-the-client").files.list()
+        assert proxy.served.ask("GET", "/facts", key="sk-of-the-client").status_code == 401
+    key = proxy.store.keys.create("web").key
+    with pytest.raises(openai.AuthenticationError, match="API key"):
+        proxy.client(key="sk-of-the-client").files.list()
+    with pytest.raises(openai.NotFoundError):
+        proxy.client(key=key).files.list()
+
+
+def test_an_answer_that_is_cut_leaves_no_trace_on_standard_error(proxy, capfd):
+    proxy.upstream.will(Said([event({"content": "I keep"})], kind=EVENTS, resets=True))
+    with logged():
+        with pytest.raises(openai.APIConnectionError):
+            list(proxy.client().chat.completions.create(**BODY, stream=True))
+        logging.getLogger("uvicorn.error").error("Failed.\n", exc_info=ValueError("secret"))
+        proxy.chat("Hello")
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert {"server": "Failed.", "error": "ValueError"} in lines
+    assert [(line["status"], line.get("error")) for line in lines if "status" in line] == [
+        (200, "AnswerCut"),
+        (200, None),
+        (200, None),
+    ]

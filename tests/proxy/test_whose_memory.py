@@ -60,10 +60,11 @@ def test_the_owner_is_named_in_the_address_in_headers_or_by_the_body(proxy):
     ]
     assert proxy.upstream.last.json["user"] == "安 4"
     wrong = [ask(), ask({"user": "a"}, User="b"), ask({"user": ""}), ask({"user": "a", "agent": "x" * 300})]
+    wrong += [ask({"user": "a"}, {"user": "b"}), ask(body={"user": "b"}, User="a")]
     wrong += [ask({"user": "a"}, Memory="maybe"), ask({"user": "a"}, Tokens="many"), ask({"user": "a"}, Tokens="0")]
     assert [one.status_code for one in wrong] == [422] * len(wrong)
     headers = [f"X-MemoryOS-{name}" for name in ("Memory", "Tokens", "Tokens")]
-    fields = ["user", "user", "scope.user", "scope.agent", *headers]
+    fields = ["user", "user", "scope.user", "scope.agent", "user", "user", *headers]
     assert [one.json()["field"] for one in wrong] == fields
     assert len(proxy.upstream.got) == 4
 

@@ -124,3 +124,35 @@ def test_a_single_line_of_ten_million_characters_is_cut():
 def test_white_space_is_no_part():
     assert [part.strip() for part in parts_of(["one", " " * 1_000, "two"], 100)] == ["one", "two"]
     assert list(parts_of([" " * 1_000])) == []
+
+
+@pytest.mark.parametrize("shift", range(9))
+@pytest.mark.parametrize(
+    "character",
+    [
+        "e\u0301\u0323",
+        "👩\u200d👩\u200d👧\u200d👦",
+        "🇵🇹",
+        "👍🏽",
+        "❤\ufe0f",
+        "각",
+        "नि",
+        "🏴\U000e0067\U000e0062\U000e007f",
+    ],
+)
+def test_no_part_ends_within_a_character(character, shift):
+    text = "x" * shift + character * 100
+    parts = list(parts_of([text], 40))
+    assert "".join(parts) == text
+    assert all(len(part) <= 40 for part in parts)
+    assert all((len(part) - (shift if number == 0 else 0)) % len(character) == 0 for number, part in enumerate(parts))
+
+
+def test_no_part_ends_within_a_line_end():
+    assert list(parts_of(["x" * 39 + "\r\n" + "y" * 30], 40)) == ["x" * 39, "\r\n" + "y" * 30]
+
+
+def test_a_run_of_marks_without_an_end_is_cut_in_the_end():
+    parts = list(parts_of(["e" + "\u0301" * 1_000], 100))
+    assert "".join(parts) == "e" + "\u0301" * 1_000
+    assert max(map(len, parts)) == 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, FailFast, TypeAdapter, ValidationError
 
 from memoryos.errors import InvalidInput
-from memoryos.regex import regex
+from memoryos.json_size import has_more_values
 
 T = TypeVar("T")
 
@@ -23,7 +22,6 @@ MOST_BYTES = 256_000_000  # of one file, which is read whole
 MOST_VALUES = 1_000_000  # in one file; each takes some 200 bytes of memory, however short it is
 MOST_FAULTS = 1_000  # of which the first is named: each takes memory, too
 
-_STRING = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # possessive, and open at the end: never tried twice
 _SPLIT = "Split it into several files, and import one after the other"
 _BROKEN = "The file is truncated or is not JSON: export it again or restore it from a backup"
 
@@ -62,10 +60,8 @@ def _check_size(path: Path, data: bytes) -> None:
     """Refuse files that would take too much memory. Pydantic limits the depth of nesting."""
     if len(data) > MOST_BYTES:
         raise InvalidInput(str(path), f"has more than {MOST_BYTES // 10**6} MB", _SPLIT)
-    marks = _STRING.sub(b"", data)
-    values = 1 + sum(marks.count(mark) for mark in (b",", b"[", b"{"))
-    if values > MOST_VALUES:
-        raise InvalidInput(str(path), f"has {values:,} values, the limit is {MOST_VALUES:,}", _SPLIT)
+    if has_more_values(data, MOST_VALUES):
+        raise InvalidInput(str(path), f"has more than {MOST_VALUES:,} values", _SPLIT)
 
 
 @contextmanager

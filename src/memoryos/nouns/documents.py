@@ -18,7 +18,7 @@ from memoryos.operation.calls.keywords import named
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.document_parts import PART_CHARS, parts_of
 from memoryos.operation.intake.page_writer import Arriving
-from memoryos.operation.intake.text_source import TextSource, pieces_of
+from memoryos.operation.intake.text_source import TextSource, check_whole, checked_pieces
 from memoryos.text import checked_text
 
 _BETWEEN = "\x1f"  # the key of a call and the number of a part: no key of a caller has this character
@@ -45,16 +45,18 @@ class Documents(Noun):
         required; the source of a Path is the name of its file. `at` and the other arguments are those of `Memory.add`.
 
         If reading or storing fails after the first part, this raises DocumentIncomplete with the pages that are stored;
-        if it fails earlier, or is interrupted, the error is raised as it is. With an `idempotency_key`, a repeated call
-        with the same text stores only the parts that are missing, and returns the ids of all. Raises InvalidInput if
-        the text is empty or cannot be decoded.
+        if it fails earlier, or is interrupted, the error is raised as it is. A text or a file with a character that
+        cannot be stored (NUL, a lone surrogate) is refused before any of it is stored. With an `idempotency_key`, a
+        repeated call with the same text stores only the parts that are missing, and returns the ids of all. Raises
+        InvalidInput if the text is empty or cannot be decoded.
         """
         acting(self._caller, lambda: self._engine.admit(Action.WRITE, self._scope))  # before anything is read
         told = self._told(text, said_of_it)
         key = arguments.idempotency_key(idempotency_key)
+        check_whole(text)
         adding = _DocumentPages(self._engine, self._scope, self._caller)
         with _StoredParts() as stored:
-            for number, part in enumerate(parts_of(pieces_of(text), self._longest)):
+            for number, part in enumerate(parts_of(checked_pieces(text), self._longest)):
                 own = None if key is None else f"{key}{_BETWEEN}{number}"
                 stored.take(adding.add(part, at, own, told), part)
             if not stored.pages:

@@ -120,10 +120,12 @@ def _told(hit: Hit, turns: Sequence[TurnHit]) -> str:
 
 
 def _why(hit: Hit) -> str:
+    about = hit.cube.descriptive
+    document = ", ".join(part for part in (about.title, about.source) if part)
     parts = " · ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in hit.parts.items())
     topic = f"topic: {hit.topic}" if hit.topic else ""
     mount = f"from {hit.mount}" if hit.mount else ""
-    return escape(" | ".join(part for part in (mount, topic, parts, " ".join(hit.source_ids)) if part))
+    return escape(" | ".join(part for part in (mount, document, topic, parts, " ".join(hit.source_ids)) if part))
 
 
 def segments_table(title: str, views: Iterable[SegmentView]) -> Table:

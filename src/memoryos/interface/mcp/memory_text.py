@@ -20,6 +20,7 @@ from memoryos.plain import Plain
 TAG = "memory"
 LONGEST = 2_000  # characters of one memory among others
 _CUT = " …"
+_SAID = ("text", "title", "source")  # fields in the words of somebody
 
 
 def in_fence(text: str) -> str:
@@ -50,13 +51,13 @@ def profile_text(profile: Profile) -> str:
 
 
 def memory_document(value: Plain, turns: Sequence[TurnHit] = (), *, whole: bool = False) -> dict[str, Any]:
-    """The fields of a memory or hit that a model needs, as the other doors have them; a long text is cut."""
+    """The fields of a memory or hit that a model needs, what it says in a fence; a long text is cut."""
     told = {name: one for name, one in value.to_dict().items() if name in SHOWN and one not in (None, [], "")}
     if not whole and len(told["text"]) > LONGEST:
         told["text"] = told["text"][:LONGEST] + _CUT
-        passages = [turn.quoted for turn in turns if turn.page_id == told["id"]]
+        passages = [in_fence(turn.quoted) for turn in turns if turn.page_id == told["id"]]
         told |= {"passages": passages} if passages else {}
-    return {"text": "", **told}
+    return {"text": "", **told, **{name: in_fence(told[name]) for name in _SAID if name in told}}
 
 
 def _head(cube: MemCube, relevance: float | None = None) -> str:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,13 +15,13 @@ from mcp.server.stdio import stdio_server
 
 from memoryos.errors import StillRunning
 from memoryos.interface.mcp.mcp_server import McpDesk, quiet_sdk
+from memoryos.interface.mcp.stdin_lines import Answers, StdinLines, Unanswered
 from memoryos.interface.server_log import log, logged
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
 
 CLOSING = 10.0  # seconds for background work when the server stops
-_READ = 65_536  # bytes at a time
 
 
 class LateMemory:
@@ -49,39 +46,6 @@ class LateMemory:
                 self._memory.close(CLOSING)
 
 
-class StdinLines:
-    """The lines of standard input, read by a thread that may be left waiting when the program ends."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue(64)
-        threading.Thread(target=self._read, name="memoryos-mcp-stdin", daemon=True).start()
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """The lines until the end of the input."""
-        while (line := await self._lines.get()) is not None:
-            yield line
-
-    def _read(self) -> None:
-        rest, descriptor = b"", sys.stdin.fileno()
-        with suppress(RuntimeError):  # the loop has ended
-            while part := _part(descriptor):
-                *lines, rest = (rest + part).split(b"\n")
-                for line in lines:
-                    self._put(line.decode("utf-8", "replace"))
-            self._put(None)
-
-    def _put(self, line: str | None) -> None:
-        asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
-
-
-def _part(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, _READ)  # which no lock holds, as `sys.stdin` has one
-    except OSError:
-        return b""  # the other end is gone
-
-
 def serve_stdio(opening: Callable[[], Memory]) -> None:
     """Answer one client until it closes standard input, or until SIGTERM or SIGINT."""
     memory = LateMemory(opening)
@@ -95,8 +59,11 @@ def serve_stdio(opening: Callable[[], Memory]) -> None:
 async def _serve(server: Server[Any]) -> None:
     with anyio.CancelScope() as scope, _stopped_by_signals(scope):
         try:
-            async with stdio_server(stdin=StdinLines()) as (incoming, outgoing):  # type: ignore[arg-type]
-                await server.run(incoming, outgoing, server.create_initialization_options())
+            unanswered = Unanswered()
+            lines = StdinLines(unanswered, CLOSING)
+            async with stdio_server(stdin=lines) as (incoming, outgoing):  # type: ignore[arg-type]
+                lines.answer_with(outgoing.send)
+                await server.run(incoming, Answers(outgoing, unanswered), server.create_initialization_options())
         except* BrokenPipeError:
             log.info("the client is gone")
 

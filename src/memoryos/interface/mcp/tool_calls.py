@@ -44,7 +44,8 @@ def _context(memory: Memory, **given: Any) -> ToolAnswer:
     found = memory.context(**given)
     told = {name: one for name, one in found.to_dict().items() if name not in ("lines", "source_ids")}
     few = "Memories were found, but no line of them fits: allow more `tokens`."
-    return ToolAnswer(told, in_fence(found.text) or (NOTHING if found.fits else few))
+    text = in_fence(found.text)
+    return ToolAnswer({**told, "text": text}, text or (NOTHING if found.fits else few))
 
 
 def _get(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:
@@ -70,7 +71,8 @@ def _profile(memory: Memory, **given: Any) -> ToolAnswer:
 def _persona(persona: Persona) -> dict[str, Any]:
     told = persona.to_dict()
     cubes = {"traits": persona.traits, "facts": persona.facts}
-    return {**told, **{name: [memory_document(one) for one in found] for name, found in cubes.items()}}
+    fields = {name: in_fence(value) for name, value in told["profile"].items()}
+    return {**told, "profile": fields, **{name: [*map(memory_document, found)] for name, found in cubes.items()}}
 
 
 def _history(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:

@@ -26,12 +26,16 @@ def items_of(value: Any) -> Sequence[Item]:
 
 def text_of(item: Item) -> str:
     """The words of a message."""
-    content = item.get("content")
+    return "\n".join(texts_of(item.get("content")))
+
+
+def texts_of(content: Any) -> Sequence[str]:
+    """The texts of the content of a message: it is a text, or has parts."""
     if isinstance(content, str):
-        return content
+        return [content]
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
     texts = (part.get("text") for part in parts if part.get("type") in _TEXTS)
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return [text for text in texts if isinstance(text, str)]
 
 
 def is_user(item: Any) -> bool:

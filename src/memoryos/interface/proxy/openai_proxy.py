@@ -38,6 +38,11 @@ class OpenAIProxy:
         """Begins of paths on which a request may have a key for the model server."""
         return (*DIALOGUES, EMBEDDINGS, MODELS)
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Paths of requests whose bodies are passed on without being parsed: lists of tokens have many values."""
+        return (EMBEDDINGS,)
+
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterator[BaseRoute]:
         """The addresses. Responses that the model server keeps are not served: its key opens those of all users."""
         recent = RecentExchanges()

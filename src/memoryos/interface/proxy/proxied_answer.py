@@ -9,12 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memoryos.interface.proxy.message_items import Item, is_call, items_of
+from memoryos.interface.proxy.message_items import Item, is_call, items_of, texts_of
+from memoryos.json_size import has_more_values
 from memoryos.models.chat import without_reasoning
 from memoryos.models.event_data import EventData
 from memoryos.models.shapes import storable
 
 _MOST_BYTES = 16 * 2**20  # of an answer that is read: a longer one passes by, and is not stored
+_MOST_VALUES = 1_000_000  # in its JSON; all other requests wait while it is parsed
 _DONE = b"[DONE]"
 _ENDS = ("response.completed", "response.incomplete")
 
@@ -77,23 +79,22 @@ class ProxiedAnswer:
             self._take_document(_dict(document.get("response")))
             self.is_whole = True
         for choice in _first(document):
-            self._take_message(_dict(choice.get("delta")))
+            self._take_message(_dict(choice.get("delta")), between="")
             self._is_finished = self._is_finished or bool(choice.get("finish_reason"))
             self._is_broken = self._is_broken or bool(choice.get("error")) or choice.get("finish_reason") == "error"
 
     def _take_document(self, document: Mapping[str, Any]) -> None:
         for choice in _first(document):
-            self._take_message(_dict(choice.get("message")))
+            self._take_message(_dict(choice.get("message")), between="\n")
             self._is_finished = True
         output = items_of(document.get("output") if document.get("object") == "response" else [])
         if output and document.get("status") in ("completed", "incomplete"):
             self._items, self._is_finished = output, True
 
-    def _take_message(self, message: Mapping[str, Any]) -> None:
+    def _take_message(self, message: Mapping[str, Any], between: str) -> None:
         self._calls = self._calls or is_call(message)
         for name in ("content", "refusal"):
-            if isinstance(said := message.get(name), str):
-                self._said.append(said)
+            self._said.append(between.join(texts_of(message.get(name))))
 
 
 def _first(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -104,6 +105,8 @@ def _first(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _read(part: bytes) -> Mapping[str, Any]:
+    if has_more_values(part, _MOST_VALUES):
+        return {}
     try:
         return _dict(json.loads(part))
     except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 
 from memoryos.caller import Action, acting
@@ -19,6 +20,7 @@ from memoryos.interface.proxy.proxy_terms import ProxyMode, ProxyTerms
 from memoryos.memory import Memory
 from memoryos.models.shapes import all_storable
 from memoryos.operation.answer.respond import Prompt
+from memoryos.operation.intake.messages import Messages
 
 _RETRY_SECONDS = 600.0  # for which a client may repeat a request: as long as the official ones wait for an answer
 _MOST_EXCHANGES = 10_000  # that are known, the latest
@@ -46,17 +48,29 @@ class RecentExchanges:
         self._clock = clock
         self._lock = Lock()
         self._known: OrderedDict[bytes, float] = OrderedDict()
+        self._pages: dict[bytes, Sequence[str]] = {}  # of those that are stored
 
     def note(self, exchange: bytes) -> bool:
         """Whether it is new; from now on it is known."""
         now = self._clock()
         with self._lock:
             while self._known and (len(self._known) >= _MOST_EXCHANGES or self._is_old(now)):
-                self._known.popitem(last=False)
+                self._pages.pop(self._known.popitem(last=False)[0], None)
             if exchange in self._known:
                 return False
             self._known[exchange] = now
             return True
+
+    def stored(self, exchange: bytes, pages: Sequence[str]) -> None:
+        """It is stored, in these pages."""
+        with self._lock:
+            if exchange in self._known:
+                self._pages[exchange] = pages
+
+    def pages(self, exchange: bytes) -> Sequence[str]:
+        """The pages in which it is stored; none if it is not known."""
+        with self._lock:
+            return self._pages.get(exchange, ())
 
     def forget(self, exchange: bytes) -> None:
         """It could not be stored."""
@@ -67,7 +81,7 @@ class RecentExchanges:
         return now - next(iter(self._known.values())) > _RETRY_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProxiedMemory:
     """One owner's memory, for one request."""
 
@@ -83,14 +97,17 @@ class ProxiedMemory:
             return ProxiedNotes("skipped; the user says nothing")
         tokens = self.terms.tokens or self.memory.settings.upstream_tokens
         try:
-            found = self.memory.context(question, tokens=tokens, dialogue=self.asked.items)
+            told = self.recent.pages(self.name)  # a repeated request needs no note of its first answer
+            found = self.memory.context(question, tokens=tokens, dialogue=self.asked.items, exclude=told)
         except PermissionDenied:
             self.check_may_store()
             return ProxiedNotes("unavailable; PermissionDenied")
         except MemoryOSError as error:
             return ProxiedNotes(f"unavailable; {type(error).__name__}")
         shown = tuple(line.cube for line in found.lines)
-        return ProxiedNotes("used", found.text, shown) if shown else ProxiedNotes("nothing")
+        if not shown:
+            return ProxiedNotes("nothing" if found.fits else "nothing; no memory fits into so few tokens")
+        return ProxiedNotes("used", found.text, shown)
 
     def check_may_store(self) -> None:
         """Raise PermissionDenied if the caller may not write there."""
@@ -100,27 +117,27 @@ class ProxiedMemory:
         """Store the exchange, unless it is a repeated one; whether it was stored. Raises MemoryOSError."""
         if self.terms.mode is not ProxyMode.ON or not answer:
             return False
-        name = self._name()
-        if self.terms.key is None and not self.recent.note(name):
+        if not self.recent.note(self.name) and self.terms.key is None:
             return False
         try:
-            self._add([*self.asked.exchange, *answer], shown, name.hex() if self.terms.key else None)
-        except InvalidInput as error:
-            if error.field != _KEY_FIELD:
-                raise
-            return False  # the first answer to this request was stored
-        except MemoryOSError:
-            self.recent.forget(name)
+            pages = self._add([*self.asked.exchange, *answer], shown, self.name.hex() if self.terms.key else None)
+        except MemoryOSError as error:
+            if isinstance(error, InvalidInput) and error.field == _KEY_FIELD:
+                return False  # the first answer to this request was stored
+            self.recent.forget(self.name)
             raise
+        self.recent.stored(self.name, pages)
         return True
 
-    def _add(self, messages: Sequence[Item], shown: Sequence[MemCube], key: str | None) -> None:
+    def _add(self, messages: Sequence[Item], shown: Sequence[MemCube], key: str | None) -> Sequence[str]:
         engine, owner = self.memory._engine, self.memory.scope
         prompt = Prompt((), tuple(shown))  # its memories, which the answer may repeat
         about = acting(self.memory.caller, lambda: engine.responder.inherit(prompt, owner))
-        self.memory.add(all_storable(list(messages)), idempotency_key=key, sensitivity=about.sensitivity)
+        told: Messages = all_storable(list(messages))
+        return self.memory.add(told, idempotency_key=key, sensitivity=about.sensitivity)
 
-    def _name(self) -> bytes:
+    @cached_property
+    def name(self) -> bytes:
         """What tells this request from others of the owner, also in a later process."""
         told = [
             self.terms.key,

@@ -30,6 +30,7 @@ from memoryos.interface.rest.server_metrics import ServerMetrics
 
 log = logging.getLogger("memoryos.server")
 
+_SMALL = 65_536  # bytes of a body that is read between other requests, and not in a thread
 _MOST_IDS = 64  # in a header: proxies refuse long ones
 _OFF = ProxiedNotes("off")
 _UNREAD = ProxiedNotes("skipped; the body has no dialogue")
@@ -68,11 +69,9 @@ class ProxyDoor:
 
     async def _told(self, request: Request, path: bytes, body: bytes, send: Send) -> None:
         """Answer with memory. When the client has all of the answer, the exchange is stored."""
-        memory = self._memory(request, body)
-        notes = await self._notes(memory) if isinstance(memory, ProxiedMemory) else memory
+        memory = await self._memory(request, body)
+        notes, body = await self._noted(memory, body) if isinstance(memory, ProxiedMemory) else (memory, body)
         self.metrics.recalled(notes.status)
-        if isinstance(memory, ProxiedMemory) and notes.text:
-            body = self._with_notes(memory, notes, body)
         answer = await self.upstream.send(request, path, body, packed=False)
         said = ProxiedAnswer(is_stream=is_events(answer))
         try:
@@ -85,8 +84,13 @@ class ProxyDoor:
                 await self._store(memory, said, notes)
         await end(send, last)
 
-    def _memory(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
+    async def _memory(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         """The memory for a request; or why it has none. Raises InvalidInput."""
+        if len(body) <= _SMALL:
+            return self._read(request, body)
+        return await self.desk.run(lambda: self._read(request, body))
+
+    def _read(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         asked = ProxiedRequest.read(body, self.dialogue or "")
         terms = ProxyTerms.of(request, asked.user if asked else None)
         if terms.owner is None:
@@ -96,20 +100,21 @@ class ProxyDoor:
         memory = self.desk.store.of(terms.owner, request.state.asking.caller)
         return ProxiedMemory(memory, terms, asked, self.recent)
 
-    async def _notes(self, memory: ProxiedMemory) -> ProxiedNotes:
+    async def _noted(self, memory: ProxiedMemory, body: bytes) -> tuple[ProxiedNotes, bytes]:
+        """The notes, and the body with them."""
         try:
             async with asyncio.timeout(self.desk.limits.recall_seconds):
-                return await self.desk.run(memory.notes)
+                return await self.desk.run(lambda: self._with_notes(memory, body))
         except (TimeoutError, Refusing):
-            return ProxiedNotes("unavailable; TooLong")
+            return ProxiedNotes("unavailable; TooLong"), body
         except RecursionError:  # of a message that is nested that deep
-            return ProxiedNotes("unavailable; RecursionError")
+            return ProxiedNotes("unavailable; RecursionError"), body
 
-    def _with_notes(self, memory: ProxiedMemory, notes: ProxiedNotes, body: bytes) -> bytes:
-        try:
-            return memory.asked.with_notes(notes_of(notes.text), self.desk.store.settings.upstream_notes)
-        except RecursionError:
-            return body
+    def _with_notes(self, memory: ProxiedMemory, body: bytes) -> tuple[ProxiedNotes, bytes]:
+        notes = memory.notes()
+        if notes.text:
+            body = memory.asked.with_notes(notes_of(notes.text), self.desk.store.settings.upstream_notes)
+        return notes, body
 
     async def _store(self, memory: ProxiedMemory, said: ProxiedAnswer, notes: ProxiedNotes) -> None:
         """Store the exchange, if its answer is complete; a store that takes long is not waited for."""

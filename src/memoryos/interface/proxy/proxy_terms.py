@@ -52,6 +52,8 @@ def _mode(told: str) -> ProxyMode:
 def _owner(request: Request, user: str | None) -> Scope:
     asking: Asking = request.state.asking
     named: dict[str, Any] = {name: _told(request, name) for name in OWN_PARAMETERS[:3]}
+    if named["user"] is not None and user not in (None, named["user"]):
+        raise InvalidInput("user", "of the body differs from that of the address or the header", "Pass it once")
     whose = next((one for one in (named.pop("user"), asking.user, user) if one is not None), None)
     if whose is None:
         fix = "Name the user in the address (?user=ann), in X-MemoryOS-User, or as `user` of the body"

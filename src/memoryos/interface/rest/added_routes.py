@@ -19,6 +19,11 @@ class AddedRoutes(Protocol):
         """Begins of paths on which a request may have a key for another server."""
         ...
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Paths of requests whose bodies are passed on without being parsed."""
+        ...
+
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterable[BaseRoute]:
         """Its addresses."""
         ...

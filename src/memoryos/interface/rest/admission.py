@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from starlette.requests import Request
+from starlette.types import Scope as HttpScope
 
 from memoryos import api_key
 from memoryos.api_key import STORE_TENANT
@@ -43,6 +45,7 @@ class Admission:
     store: MemoryOS
     rate: Rate
     proxied: tuple[str, ...] = ()  #: begins of paths on which a request may have a key for another server
+    is_served: Callable[[HttpScope], bool] = lambda _: True  #: whether the address of a request is answered
 
     def admit(self, request: Request) -> None:
         """Note who asks, in the state of the request.
@@ -55,8 +58,7 @@ class Admission:
         found = self._with_key(key.strip(), address) if kind.lower() == "bearer" else None
         if found is None:
             self.rate.take(address)
-            is_foreign = api_key.read(key.strip()) is None and request.scope["path"].startswith(self.proxied)
-            kind = "" if is_foreign else kind
+            kind = "" if api_key.read(key.strip()) is None and self._is_for_others(request) else kind
             found = self._without_key(kind, address, request.headers.get("host", ""))
         else:
             self.rate.take(found.name)
@@ -66,6 +68,10 @@ class Admission:
         """Raise PermissionDenied if the key of a running request was revoked or has expired."""
         if asking.caller is not None and asking.caller.key is not None and not self.store.keys.is_valid(asking.name):
             raise PermissionDenied("the key is not valid any more")
+
+    def _is_for_others(self, request: Request) -> bool:
+        """Whether the key of a request may be for another server, also at an address that is answered there alone."""
+        return request.scope["path"].startswith(self.proxied) or not self.is_served(request.scope)
 
     def _with_key(self, key: str, address: str) -> Asking | None:
         try:

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import cache
-from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
+from functools import cache, partial
+from itertools import islice
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memoryos.errors import InvalidInput
 from memoryos.interface.rest.route import Route
@@ -30,6 +31,7 @@ _OWNER: Mapping[str, tuple[Any, Any]] = {
     "namespace": (list[str], Field([], description="Labels of the purpose of the memory; default: private.")),
 }
 _BODIES = {"POST", "PUT", "PATCH"}
+_MOST_UNKNOWN = 16  # names that are told to be unknown: an error for each of a million holds up the server for seconds
 
 
 class MethodParameter(NamedTuple):
@@ -100,8 +102,18 @@ def _json(field: str, text: str) -> Any:
 def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[str, Any]) -> type[BaseModel]:
     more = {"json_schema_extra": {"examples": [dict(example)]}} if example else {}
     config = ConfigDict(extra="forbid", **more)  # type: ignore[typeddict-item]
-    made: type[BaseModel] = create_model(name, __config__=config, **fields)  # type: ignore[call-overload]
+    checks = {"few_unknown": model_validator(mode="before")(partial(_with_few_unknown, frozenset(fields)))}
+    made: type[BaseModel] = create_model(name, __config__=config, __validators__=checks, **fields)  # type: ignore[call-overload]
     return made
+
+
+def _with_few_unknown(known: frozenset[str], told: Any) -> Any:
+    """The members of an object without most of those that are unknown: it is refused for the first ones."""
+    if not isinstance(told, dict):
+        return told
+    unknown = islice((name for name in told if name not in known), _MOST_UNKNOWN)
+    kept = {*known, *unknown}
+    return {name: value for name, value in told.items() if name in kept}
 
 
 def _fields(parameters: Mapping[str, MethodParameter], *, in_query: bool = False) -> dict[str, tuple[Any, Any]]:
@@ -109,7 +121,7 @@ def _fields(parameters: Mapping[str, MethodParameter], *, in_query: bool = False
     for name, one in parameters.items():
         kind = _as_json(one.annotation)
         if one.is_several:
-            kind = list[kind]  # type: ignore[valid-type]
+            kind = _list_of(kind)
         if in_query and get_origin(_without_none(kind)) is dict:
             kind = str | None  # as JSON
         default = _default(one)
@@ -146,13 +158,18 @@ def _typed(kind: Any) -> Iterator[tuple[str, MethodParameter]]:
 def _as_json(kind: Any) -> Any:
     """The type that JSON has for a parameter: texts for times, numbers for durations, lists, dicts."""
     if kind == Messages:
-        return list[dict[str, Any]]
+        return _list_of(dict[str, Any])
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _union(parts)
     if origin in (tuple, list) or (inspect.isclass(origin) and issubclass(origin, Iterable)):
-        return dict[str, Any] if issubclass(origin, Mapping) else list[_as_json(parts[0])]  # type: ignore[misc]
+        return dict[str, Any] if issubclass(origin, Mapping) else _list_of(_as_json(parts[0]))
     return str if kind is datetime else float if kind is timedelta else kind
+
+
+def _list_of(kind: Any) -> Any:
+    """A list that is refused at its first wrong item."""
+    return Annotated[list[kind], Field(fail_fast=True)]
 
 
 def _union(parts: tuple[Any, ...]) -> Any:

@@ -56,4 +56,4 @@ def misplaced(parameters: Parameters | None, error: RequestValidationError) -> I
 
 
 def _is_list(annotation: Any) -> bool:
-    return any((get_origin(part) or part) is list for part in (annotation, *get_args(annotation)))
+    return (get_origin(annotation) or annotation) is list or any(map(_is_list, get_args(annotation)))

@@ -80,9 +80,10 @@ def document_of(error: Exception) -> dict[str, Any]:
     return problem(500, "Failure", "The server failed. Its log has the class of the error under this request id")
 
 
-def answer(error: Exception) -> Response:
-    """The answer to a request that failed."""
+def answer(error: Exception, *, is_openai: bool = False) -> Response:
+    """The answer to a request that failed; to a client of the OpenAI API, also in the form that it reads."""
     document = document_of(error)
+    document |= {"error": _openai(document)} if is_openai else {}
     content = json.dumps(document, ensure_ascii=False).encode(errors="replace")  # a name may have half a character
     return Response(content, document["status"], _headers(error), MEDIA_TYPE)
 
@@ -90,6 +91,14 @@ def answer(error: Exception) -> Response:
 def problem(status: int, name: str, detail: str, **more: Any) -> dict[str, Any]:
     """A document of RFC 9457."""
     return {"type": f"urn:memoryos:problem:{name}", "title": name, "status": status, "detail": detail, **more}
+
+
+def _openai(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The same error as the OpenAI API tells errors."""
+    fix = f". {document['fix']}" if "fix" in document else ""
+    kind = "invalid_request_error" if document["status"] < 500 else "server_error"
+    message = f"{document['detail']}{fix}"
+    return {"message": message, "type": kind, "param": document.get("field"), "code": document["title"]}
 
 
 _NAMES = {400: "Unreadable", 404: "NotFound", 405: "MethodNotAllowed"}

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
+from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,8 +25,10 @@ from memoryos.interface.rest.problems import Refusing, answer
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.interface.server_log import log
+from memoryos.json_size import has_more_values
 
 Admit = Callable[[Request], Awaitable[None]]  #: refuses a request, or notes who asks
+Refuse = Callable[[Scope, Exception], ASGIApp]  #: makes the answer to a request that failed
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OWN = b"x-memoryos-"
@@ -65,8 +68,19 @@ class RequestPassage:
 class RequestGuard:
     """Wraps the application."""
 
-    def __init__(self, app: ASGIApp, limits: RestLimits, metrics: ServerMetrics, admit: Admit) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: RestLimits,
+        metrics: ServerMetrics,
+        admit: Admit,
+        refuse: Refuse = lambda _, error: answer(error),
+        unread: Collection[str] = (),
+    ) -> None:
+        """`unread` are paths whose bodies nobody parses here."""
         self._app = app
+        self._refuse = refuse
+        self._unread = unread
         self._admit = admit
         self._limits = limits
         self._metrics = metrics
@@ -94,6 +108,8 @@ class RequestGuard:
             _check_names(passage.scope)
             await self._admit(Request(passage.scope))  # before it takes memory
             body = await self._body(Headers(scope=passage.scope), receive)
+            if passage.scope["path"] not in self._unread:
+                await _check_values(body, self._limits.values)
             await self._app(passage.scope, _again(body, receive), send)
         except ClientGone:
             pass
@@ -102,7 +118,7 @@ class RequestGuard:
                 log.error("%s", _line(passage, error=type(error).__name__))  # a trace would have contents
             if passage.status:
                 raise ConnectionAbortedError("the answer cannot go on") from None
-            await answer(error)(passage.scope, receive, send)
+            await self._refuse(passage.scope, error)(passage.scope, receive, send)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body. Raises Refusing if it is too large, too slow, or no JSON."""
@@ -154,6 +170,14 @@ async def _read(receive: Receive, most: int) -> bytes:
 def _too_large(most: int) -> Refusing:
     fix = f"Send at most {most:,} bytes at a time"
     return Refusing(413, "TooLarge", f"The body has more than {most:,} bytes", fix, {"Connection": "close"})
+
+
+async def _check_values(body: bytes, most: int) -> None:
+    """Raise Refusing if the body has too many values. A large one is looked through in a thread."""
+    if len(body) > most and await to_thread.run_sync(has_more_values, body, most):
+        raise Refusing(
+            413, "TooManyValues", f"The body has more than {most:,} values", "Split it into several requests"
+        )
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -14,6 +14,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from memoryos.distribution import VERSION as RELEASE
 from memoryos.errors import MemoryOSError
@@ -60,7 +62,8 @@ _PROBLEMS = {
 def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRoutes | None = None) -> FastAPI:
     """Return the application for a store, with the routes of another door. It neither opens nor closes the store."""
     limits, metrics = limits or RestLimits(), ServerMetrics()
-    admission = Admission(store, Rate(limits.per_minute), added.foreign if added else ())
+    foreign = added.foreign if added else ()
+    admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope))
     desk = Desk(store, admission, limits, CapacityLimiter(limits.threads))
     app = FastAPI(
         title="MemoryOS",
@@ -79,14 +82,19 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
     _add_probes(app, desk, metrics)
     if added:
         app.router.routes.extend(added.routes(desk, metrics))
+
+    def refused(scope: Scope, error: Exception) -> Response:
+        return answer(error, is_openai=scope["path"].startswith(foreign) or (bool(added) and "route" not in scope))
+
     for kind in (MemoryOSError, Refusing, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, _failed)
+        app.add_exception_handler(kind, partial(_failed, refused))
 
     async def admit(request: Request) -> None:
         if request.scope["path"] not in _OPEN:
             await desk.run(lambda: admission.admit(request))
 
-    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit)
+    unread = added.unread if added else ()
+    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread)
     described = app.openapi
     app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
     return app
@@ -116,12 +124,16 @@ def _refer(answers: dict[str, Any]) -> None:
             answers[status] = {"$ref": f"#/components/responses/Problem{status}"}
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+def _is_served(app: FastAPI, scope: Scope) -> bool:
+    return any(route.matches(scope)[0] is not Match.NONE for route in app.router.routes)
+
+
+async def _failed(refused: Callable[[Scope, Exception], Response], request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError):
         operation = getattr(request.scope.get("route"), "name", "")
         route = next((one for one in (*ROUTES, *streamed_routes.STREAMED) if one.operation == operation), None)
         return answer(misplaced(Parameters.of(route) if route else None, error) or error)
-    return answer(error)
+    return refused(request.scope, error)
 
 
 def _add(app: FastAPI, desk: Desk, route: Route, answering: Answering, streamed: str | None = None) -> None:

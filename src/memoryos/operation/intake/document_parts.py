@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from memoryos.language.graphemes import whole_end
 from memoryos.language.sentences import sentence_bounds
 from memoryos.regex import regex
 
@@ -31,7 +32,7 @@ def _cut(pieces: Iterable[str], most: int) -> Iterator[str]:
         if size > most:
             text = "".join(held)
             while len(text) > most:
-                end = _end(text[:most])
+                end = whole_end(text, _end(text[:most]))
                 yield text[:end]
                 text = text[end:]
             held, size = [text], len(text)

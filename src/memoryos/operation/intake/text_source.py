@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from memoryos.errors import InvalidInput
+from memoryos.regex import regex
 
 TextSource = str | Path | TextIO | Iterable[str]  #: a text, the Path of a file, an open text stream, texts in order
+_UNSTORABLE = regex("[\x00\ud800-\udfff]")
 PIECE_CHARS = 65_536  # that one read asks for
 
 _FIX = "Pass a text, the Path of a file, a stream that is open for reading text, or an iterable of texts"
@@ -57,3 +59,25 @@ def _checked(piece: str) -> str:
     if not isinstance(piece, str):
         raise InvalidInput("text", f"gives {type(piece).__name__} instead of text", _FIX)
     return piece
+
+
+def check_whole(source: TextSource) -> None:
+    """Raise InvalidInput for a text or file that has a character that cannot be stored, before any of it is stored.
+
+    An open stream and an iterable can be read only once: `checked_pieces` tells where they have it.
+    """
+    if isinstance(source, str) or (isinstance(source, Path) and source.is_file()):  # a pipe is read once
+        for _ in checked_pieces(source):
+            pass
+
+
+def checked_pieces(source: TextSource) -> Iterator[str]:
+    """The pieces of a source. Raises InvalidInput, which names the place, at a character that cannot be stored."""
+    done = 0
+    for piece in pieces_of(source):
+        if found := _UNSTORABLE.search(piece):
+            kind = "NUL" if found[0] == "\x00" else "a lone surrogate"
+            fix = "Remove it; a repeated call with its idempotency_key stores what is missing"
+            raise InvalidInput("text", f"has {kind} as its character {done + found.start() + 1:,}", fix)
+        done += len(piece)
+        yield piece

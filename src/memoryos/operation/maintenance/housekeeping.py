@@ -24,7 +24,7 @@ from memoryos.operation.index.residency import Residency
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.moves import Left, Mover
 from memoryos.operation.maintenance.rebuild import Phase, Rebuilder, stage_of
-from memoryos.operation.recall.visits import Counts, VisitLog
+from memoryos.operation.recall.visits import AT_A_TIME, FLUSH_AT, Counts, VisitLog
 from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.job_runner import GoesOn, JobRunner
 from memoryos.operation.scheduler.rota import Rota
@@ -92,7 +92,9 @@ class Housekeeping:
 
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """Note that a search returned these cubes."""
-        if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
+        if self._visits.record(scope, ids, at):
+            self._timer.set(scope.owner, self._visits.rests(scope))
+        if self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
         self._meet(scope.owner)
 
@@ -133,7 +135,7 @@ class Housekeeping:
         try:
             if self._is_tidy(owner) or self._is_rebuilt(owner):
                 return
-            while (left := self._step(owner)).pages and goes_on():
+            while (left := self._step(owner, visits=not self._visits.rests(owner))).pages and goes_on():
                 pass
         except StorageError as error:
             self._log_delay(error)
@@ -168,6 +170,7 @@ class Housekeeping:
         self.check_writable()
         self.catch_up(scope)
         self._mover.promote_all(scope.owner)
+        self._visits.hasten(scope.owner)
         self._schedule(scope.owner)
         return self.wait(until)
 
@@ -201,6 +204,9 @@ class Housekeeping:
         due in a store that may not be written.
         """
         self._try_again()
+        for owner in self._visits.owners(FLUSH_AT):
+            self._visits.hasten(owner)
+            self._schedule(owner)
         is_done = self._background.wait(until) and self._worker.wait(until)
         if is_done and self._may_not_write:
             self._check_nothing_due()
@@ -230,6 +236,7 @@ class Housekeeping:
         self._timer.close()
         self._try_again()
         for owner in self._visits.owners():
+            self._visits.hasten(owner)
             self._schedule(owner)
         self._is_closing = self._worker is not self._background
         with ExitStack() as steps:
@@ -328,10 +335,12 @@ class Housekeeping:
     def _keep(self, owner: Scope) -> None:
         """Do everything that waits for one owner, in steps; callers go first between them."""
         left, was_tidy = Left(pages=True, jobs=False), owner in self._tidy
+        visits = 0 if self._visits.rests(owner) else self._visits.waiting(owner)
         turn = TimeSlice(self._goes_on, lambda: self._others_wait(owner, self._scheduled))
         try:
-            while left.pages and turn():
-                left = self._step(owner, in_a_hurry=self._background.is_waited_for)
+            while (left.pages or visits > 0) and turn():
+                left = self._step(owner, visits=visits > 0, in_a_hurry=self._background.is_waited_for)
+                visits -= AT_A_TIME
         except StorageError as error:
             if not was_tidy:  # a count of visits is worth no error
                 raise
@@ -339,7 +348,9 @@ class Housekeeping:
             return
         if left.jobs or self._runner.next_due(owner) is not None:  # also of kinds that no move asks for
             self._hire(owner)
-        if left.pages and self._goes_on():
+        if visits > 0:
+            self._visits.hasten(owner)
+        if (left.pages or visits > 0) and self._goes_on():
             self._schedule(owner)  # behind the others
             return
         if self._goes_on():
@@ -416,22 +427,22 @@ class Housekeeping:
         with self._lock:
             self._tidy.discard(owner)
 
-    def _step(self, owner: Scope, *, in_a_hurry: bool = False) -> Left:
-        """Move some pages and write the waiting visits, or take the next step of a rebuild."""
+    def _step(self, owner: Scope, *, visits: bool = False, in_a_hurry: bool = False) -> Left:
+        """Move some pages and write some of the waiting visits, or take the next step of a rebuild."""
         with self._vault.read(owner) as reader:
             stage = stage_of(reader)
         if stage and stage.phase is not Phase.PLACE:
             self._rebuilder.step(owner, stage)
             return Left(pages=True, jobs=False)
-        with self._taken_visits(owner) as visits, ExitStack() as undo:
+        with self._taken_visits(owner, AT_A_TIME if visits else 0) as counts, ExitStack() as undo:
             undo.callback(self._note_untidy, owner)  # it was noted under the lock, before the commit
-            left = self._mover.step(owner, visits, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
+            left = self._mover.step(owner, counts, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
             undo.pop_all()
         return left
 
     @contextmanager
-    def _taken_visits(self, owner: Scope) -> Iterator[Counts]:
-        visits = self._visits.take(owner)
+    def _taken_visits(self, owner: Scope, most: int) -> Iterator[Counts]:
+        visits = self._visits.take(owner, most)
         with ExitStack() as undo:
             undo.callback(self._visits.give_back, owner, visits)
             away = self._cooler.bring_back(owner, visits)  # pages move, whether the object store answers or not

@@ -11,6 +11,7 @@ from weakref import WeakMethod, finalize
 
 from memoryos.scope import Scope
 
+_SAME = 0.05  # seconds: an earlier time that is no more than this earlier starts no other thread
 LONGEST_WAIT = 86_400.0  # seconds, then it looks again: no thread can wait for centuries
 
 
@@ -31,7 +32,7 @@ class ScopeTimer:
         """Call back for the scope after that many seconds."""
         at = time.monotonic() + max(0.0, seconds)
         with self._lock:
-            if self._is_closed or self._times.get(scope, at + 1) <= at:
+            if self._is_closed or self._times.get(scope, at + 1) <= at + _SAME:
                 return
             self._times[scope] = at
             self._set += 1
