@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -66,6 +67,11 @@ def _is_fit_for_stores(folder: Path) -> bool:
 # A store waits for its disk at every commit. Tests kill processes, not machines, so files in RAM show the same.
 if "TMPDIR" not in os.environ and _is_fit_for_stores(RAM_DISK):
     os.environ["TMPDIR"] = tempfile.tempdir = str(RAM_DISK)
+
+
+# Where compiled code is not kept, each worker compiles all tests again, and each program that a test starts all of ours.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -148,6 +154,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let tests that read a vault beside the memories on it act for somebody; threads that forget it fail."""
     settings.load_profile("long" if config.getoption("--long") else "here")
     caller._CURRENT.set(caller.Caller("tests"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage meanwhile: all that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
