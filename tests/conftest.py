@@ -69,13 +69,13 @@ if "TMPDIR" not in os.environ and _is_fit_for_stores(RAM_DISK):
     os.environ["TMPDIR"] = tempfile.tempdir = str(RAM_DISK)
 
 
-# Where compiled code is not kept, each worker compiles all tests again, and each program that a test starts all of ours.
+# Else each worker compiles all tests again, and each program that a test starts all of ours.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="more attacks, which take minutes, and more examples")
+    parser.addoption("--long", action="store_true", help="also what is marked long, and more examples: an hour")
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
 
 
@@ -96,7 +96,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases on other stores that are marked to be for one alone, or repeat the way through the store."""
+    """Leave out what is marked long, and cases on other stores that are for one alone or repeat the way through it."""
+    is_long = config.getoption("--long")
+    items[:] = [item for item in items if is_long or not item.get_closest_marker("long")]
     items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
     if config.getoption("--store") is None:
         items[:] = _without_repeated_ways(items)
@@ -114,7 +116,7 @@ def _store_of(test: pytest.Item) -> str:
 def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
-    Of the operations, the first case of every third function: they differ in what is computed, not in what the store
+    Of the operations, the first case of every sixth function: they differ in what is computed, not in what the store
     is asked to do, which the contract tests compare. Of what is asked of each of many methods, every third.
     `--store postgres` runs each of them there.
     """
@@ -142,7 +144,7 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
     if _store_of(test) == "sqlite":
         return True
     if folder in OPERATIONS:
-        return case == 0 and number % 3 == 0
+        return case == 0 and number % 6 == 0
     return folder not in REPEATING or cases < MANY or (case + number) % 3 == 0
 
 
@@ -189,6 +191,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def back_end(request: pytest.FixtureRequest) -> str:
     """The name of a store that the contract is held against."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether time is no matter."""
+    return bool(request.config.getoption("--long"))
 
 
 @pytest.fixture
