@@ -33,7 +33,7 @@ TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
 
 REPEATING = {"attack", "contract"}  # where functions ask the same of each of many methods, ids or commands
-MANY = 20  # cases of such a function
+MANY = 4  # cases of such a function
 
 RAM_DISK = Path("/dev/shm")
 RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3 GB)
@@ -117,7 +117,8 @@ def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
     Of the operations, the first case of every sixth function: they differ in what is computed, not in what the store
-    is asked to do, which the contract tests compare. Of what is asked of each of many methods, every third.
+    is asked to do, which the contract tests compare. Of what is asked of a memory in many cases, every third case; the
+    tests of the vault itself run whole.
     `--store postgres` runs each of them there.
     """
     functions: dict[Path, dict[str, int]] = {}
@@ -145,7 +146,8 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
         return True
     if folder in OPERATIONS:
         return case == 0 and number % 6 == 0
-    return folder not in REPEATING or cases < MANY or (case + number) % 3 == 0
+    asks_the_store = "vault" in getattr(test, "fixturenames", ())
+    return folder not in REPEATING or asks_the_store or cases < MANY or (case + number) % 3 == 0
 
 
 def _names_its_own(test: pytest.Item) -> bool:
