@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -25,14 +26,21 @@ from memoryos.models.hashing import Hashing
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.scope import Scope
 
-settings.register_profile("here", deadline=None, max_examples=30)  # a busy machine takes as long as it takes
+settings.register_profile("here", deadline=None, max_examples=20)  # a busy machine takes as long as it takes
 settings.register_profile("long", deadline=None, max_examples=200)
 
 TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
 
+# Of the contract, what is decided above the store: who may see what, what is masked, what joins what.
+DECISIONS = {
+    *("test_answers_inherit", "test_audited_permission", "test_delegation", "test_gate", "test_guard"),
+    *("test_hidden_facts", "test_hidden_ids", "test_merges_itself", "test_permission", "test_privacy"),
+    *("test_privacy_on_read", "test_provenance", "test_removal_rights", "test_roles", "test_update_merges"),
+}
+
 REPEATING = {"attack", "contract"}  # where functions ask the same of each of many methods, ids or commands
-MANY = 20  # cases of such a function
+MANY = 4  # cases of such a function
 
 RAM_DISK = Path("/dev/shm")
 RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3 GB)
@@ -68,8 +76,13 @@ if "TMPDIR" not in os.environ and _is_fit_for_stores(RAM_DISK):
     os.environ["TMPDIR"] = tempfile.tempdir = str(RAM_DISK)
 
 
+# Else each worker compiles all tests again, and each program that a test starts all of ours.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="more attacks, which take minutes, and more examples")
+    parser.addoption("--long", action="store_true", help="also what is marked long, and more examples: an hour")
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
 
 
@@ -90,7 +103,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases on other stores that are marked to be for one alone, or repeat the way through the store."""
+    """Leave out what is marked long, and cases on other stores that are for one alone or repeat the way through it."""
+    is_long = config.getoption("--long")
+    items[:] = [item for item in items if is_long or not item.get_closest_marker("long")]
     items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
     if config.getoption("--store") is None:
         items[:] = _without_repeated_ways(items)
@@ -108,17 +123,17 @@ def _store_of(test: pytest.Item) -> str:
 def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
-    Of the operations, the first case of every third function: they differ in what is computed, not in what the store
-    is asked to do, which the contract tests compare. Of what is asked of each of many methods, every third.
-    `--store postgres` runs each of them there.
+    Of the operations, the first case of every sixth function, and of decisions, of every third one: they differ in
+    what is computed, not in what the store is asked to do, which the contract tests compare. Of what is asked of a
+    memory in many cases, every third case; the tests of the vault itself run whole. `--store postgres` runs all there.
     """
-    functions: dict[Path, dict[str, int]] = {}
+    functions: dict[tuple[Path, str], dict[str, int]] = {}
     cases: dict[tuple[Path, str], int] = Counter(map(_function_of, items))
     met: dict[tuple[Path, str], int] = Counter()
     kept = []
     for item in items:
         of = _function_of(item)
-        known = functions.setdefault(item.path, {})
+        known = functions.setdefault((item.path, _store_of(item)), {})
         number, case = known.setdefault(of[1], len(known)), met[of]
         met[of] += 1
         if _is_new_way(item, number, case, cases[of]):
@@ -136,8 +151,11 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
     if _store_of(test) == "sqlite":
         return True
     if folder in OPERATIONS:
+        return case == 0 and number % 6 == 0
+    if folder == "contract" and test.path.stem in DECISIONS:
         return case == 0 and number % 3 == 0
-    return folder not in REPEATING or cases < MANY or (case + number) % 3 == 0
+    asks_the_store = "vault" in getattr(test, "fixturenames", ())
+    return folder not in REPEATING or asks_the_store or cases < MANY or (case + number) % 3 == 0
 
 
 def _names_its_own(test: pytest.Item) -> bool:
@@ -148,6 +166,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let tests that read a vault beside the memories on it act for somebody; threads that forget it fail."""
     settings.load_profile("long" if config.getoption("--long") else "here")
     caller._CURRENT.set(caller.Caller("tests"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage meanwhile: all that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
@@ -173,6 +201,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def back_end(request: pytest.FixtureRequest) -> str:
     """The name of a store that the contract is held against."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether time is no matter."""
+    return bool(request.config.getoption("--long"))
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from memoryos import AsyncMemory, Role, Scope, Turn
 from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
@@ -210,7 +210,7 @@ memory.close()
 
 def test_processes_that_add_the_same_at_the_same_moment_add_one_page(open_memory, place):
     memory, rounds = open_memory(), 8
-    command = [sys.executable, "-c", RACER, place, str(rounds)]
+    command = [forked.executable(), "-c", RACER, place, str(rounds)]
     start = lambda: subprocess.Popen(command, stdin=-1, stdout=-1, text=True, cwd=TESTS, env=os.environ)  # noqa: E731
     racers = [start() for _ in range(3)]
     pages = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import memoryos
 from memoryos import stores
 from memoryos.infrastructure.vault.compiled import SHARED
@@ -106,7 +106,7 @@ def test_another_process_reads_and_writes_the_same_memory(open_memory, place):
         "    assert len(memory.search('bees').hits) == 1\n"
         "    memory.add('And hens from Lisbon.')"
     )
-    subprocess.run([sys.executable, "-c", program, place], check=True, cwd=TESTS, env=os.environ)
+    subprocess.run([forked.executable(), "-c", program, place], check=True, cwd=TESTS, env=os.environ)
     assert "hens" in words(memory.search("hens"))[0]
 
 

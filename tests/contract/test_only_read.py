@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+import forked
 import memoryos
 from contract import server
 from memoryos import Scope, load_settings
@@ -115,7 +115,7 @@ def test_who_may_not_write_the_file_leaves_nothing_beside_it(tmp_path):
         with memoryos.open(path, user="ann", settings=settings) as memory:
             memory.add("The bees swarmed in May.")
         path.chmod(0o644)
-        command = [sys.executable, "-c", AS_NOBODY, str(path), str(tmp_path / "first.db")]
+        command = [forked.executable(), "-c", AS_NOBODY, str(path), str(tmp_path / "first.db")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert "swarmed" in done.stdout, done.stderr
         assert [file.name for file in Path(folder).iterdir()] == ["memory.db"]

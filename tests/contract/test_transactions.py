@@ -3,7 +3,6 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ from threading import Event, Thread
 
 import pytest
 
+import forked
 from contract.append import append
 from contract.back_ends import BACK_ENDS
 from memoryos.errors import StorageError, StoreBusy
@@ -183,7 +183,7 @@ def test_writers_in_many_threads_serialise(vault):
 
 
 def test_writers_in_two_processes_serialise(vault, back_end, tmp_path):
-    command = [sys.executable, "-m", "contract.append", back_end, str(tmp_path), "child", "25"]
+    command = [forked.executable(), "-m", "contract.append", back_end, str(tmp_path), "child", "25"]
     with subprocess.Popen(command, cwd=TESTS, env=os.environ, stderr=subprocess.PIPE) as child:
         for number in range(25):
             append(vault, "parent", number)

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -19,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import forked
 from memoryos import AccessMode, Attachment, Caller, MemCube, Memory, MemoryOS, Scope, Subject
 from memoryos.cube import Access, Trait
 from memoryos.engine import Engine
@@ -162,7 +162,7 @@ def test_of_two_processes_that_expect_one_version_one_wins(open_memory, place):
     memory, rounds = open_memory(), 6
     page = memory.add("first")
     start = lambda name: subprocess.Popen(  # noqa: E731
-        [sys.executable, "-c", RACER, place, page, name, str(rounds)],
+        [forked.executable(), "-c", RACER, place, page, name, str(rounds)],
         stdin=-1,
         stdout=-1,
         text=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from crash.checks import assert_consistent
 from crash.killed import TESTS, Victim, deaths, victims
 from crash.stores import OWNER, cold_settings, objects_of, open_store
@@ -122,7 +122,7 @@ def test_another_process_that_reads_meanwhile_always_sees_every_page(template, t
 @contextmanager
 def reading(path: Path, pages: int) -> Iterator[subprocess.Popen[str]]:
     """A process that reads all pages again and again until it is told to stop."""
-    command = [sys.executable, "-m", "crash.cold_reader", str(path), str(pages)]
+    command = [forked.executable(), "-m", "crash.cold_reader", str(path), str(pages)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=TESTS, text=True, **pipes) as reader:
         try:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+import forked
 from memoryos import Memoryos
 from memoryos.compat import DATABASE
 from memoryos.errors import InvalidInput, MissingExtra, ModelError
@@ -279,7 +280,7 @@ for number in range(5):
 
 @pytest.mark.file
 def test_two_processes_write_to_one_folder(open_memory, tmp_path):
-    command = [sys.executable, "-c", ADDS_FIVE, str(tmp_path / "data")]
+    command = [forked.executable(), "-c", ADDS_FIVE, str(tmp_path / "data")]
     running = [
         subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True, encoding="utf-8")
         for name in ("one", "two")

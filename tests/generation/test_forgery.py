@@ -86,7 +86,8 @@ pieces = st.one_of(st.sampled_from(FORGERIES), st.sampled_from(BREAKS), st.text(
 texts = st.lists(pieces, min_size=1, max_size=9).map("".join).filter(str.strip)
 
 pytestmark = [pytest.mark.once]
-examples = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings.default.max_examples // 3  # each takes as long as a test
+examples = settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def looks(text: str) -> str:

@@ -169,7 +169,7 @@ def test_the_whole_prompt_keeps_to_its_budget(tmp_path, settings, model, limit):
     with memoryos.open(tmp_path / "m.db", user="tom", settings=bounded) as memory:
         memory.profile.set("name", "Atlas " * 300)
         for number in range(12):
-            memory.add(f"Chapter {number} is about a seal. " + "The sea was calm that day. " * 900, "Well told. " * 400)
+            memory.add(f"Chapter {number} is about a seal. " + "The sea was calm that day. " * 300, "Well told. " * 130)
             memory.facts.add(f"wrote chapter {number} of a book")
         memory.respond("Which chapter is about a seal?")
     messages = model.requests[0]["messages"]

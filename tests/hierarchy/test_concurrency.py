@@ -64,18 +64,18 @@ def test_updates_beside_adds_lose_nothing(world: World):
     page = memory.add("🍵 first")
 
     def correct() -> None:
-        for number in range(15):
+        for number in range(8):
             memory.update(page, f"🍵 corrected {number}")
 
     def add() -> None:
-        for number in range(15):
+        for number in range(8):
             memory.add(f"🚲 {number}")
 
     with ThreadPoolExecutor(3) as pool:
         for task in [pool.submit(correct), pool.submit(correct), pool.submit(add)]:
             task.result()
-    assert len(memory.pages.list()) == 16
-    assert len(memory.history(page)) == 31
+    assert len(memory.pages.list()) == 9
+    assert len(memory.history(page)) == 17
     assert memory.get(page).tier is Tier.MTM
     assert len(world.links(LinkKind.MEMBER_OF, page)) == 1
 

@@ -404,7 +404,8 @@ def picture(world: World, scope: Scope) -> set[tuple[object, ...]]:
     }  # fmt: skip
 
 
-LAW = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings.default.max_examples // 2  # each takes as long as a test
+LAW = settings(max_examples=SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
 _users = count()
 PAGES: list[str] = []  # that facts of any user may rest on
 
@@ -478,7 +479,7 @@ def test_at_any_moment_a_slot_has_one_value(world: World, memory: Memory, said: 
     assert not any(cube.version.superseded_by for cube in world.cubes(Kind.FACT, Tier.LPM, scope=scope))
 
 
-@settings(LAW, max_examples=25)
+@settings(LAW, max_examples=SOME // 2)
 @given(data=st.data(), said=sayings())
 def test_a_deleted_page_leaves_what_the_others_say(
     world: World, memory: Memory, data: st.DataObject, said: list[Said]

@@ -46,6 +46,12 @@ SAME = 1.5  # times as much work, at most, for twice as large a scope: it does n
 LINEAR = 2.8  # a little more than twice as much
 
 
+@pytest.fixture
+def size(long: bool) -> int:
+    """More than what is done in one step."""
+    return 80 if long else 40
+
+
 def towns(count: int) -> str:
     return "\n".join(f"fact: Tom lives in Town{number}." for number in range(count))
 
@@ -196,10 +202,10 @@ def gone_with_merged(world: World, count: int) -> list[int]:
 def merged(world: World, count: int) -> list[int]:
     """Equal pages, merged at once."""
     memory = world.open(f"merge-{count}.db")
-    pages = added(memory, ("🍵 tea" for _ in range(count // 2)))
+    pages = added(memory, ("🍵 tea" for _ in range(count)))
     with locks_of(world.vault) as taken:
         memory.duplicates.merge(pages)
-    assert len(memory.duplicates.merged(pages[0])) == count // 2 - 1
+    assert len(memory.duplicates.merged(pages[0])) == count - 1
     return taken
 
 
@@ -285,17 +291,21 @@ def swept(world: World, count: int) -> list[int]:
 
 @pytest.mark.once
 @pytest.mark.parametrize("work", [deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed])
-def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
+def test_a_step_under_the_lock_does_not_grow_with_the_scope(
+    world: World, size: int, work: Callable[[World, int], list[int]]
+):
     work(world, 6)  # what is compiled and cached once
-    few, many = work(world, 80), work(world, 160)
+    few, many = work(world, size), work(world, 2 * size)
     assert max(many) < SAME * max(few)
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("work", [learned_of_segment, moved, rebuilt])
-def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
+def test_steps_of_so_many_pages_do_not_grow_with_the_scope(
+    world: World, size: int, work: Callable[[World, int], list[int]]
+):
     work(world, 2)
-    few, many = work(world, 160), work(world, 320)
+    few, many = work(world, 2 * size), work(world, 4 * size)
     assert max(many) < SAME * max(few)
 
 
@@ -303,9 +313,11 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: C
 @pytest.mark.parametrize(
     "work", [learned, deleted, deleted_segment, updated, published, merged, gone_with_merged, forgotten_session, swept]
 )
-def test_nor_do_steps_that_together_grow_with_it_and_no_faster(world: World, work: Callable[[World, int], list[int]]):
+def test_nor_do_steps_that_together_grow_with_it_and_no_faster(
+    world: World, size: int, work: Callable[[World, int], list[int]]
+):
     work(world, 6)
-    few, many = work(world, 80), work(world, 160)
+    few, many = work(world, size), work(world, 2 * size)
     assert max(many) < SAME * max(few)
     assert sum(many) < LINEAR * sum(few)
 
@@ -323,7 +335,7 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
 
 
 @pytest.mark.once
-def test_what_is_planned_for_pages_that_go_together_grows_no_faster(world: World):
+def test_what_is_planned_for_pages_that_go_together_grows_no_faster(world: World, size: int):
     """Each page of a session, and each that expired, was deleted by itself: after each one, all that was left."""
 
     def session(count: int) -> int:
@@ -337,7 +349,7 @@ def test_what_is_planned_for_pages_that_go_together_grows_no_faster(world: World
 
     for work in (session, sweep):
         work(2)
-        few, many = work(80), work(160)
+        few, many = work(size), work(2 * size)
         assert many < LINEAR * few
 
 
@@ -605,7 +617,7 @@ def test_what_an_owner_forgets_in_one_step_does_not_grow(world: World, monkeypat
     """One transaction removed 64 memories with all their versions and links, however many they had."""
     monkeypatch.setattr(forget, "PARTS_AT_ONCE", rows)
     monkeypatch.setattr(forget, "CHARS_AT_ONCE", characters)
-    for count in (40, 80):
+    for count in (20, 40):
         memory = resting_on_all(world, count)
         with world.vault.read(ANN) as reader:
             before = reader.census()
@@ -622,7 +634,7 @@ def test_what_an_owner_forgets_in_one_step_does_not_grow(world: World, monkeypat
 def test_what_a_deletion_removes_in_one_step_does_not_grow_with_the_history(world: World, monkeypatch, characters: int):
     """One transaction removed a memory with all its earlier versions, however many they were."""
     monkeypatch.setattr(changes, "CHARS_AT_ONCE", characters)
-    for count in (80, 160):
+    for count in (40, 80):
         memory = resting_on_all(world, count)
         (trait,) = world.cubes(Kind.TRAIT)
         before = len(memory.history(trait.id))

@@ -160,7 +160,7 @@ def test_a_deletion_that_stops_between_the_parts_can_be_called_again(world: Worl
     assert {page.id for page in memory.pages.list()}.isdisjoint(pages)
 
 
-@pytest.mark.parametrize("parts", range(1, 12, 2))
+@pytest.mark.parametrize("parts", [1, 5, 11, *(pytest.param(parts, marks=pytest.mark.long) for parts in (3, 7, 9))])
 def test_what_stopped_between_the_parts_goes_with_the_pages_one_by_one(world: World, monkeypatch, parts: int):
     memory, pages = said(world, 17, menu(6))
     with monkeypatch.context() as patch:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import forked
 import memoryos
 from memoryos import load_settings, stores
 from memoryos.errors import CubeDamaged, EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
@@ -190,7 +190,7 @@ def test_a_store_that_was_closed_is_not_used_again(open_vault, stored):
 
 
 def test_processes_that_create_a_store_at_the_same_moment_share_it(path, open_vault):
-    command = [sys.executable, "-m", "contract.append", "sqlite", str(path.parent)]
+    command = [forked.executable(), "-m", "contract.append", "sqlite", str(path.parent)]
     children = [subprocess.Popen([*command, label, "2"], cwd=TESTS) for label in "ab"]
     assert [child.wait() for child in children] == [0, 0]
     vault = open_vault()
@@ -212,7 +212,7 @@ def test_a_second_memory_of_this_process_does_not_drop_the_locks_of_the_first(tm
         with memoryos.open(path, user="ann", settings=settings) as second:
             second.add("And hens.")
             for _ in range(2):  # a process that took itself for the last one would fold and remove the log
-                subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+                subprocess.run([forked.executable(), "-c", program, str(path)], check=True)
                 first.add("Still here.")
                 assert Path(f"{path}-wal").exists()
         assert len(first.pages.list()) == 4

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+import forked
 import memoryos
 from contract import server
 from memoryos import load_settings
@@ -103,7 +103,7 @@ def wait_for_more(folder: Path, process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.usefixtures("new_program")
 def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tmp_path):
-    command = [sys.executable, "-c", OLD_PROGRAM, url, str(tmp_path)]
+    command = [forked.executable(), "-c", OLD_PROGRAM, url, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as old:
         wait_for_more(tmp_path, old)
         with memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")) as new:

@@ -70,7 +70,6 @@ def test_every_run_of_digits_is_known():
     assert all(plain_text(run) == "0123456789" for run in DECIMALS)
 
 
-@settings(max_examples=150)
 @given(dated_texts())
 def test_no_digits_are_refused(memory, text):
     page = memory.add(text)

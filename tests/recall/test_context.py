@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import count, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos import AsyncMemory, Memory, Recall, Role, Scope, Subject, Turn
@@ -643,7 +643,6 @@ def recalls(draw) -> Recall:
 
 
 @pytest.mark.once
-@settings(max_examples=150)
 @given(recalls(), st.integers(1, 400), st.booleans(), st.booleans())
 def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, recent: bool, persona: bool):
     excluded = [hit.id for hit in found.recent[:1]]
@@ -660,7 +659,6 @@ def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, re
 
 
 @pytest.mark.once
-@settings(max_examples=50)
 @given(recalls(), st.integers(1, 200), st.integers(1, 200))
 def test_the_best_turn_of_a_budget_is_in_the_text_of_a_larger_one(found: Recall, budget: int, more: int):
     found = replace(found, user_facts=(), agent_facts=(), profile=())
@@ -677,7 +675,6 @@ def test_the_best_turn_of_a_budget_is_in_the_text_of_a_larger_one(found: Recall,
 
 
 @pytest.mark.once
-@settings(max_examples=150)
 @given(st.text(st.sampled_from("ab cé茶。.\n! "), max_size=200), st.integers(1, 60))
 def test_a_cut_is_a_stretch_that_fits(text: str, room: int):
     found = cut(text, {"b"}, room, count_tokens)

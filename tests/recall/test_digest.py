@@ -54,7 +54,7 @@ def bodies(digest: Digest) -> str:
     return " ".join(line.text for line in digest.lines)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(budget=budgets, query=questions)
 def test_the_budget_is_never_passed_and_every_turn_is_in_a_line(talk, budget, query):
     digest = talk.digest(tokens=budget, query=query)

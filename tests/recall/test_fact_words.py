@@ -26,7 +26,7 @@ def test_a_rare_word_weighs_more_and_all_together_weigh_one(cube):
     assert words.weights([]) == {}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.lists(st.sampled_from(WORDS), max_size=4))),
     st.sets(st.sampled_from(WORDS)),

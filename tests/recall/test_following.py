@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -12,6 +11,7 @@ from time import sleep
 
 import pytest
 
+import forked
 from memoryos import Kind, Memory, Scope, Strategy, Turn
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Role
@@ -107,7 +107,7 @@ def test_what_another_process_stored_without_passages_is_found(tmp_path, open_me
     memory = open_memory(tmp_path / "memory.db", scope=alice)
     memory.of(alice).add("first")
     memory.of(alice).search("first")
-    command = [sys.executable, "-m", "contract.append", "sqlite", str(tmp_path), "plimpsofrag", "3"]
+    command = [forked.executable(), "-m", "contract.append", "sqlite", str(tmp_path), "plimpsofrag", "3"]
     subprocess.run(command, cwd=TESTS, check=True)
     for strategy in ("bm25", "hybrid"):
         found = ids(results(memory, "plimpsofrag", strategy=strategy))

@@ -12,7 +12,7 @@ from memoryos import Tier
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
 
-MANY = 300
+MANY = 150
 
 
 @pytest.fixture

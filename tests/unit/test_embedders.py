@@ -14,7 +14,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos.errors import InvalidInput, MissingExtra
@@ -327,7 +327,6 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=500)
 @given(word=st.lists(PARTS, min_size=1, max_size=4).map("".join), is_shouted=st.booleans())
 def test_static_cuts_a_word_as_the_tokenizer_does(word: str, is_shouted: bool) -> None:
     word = word.upper() if is_shouted else word
@@ -385,7 +384,6 @@ def test_hashing_sees_the_whole_text() -> None:
 
 
 @pytest.mark.parametrize("name", ["hashing", "static"])
-@settings(max_examples=200)
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text_has_a_unit_row(name: str, text: str) -> None:
     (vector,) = load_embedder(name).embed([text])

@@ -334,6 +334,6 @@ def test_any_text_is_read_and_quotes_are_exact(text: str, role: Role) -> None:
 @pytest.mark.parametrize(
     "piece", ["a", ".", "I love Rome. ", "我" + "最近" * 190 + "。", "I really " * 40 + ". ", "😊", '"']
 )
-def test_100k_characters_are_no_trouble(piece: str) -> None:
-    text = (piece * 100_000)[:100_000]
+def test_very_many_characters_are_no_trouble(piece: str) -> None:
+    text = (piece * 40_000)[:40_000]
     assert all(len(finding.pages) == 1 for finding in EXTRACTOR.extract([page(user(text))]))

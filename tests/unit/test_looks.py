@@ -153,7 +153,7 @@ def test_a_name_that_reads_as_a_role_is_told_from_one(speaker, told):
 
 @pytest.mark.parametrize("end", ["", "x"])
 @pytest.mark.parametrize(
-    "text", ["<m\u0301" * 20_000, "< " * 20_000, "<\u2800" * 20_000, "<m" + "/" * 40_000, "«é" * 20_000]
+    "text", ["<m\u0301" * 8_000, "< " * 8_000, "<\u2800" * 8_000, "<m" + "/" * 16_000, "«é" * 8_000]
 )
 def test_a_hostile_text_is_read_once(text, end):
     before, _, after = text.rpartition("<")
@@ -161,6 +161,7 @@ def test_a_hostile_text_is_read_once(text, end):
     assert disarmed(text + end) == (f"{before}&lt;{after}" if is_open else text + end)
 
 
+@pytest.mark.long
 def test_the_table_is_what_the_tool_makes_of_the_confusables():
     spec = importlib.util.spec_from_file_location("build_looks", ROOT / "tools" / "build_looks.py")
     assert spec is not None

@@ -211,7 +211,7 @@ def test_the_time_grows_no_faster_than_the_text(piece):
         return time.thread_time() - start
 
     detect(piece)
-    assert seconds(160_000) < 20 * max(seconds(20_000), 0.005)
+    assert seconds(80_000) < 20 * max(seconds(10_000), 0.005)
 
 
 def test_the_time_grows_no_faster_than_the_text_if_several_kinds_take_turns():
@@ -221,7 +221,7 @@ def test_the_time_grows_no_faster_than_the_text_if_several_kinds_take_turns():
         assert len(detect(text)) == 2 * pieces
         return time.thread_time() - start
 
-    assert seconds(40_000) < 14 * max(seconds(8_000), 0.005)
+    assert seconds(20_000) < 14 * max(seconds(4_000), 0.005)
 
 
 def test_a_span_is_plain_data():

@@ -8,8 +8,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import memoryos
 
 SOURCE = Path(memoryos.__file__).parent
@@ -29,9 +27,10 @@ def doubled(names: list[str]) -> list[str]:
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
-def test_no_module_is_long(module):
-    assert len(module.read_text("utf-8").splitlines()) <= MOST_LINES
+def test_no_module_is_long():
+    lines = {str(module.relative_to(SOURCE)): len(module.read_text("utf-8").splitlines()) for module in MODULES}
+    assert len(lines) > 300
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
 def test_no_two_modules_have_one_name():
@@ -63,13 +62,14 @@ def test_no_class_defines_more_than_25_methods():
     assert [(node.name, len(methods_in(node))) for node in classes() if len(methods_in(node)) > MOST_METHODS] == []
 
 
-@pytest.mark.parametrize("kind", EXPORTED, ids=lambda kind: kind.__name__)
-def test_no_exported_class_has_more_than_25_methods_with_those_it_inherits(kind):
+def test_no_exported_class_has_more_than_25_methods_with_those_it_inherits():
+    assert len(EXPORTED) > 50
+    assert {kind.__name__: found for kind in EXPORTED if len(found := public_methods_of(kind)) > MOST_METHODS} == {}
+
+
+def public_methods_of(kind: type) -> set[str]:
     own = [base for base in kind.__mro__ if base.__module__.startswith("memoryos")]
-    methods = {
-        name for base in own for name, one in vars(base).items() if callable_of(one) and not name.startswith("_")
-    }
-    assert len(methods) <= MOST_METHODS
+    return {name for base in own for name, one in vars(base).items() if callable_of(one) and not name.startswith("_")}
 
 
 def callable_of(member: object) -> bool:

@@ -317,7 +317,7 @@ def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ENGLISH[:-1], ids=range(len(ENGLISH) - 1))  # the last stands behind a word only
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(data=st.data())
 def test_whatever_a_rule_matches_has_one_of_its_marks(rule: Rule, data: st.DataObject) -> None:
     found = data.draw(st.from_regex(rule.pattern, alphabet=st.characters(codec="ascii")))
@@ -330,7 +330,6 @@ TIME_WORDS = (
 )
 
 
-@settings(max_examples=400)
 @given(text=st.lists(st.sampled_from(TIME_WORDS.split()), max_size=9).map(" ".join))
 def test_a_rule_is_left_out_only_where_it_matches_nothing(text: str) -> None:
     unread = [rule.pattern.pattern for rule in ENGLISH if not rule.may_match(text.lower())]

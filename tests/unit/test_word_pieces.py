@@ -48,7 +48,7 @@ def test_a_text_is_cut_as_the_library_cuts_it(reference, text):
     assert list(word_pieces().cut(text)) == reference(text)
 
 
-@pytest.mark.parametrize("around", ["{}", "hel{}lo"])
+@pytest.mark.parametrize("around", ["{}", pytest.param("hel{}lo", marks=pytest.mark.long)])
 def test_every_character_is_read_as_the_library_reads_it(reference, around):
     for start in range(0, len(CHARACTERS), BLOCK):
         text = "\n".join(map(around.format, CHARACTERS[start : start + BLOCK]))
