@@ -32,13 +32,6 @@ settings.register_profile("long", deadline=None, max_examples=200)
 TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
 
-# Of the contract, what is decided above the store: who may see what, what is masked, what joins what.
-DECISIONS = {
-    *("test_answers_inherit", "test_audited_permission", "test_delegation", "test_gate", "test_guard"),
-    *("test_hidden_facts", "test_hidden_ids", "test_merges_itself", "test_permission", "test_privacy"),
-    *("test_privacy_on_read", "test_provenance", "test_removal_rights", "test_roles", "test_update_merges"),
-}
-
 REPEATING = {"attack", "contract"}  # where functions ask the same of each of many methods, ids or commands
 MANY = 4  # cases of such a function
 
@@ -123,9 +116,9 @@ def _store_of(test: pytest.Item) -> str:
 def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
-    Of the operations, the first case of every sixth function, and of decisions, of every third one: they differ in
-    what is computed, not in what the store is asked to do, which the contract tests compare. Of what is asked of a
-    memory in many cases, every third case; the tests of the vault itself run whole. `--store postgres` runs all there.
+    Of the operations, the first case of every sixth function: they differ in what is computed, not in what the store
+    is asked to do, which the contract tests compare. Of what is asked of a memory in many cases, every third case; the
+    tests of the vault itself run whole. `--store postgres` runs all there.
     """
     functions: dict[tuple[Path, str], dict[str, int]] = {}
     cases: dict[tuple[Path, str], int] = Counter(map(_function_of, items))
@@ -152,8 +145,6 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
         return True
     if folder in OPERATIONS:
         return case == 0 and number % 6 == 0
-    if folder == "contract" and test.path.stem in DECISIONS:
-        return case == 0 and number % 3 == 0
     asks_the_store = "vault" in getattr(test, "fixturenames", ())
     return folder not in REPEATING or asks_the_store or cases < MANY or (case + number) % 3 == 0
 
