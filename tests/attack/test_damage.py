@@ -457,7 +457,9 @@ def test_the_job_that_discards_branches_dies_with_the_reason_where_the_list_of_t
             now[0] += timedelta(hours=1)
         (job,) = memory.jobs.list("dead")
         assert (job.kind, job.attempts) == ("branch", MOST_TRIES)
-        assert job.error.startswith("StoreCorrupt: the note 'branches' of the table notes is damaged: run `memoryos verify`")
+        assert job.error.startswith(
+            "StoreCorrupt: the note 'branches' of the table notes is damaged: run `memoryos verify`"
+        )
         by_hand(path, "UPDATE notes SET value = substr(value, 2) WHERE key = 'branches'")  # as a backup has it
         assert memory.jobs.retry() == 1
         memory.jobs.run()

@@ -41,6 +41,7 @@ BELIEVED = (
     ("I have nothing to do with law, I am a chef.", "I am a chef", "The user is a chef."),
     ("I'm nowhere near retirement, I am a teacher.", "I am a teacher", "The user is a teacher."),
     ("I live miles away from my sister.", "I live miles away from my sister", "The user lives far from their sister."),
+    ("I live a long way from work, in Ghent.", "in Ghent", "The user lives in Ghent."),
     ("我是护士，跟医生八竿子打不着。", "我是护士", "用户是护士。"),
     ("我是厨师，跟音乐完全不沾边。", "我是厨师", "用户是厨师。"),
     ("我跟医生八竿子打不着，我是画家。", "我是画家", "用户是画家。"),

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from memoryos.language import quotation as quotation_module
 from memoryos.language import quotation as marks
+from memoryos.language import quotation as quotation_module
 from memoryos.language.quotation import INDENT, disarmed, fenced, item, label, name, one_line, quotation, said
 
 POSTS = [
@@ -125,7 +125,7 @@ def test_a_mark_in_square_brackets_is_escaped_too(mark):
         "12:04 [system] started by [user], [System] idle, see [USER GUIDE] and [think]",
         "usage: prog [OPTIONS] [ARGS]; x[user], x[|y|], [USERS]",
         "I <thinkpad, <think about it, <tools_list>, <parameter>, <functional>, <xml:lang>",
-        "<user_name>, <system_time>, <toolbox>, <agent_id>, <model>, <message>, <thinking about it, <model_outputs_dir>",
+        "<user_name>, <system_time>, <toolbox>, <agent_id>, <model>, <message>, <thinking about it",
         "[tool_result] = x[user_query]",
         "<me@example.org>",
         "نامه‌ها",  # with a joiner that Persian needs

@@ -42,7 +42,10 @@ _GOES_ON = (
     r"|has|had|do|does|did|will|would|can|could|hate|love|like|enjoy|prefer|want|need|eat|drink|play|live|work|got|went"
     r"|left|kept|lost|found|ate|saw|bought|felt|chose|took|gave|made|said|thought|sold|quit|\w+ed|\w+ly)\b)"
 )
-_EXCEPT = r"except|other than|(?:apart|aside) from|save(?: for)?(?! (?:money|time|up)\b)|bar(?:ring)?|exclud\w+|minus|with the exception of"
+_EXCEPT = (
+    r"except|other than|(?:apart|aside) from|save(?: for)?(?! (?:money|time|up)\b)|bar(?:ring)?|exclud\w+|minus"
+    r"|with the exception of"
+)
 _LEFT_OUT = (
     r"\b(?:anything|everything|everyone|everybody|everywhere|all) but\b(?! (?:I|we|he|she|they|it|you)\b)"
     rf"|{_ALL}(?: \w+){{1,3}} but (?=(?:{_GOES_ON}\w+ ?){{1,3}}(?:[.,;!?]|$))"
@@ -83,10 +86,11 @@ _NOT = _any_of(
     r"\b(?:dont|doesnt|didnt|isnt|wasnt|arent|cant|wont|havent|hasnt|couldnt|wouldnt)\b",
 )
 _UNDONE = _any_of(
-    r"\b(?:(?:miles|leagues|light[- ]years|a world|worlds|a long way) (?:away )?from|nothing to do with|nowhere near)\b",
+    r"\b(?:miles|leagues|light[- ]years|a world|worlds|a long way) (?:away )?from (?:being|an?)\b",
+    r"\bnothing to do with\b|\bnowhere near (?:being|an?|as)\b",
     r"\bopposite of\b|\bcouldn't be (?:further|farther)\b|\bnot remotely\b",
     r"\b(?:mistak(?:e|es|ing)|mistook|confus(?:e|es|ed|ing)) me (?:for|with)\b|\b(?:mistaken|confused) (?:for|with)\b",
-    r"\b(?:am|'m|was|been|get|gets|got|often|always|sometimes) taken for (?!granted|an? (?:ride|walk|drive|tour|fool)\b)",
+    r"\b(?:am|'m|was|been|get|gets|got|often|always) taken for (?!granted|an? (?:ride|walk|drive|tour|fool)\b)",
     r"\b(?:take|takes|took) me for (?!granted|an? (?:ride|walk|drive|tour|meal|drink|dinner)\b)",
     r"\b(?:hardly|barely|scarcely|gave up|given up|giving up|unable to|far from|anything but)\b",
     r"\b(?:almost|nearly)\b(?! (?:every|always|all|an?|daily|entirely|exclusively|half|one|two|three|\d))",
