@@ -175,7 +175,6 @@ class SqlVault(ABC):
                 deeds = audit_part.deeds_of(scope.owner, self._clock(), writer.changes)
                 audit_part.append(connection, scope.owner, deeds)
             self._forget_words(writer, scope)
-        self.keep_log_small()
         if self.audits and (call := running_call()):
             call.written.add(scope.owner)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
@@ -244,9 +243,6 @@ class SqlVault(ABC):
 
     def empty_log(self) -> None:  # noqa: B027 - a server keeps its own
         """Empty the write-ahead log, which may still hold deleted words."""
-
-    def keep_log_small(self) -> None:  # noqa: B027 - likewise
-        """Empty the write-ahead log if it has become large."""
 
     @abstractmethod
     def scrub(self, progress: Progress | None = None) -> Scrubbed:

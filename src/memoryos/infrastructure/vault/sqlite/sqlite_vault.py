@@ -34,6 +34,7 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
+from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
@@ -213,7 +214,14 @@ class SqliteVault(SqlVault):
             if self._log_is_due:  # a reader was in the way when words were erased
                 self._log_is_due = not _is_log_emptied(writer)
 
-    def keep_log_small(self) -> None:
+    @contextmanager
+    def write(self, scope: Scope) -> Iterator[SqlWriter]:
+        """As `SqlVault.write`; afterwards the log is kept small."""
+        with super().write(scope) as writer:
+            yield writer
+        self._keep_log_small()
+
+    def _keep_log_small(self) -> None:
         """Empty a log that has become large beside readers of whom one always reads; if one reads on, try later."""
         size = _size(log_of(self.path))
         if size > self._most_log:
