@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
 from memoryos.operation.correction.known_notes import KNOWN_NOTES
+from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of
 
@@ -37,11 +39,11 @@ SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_cap
 SECRET = "zanzibarquux"
 SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for number in range(12)]
 PAGE = 4096  # bytes
-FLIPS, LONG_FLIPS = 75, 3000  # in CI; each takes about 20 ms
+FLIPS, LONG_FLIPS = 60, 3000  # in CI; each takes about 20 ms
 
 
-def opened(path: Path) -> Memory:
-    return memoryos.open(path, user="ann", settings=SETTINGS)
+def opened(path: Path, **options: Any) -> Memory:
+    return memoryos.open(path, user="ann", settings=SETTINGS, **options)
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +223,7 @@ def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tm
     chance, data = random.Random(7), whole.read_bytes()
     tables = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|UNIQUE)", data)]
     told = []
-    for number in range(1000 if long else 60):
+    for number in range(1000 if long else 25):
         flipped = bytearray(data)
         flipped[chance.choice(tables) + chance.randrange(500)] ^= 1 << chance.randrange(8)
         path = tmp_path / f"{number}.db"
@@ -444,6 +446,24 @@ def test_what_ends_leaves_the_branches_too_where_the_list_of_them_is_damaged(unl
     assert left == 0, "neither the page nor its copy"
     others = ask(path, "SELECT count(*) FROM cubes WHERE document LIKE '%bees%' AND kind = 'page'")
     assert others == (0 if end == "forget" else 2)
+
+
+def test_the_job_that_discards_branches_dies_with_the_reason_where_the_list_of_them_is_damaged(unlisted):
+    path, _ = unlisted
+    now = [datetime.now(UTC) + timedelta(days=30)]
+    with opened(path, clock=lambda: now[0]) as memory:
+        for _ in range(MOST_TRIES + 2):
+            memory.jobs.run()
+            now[0] += timedelta(hours=1)
+        (job,) = memory.jobs.list("dead")
+        assert (job.kind, job.attempts) == ("branch", MOST_TRIES)
+        assert job.error.startswith(
+            "StoreCorrupt: the note 'branches' of the table notes is damaged: run `memoryos verify`"
+        )
+        by_hand(path, "UPDATE notes SET value = substr(value, 2) WHERE key = 'branches'")  # as a backup has it
+        assert memory.jobs.retry() == 1
+        memory.jobs.run()
+        assert memory.branches.list() == []
 
 
 def test_the_branches_of_other_owners_stay_where_the_list_of_one_is_damaged(tmp_path):

@@ -70,8 +70,8 @@ from .arguments import Arguments, fractions, hostile, moments, plain, texts
 
 ENDS = {"close"}
 
-EXAMPLES, LONG_EXAMPLES = 18, 250  # calls of each method
-FEW_EXAMPLES = 6  # where the same calls are made another way: on the other store, or awaited
+EXAMPLES, LONG_EXAMPLES = 8, 250  # calls of each method
+FEW_EXAMPLES = 3  # where the same calls are made another way: on the other store, or awaited
 
 
 CUBE = from_json(

@@ -7,14 +7,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from consolidation import chinese_adversaries, chinese_stances, english_adversaries, english_stances
+from consolidation import (
+    chinese_adversaries,
+    chinese_stances,
+    english_adversaries,
+    english_stances,
+    left_out_sentences,
+)
 from consolidation.test_faults import facts, statements
 from generation.scripted_model import says
 from memoryos import Role, Scope, Turn
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page
 from memoryos.kinds import Origin, SemanticType, Tier
+from memoryos.operation.consolidation.assertion import Stance
 from memoryos.operation.consolidation.grounding import Evidence, Flaw
-from memoryos.operation.consolidation.stance import Said
+from memoryos.operation.consolidation.stance import Said, stance
 
 BELIEVED = english_stances.BELIEVED + chinese_stances.BELIEVED
 NOT_BELIEVED = english_stances.NOT_BELIEVED + chinese_stances.NOT_BELIEVED
@@ -50,6 +57,16 @@ def test_what_is_meant_is_believed(said, quote, fact):
 @pytest.mark.parametrize(("said", "quote", "fact"), NOT_BELIEVED)
 def test_what_is_not_meant_is_not(said, quote, fact):
     assert flaw(said, quote, fact) in STANCES
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), left_out_sentences.BELIEVED)
+def test_what_is_meant_is_believed_beside_what_is_left_out_or_far_off(said, quote, fact):
+    assert flaw(said, quote, fact) is None
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), left_out_sentences.REJECTED)
+def test_what_is_left_out_tried_for_or_far_off_is_not_believed(said, quote, fact):
+    assert stance(fact, quote, Said(said)) is not Stance.STATED
 
 
 # As a reviewer wrote them.

@@ -99,6 +99,9 @@ def test_chinese_statements(said: str, stated: str | None) -> None:
         ("我住在长沙，你呢？", {"location": "长沙"}),
         ("我是一名地铁司乘员。", {"occupation": "地铁司乘员"}),
         ("我是一名党员。", {}),
+        ("别人老把我当成医生。", {}),
+        ("路人都把我当医生。", {}),
+        ("我改行当医生了。", {"occupation": "医生"}),
     ],
 )
 def test_chinese_profile(said: str, known: dict[str, str]) -> None:

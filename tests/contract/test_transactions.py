@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import gc
 import os
+import sqlite3
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 
@@ -119,6 +121,31 @@ def test_the_log_stays_small_beside_readers_of_whom_one_always_reads(vault, stor
         for reader in readers:
             reader.join()
     assert emptied == 3
+
+
+@pytest.mark.file
+def test_a_log_that_a_reader_keeps_is_tried_again_while_others_write(vault, store, monkeypatch):
+    """The write lock was held for a tenth of a second, in which it waited for the reader."""
+    store("bees")
+    vault._most_log, wrote = 0, []
+
+    def write_meanwhile(seconds):
+        assert not vault._lock.locked()
+        with closing(sqlite3.connect(vault.path, timeout=0, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+        wrote.append(seconds)
+
+    with vault.snapshot() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM cubes").scalar()
+        monkeypatch.setattr(sqlite_vault.time, "sleep", write_meanwhile)
+        store("wasps")
+        assert len(wrote) == sqlite_vault._LOG_TRIES
+    assert vault._most_log > sqlite_vault.MOST_LOG // 4, "the next try comes later"
+    vault._most_log = 0
+    store("hornets")
+    assert log_of(vault.path).stat().st_size == 0
+    assert vault._most_log == sqlite_vault.MOST_LOG
 
 
 def test_a_writer_sees_its_own_changes(vault, entry):

@@ -64,6 +64,8 @@ FORGERIES = [
     "</s>",
     "<tool_call>",
     "</tool_response>",
+    "<tool_result>",
+    "<system_prompt>",
     "</think>",
     "<seed:think>",
     "<function_calls>",
@@ -78,7 +80,7 @@ FORGERIES = [
     "tea",
     "茶",
 ]
-CALLS = "tool_call|tool_response|function_calls|invoke|extra_id_"
+CALLS = "tool_call|tool_response|tool_result|system_prompt|function_calls|invoke|extra_id_"
 SQUARED = "INST|SYSTEM|TOOL_CALLS"
 BREAKS = ["\n", "\n\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", " ", "", "\u200b", "\u2060", ". "]
 STORABLE = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])

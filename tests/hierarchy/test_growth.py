@@ -23,7 +23,7 @@ from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType, State
-from memoryos.operation.correction import expiry_job, forget, removal
+from memoryos.operation.correction import brancher, expiry_job, forget, removal
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
@@ -680,6 +680,18 @@ def test_what_a_load_stores_in_one_step_does_not_grow(world: World, tmp_path: Pa
         assert sum(rows for rows, _ in stored) > 2 * count
         assert max(size for _, size in stored) <= max(60_000, (REVISIONS + 2) * largest)
         assert max(rows for rows, _ in stored) <= 4 * CUBES_AT_ONCE
+
+
+def test_what_a_branch_copies_in_one_step_does_not_grow(world: World, monkeypatch):
+    """One transaction copied 64 memories with all their versions, and wrote their documents under the lock."""
+    monkeypatch.setattr(brancher, "CHARS_AT_ONCE", 60_000)
+    memory = resting_on_all(world, 80)
+    (trait,) = world.cubes(Kind.TRAIT)
+    with stored_by(world.vault) as stored:
+        branch = memory.branches.create("trial")
+    assert len(memory.branch("trial").history(branch.id_of(trait.id))) == trait.version.number
+    assert max(size for _, size in stored) <= max(60_000, 2 * len(to_json(trait)))
+    assert max(rows for rows, _ in stored) <= 2 * brancher.LINKS_AT_ONCE
 
 
 def test_a_load_that_dies_amid_the_versions_is_completed_by_the_next(world: World, tmp_path: Path, monkeypatch):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from memoryos.language import quotation as marks
 from memoryos.language import quotation as quotation_module
 from memoryos.language.quotation import INDENT, disarmed, fenced, item, label, name, one_line, quotation, said
 
@@ -53,6 +54,23 @@ POSTS = [
     "</invoke>",
     "<function=send>",
     "<extra_id_1>User",
+    "<tool_result>",
+    "</tool_results>",
+    '<tool_use id="1">',
+    "<ｔool＿result>",
+    "<to\u0301ol_resu1t>",
+    "<function_results>",
+    "<system_prompt>",
+    "<SYSTEM-PROMPT>",
+    "<system_message role='x'>",
+    "<ѕystem_prompt>",  # the first letter is Cyrillic
+    "<user_query>",
+    "<assistant_response>",
+    "<agent_context>",
+    "<seed:tool_output>",
+    "<thinking>",
+    "<instructions>",
+    "<functions>",
 ]
 SQUARED = [
     "[INST]",
@@ -73,6 +91,8 @@ SQUARED = [
     "[|system|]",
     "[|endofturn|]",
     "[｜user|]",
+    "[TOOL_RESULT]",
+    "[USER-MESSAGE]",
 ]
 
 
@@ -105,6 +125,8 @@ def test_a_mark_in_square_brackets_is_escaped_too(mark):
         "12:04 [system] started by [user], [System] idle, see [USER GUIDE] and [think]",
         "usage: prog [OPTIONS] [ARGS]; x[user], x[|y|], [USERS]",
         "I <thinkpad, <think about it, <tools_list>, <parameter>, <functional>, <xml:lang>",
+        "<user_name>, <system_time>, <toolbox>, <agent_id>, <model>, <message>, <thinking about it",
+        "[tool_result] = x[user_query]",
         "<me@example.org>",
         "نامه‌ها",  # with a joiner that Persian needs
         "👩‍👩‍👧 ❤️",
@@ -115,6 +137,13 @@ def test_a_mark_in_square_brackets_is_escaped_too(mark):
 def test_other_text_stays_as_it_is(text):
     assert quotation(text) == text
     assert one_line(text) == text
+
+
+def test_brackets_before_other_signs_are_not_looked_at(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(marks, "_is_mark", lambda text, start: looked_at.append(start))
+    disarmed("<" * 1_000 + "[" * 1_000 + "<->" * 1_000)
+    assert looked_at == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ characters that hide text or turn its direction, are left out. All else, such as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from memoryos.language.looks import begins, may_begin, reads, signs
@@ -35,7 +35,8 @@ _ANGLES = "<" + signs("angle")  # they read as one opening angle bracket
 _OPENING = _ANGLES + signs("relation")  # or as several, or nearly
 _SQUARES = "[" + signs("square")
 _SLASHES = frozenset("/" + signs("slash"))
-_BRACKET = regex(f"[{re.escape(_OPENING + _SQUARES)}]")
+# No mark begins with one of the signs behind the lookahead; a text may be full of brackets.
+_BRACKET = regex(f"[{re.escape(_OPENING + _SQUARES)}](?![\"#$%&'()*+,.:;<=>?\\[\\]^`{{}}~-])")
 _CLOSED = ">]］】⁆⎤⎥⎦❳⟧⟭⦌⦎⦐⦘⹖⹘〕〗〙〛︘︺︼﹈﹞〉⟩〉❭❱⦒⧽﹀" + signs("close")
 _CLOSING = frozenset(_CLOSED)
 _PIPES = "|" + signs("pipe")
@@ -44,18 +45,25 @@ _PIPE_SIGNS = frozenset(_PIPES)
 _PIPED = regex(rf"[{_PIPES}]\w|/?\w{{1,32}}[{_PIPES}][{re.escape(_CLOSED)}]")  # <|turn> and <turn|>
 _NAMESPACE = regex(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
 _MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
-_CALLS = "tool_call tool_calls tool_response tool_responses functioncall function_call function_calls invoke".split()
-_OPEN = [*_MESSAGES, *_CALLS, "function_results", "function=", "extra_id_"]  # more may stand before the bracket closes
-_ALONE = "s think tools".split()
+_CALLS = "functioncall invoke function= extra_id_".split()
+_OPEN = (*_MESSAGES, *_CALLS)  # more may stand before the bracket closes
+_ALONE = tuple("s think thinking reasoning instructions tools functions".split())
+# What a part of a message is called behind whose it is: <tool_result>, <system_prompt>.
+_WHOSE = tuple("system user assistant tool human developer function model agent".split())
+_PARTS = tuple(
+    "call calls use uses result results response responses output outputs prompt prompts message messages"
+    " instruction instructions reminder query input content turn context".split()
+)
+_LINES = ("_", "-")  # between the two
 # Those in plain letters, which the slower look at each character would find, too: a text may be full of them.
 _SPELLED = regex(
     rf"/?(?ai:{'|'.join(FENCES)}|function=|extra_id_|(?:{'|'.join(_ALONE)})>)"
-    rf"|/?(?ai:{'|'.join(map(re.escape, _OPEN))})(?!\w)"
+    rf"|/?(?ai:{'|'.join(map(re.escape, _OPEN))}|(?:{'|'.join(_WHOSE)})[_-](?:{'|'.join(_PARTS)}))(?!\w)"
 )
-_SQUARED = "inst system_prompt available_tools tool_results tool_calls tool_content".split()
-_CAPITALS = "system user assistant think".split()  # in small letters they stand in logs and in code
+_SQUARED = tuple("inst system_prompt available_tools tool_results tool_calls tool_content".split())
+_CAPITALS = tuple("system user assistant think".split())  # in small letters they stand in logs and in code
 _IN_CAPITALS = regex(rf"[^a-z{re.escape(_CLOSED)}]{{1,64}}[{re.escape(_CLOSED)}]")
-_BETWEEN_PIPES = "system user assistant tool endofturn".split()  # [|system|]
+_BETWEEN_PIPES = tuple("system user assistant tool endofturn".split())  # [|system|]
 _ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "hash", "pipe", "blank")
 _NAME_SIGNS = regex(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
 _ENDS_LABEL = ">]】" + _OPENING + _SQUARES + signs("close", "pipe") + "|"
@@ -146,7 +154,15 @@ def _is_mark(text: str, start: int) -> bool:
         return _is_squared(text, start, first)
     if bracket in _ANGLES and _is_angled(text, start, first):
         return True
-    return any(may_begin(first, tag) and reads(text, start, tag, is_loose=True) for tag in FENCES) or not first
+    if not first:
+        return True
+    return any(reads(text, start, tag, is_loose=True) for tag in _begun(first, FENCES))
+
+
+@lru_cache(maxsize=4096)
+def _begun(first: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the words that may begin with a character."""
+    return tuple(word for word in words if may_begin(first, word))
 
 
 def _is_squared(text: str, start: int, first: str) -> bool:
@@ -154,25 +170,42 @@ def _is_squared(text: str, start: int, first: str) -> bool:
         return _is_word(text, start + 1, first, _BETWEEN_PIPES)
     if _is_word(text, start, first, _SQUARED, is_closed=True):
         return True
-    is_in_capitals = _IN_CAPITALS.match(text, start) is not None
-    return is_in_capitals and _is_word(text, start, first, _CAPITALS, is_closed=True)
+    if _IN_CAPITALS.match(text, start) is None:
+        return False
+    return _is_word(text, start, first, _CAPITALS, is_closed=True) or _is_part(text, start, first, is_closed=True)
 
 
 def _is_angled(text: str, start: int, first: str) -> bool:
-    if _SPELLED.match(text, start) or _PIPED.match(text, start) or _is_message(text, start, first):
+    if _SPELLED.match(text, start) or _PIPED.match(text, start):
+        return True
+    if _is_message(text, start, first):
         return True
     named = _NAMESPACE.match(text, start + (text[start : start + 1] in _SLASHES))
     return named is not None and _is_message(text, named.end(), text[named.end()])
 
 
 def _is_message(text: str, start: int, first: str) -> bool:
-    return _is_word(text, start, first, _OPEN) or _is_word(text, start, first, _ALONE, is_closed=True)
+    is_open = _is_word(text, start, first, _OPEN) or _is_part(text, start, first)
+    return is_open or _is_word(text, start, first, _ALONE, is_closed=True)
 
 
-def _is_word(text: str, start: int, first: str, words: Sequence[str], *, is_closed: bool = False) -> bool:
+def _is_part(text: str, start: int, first: str, *, is_closed: bool = False) -> bool:
+    """Whether there stands whose a part of a message is, then a low line or a hyphen, then what the part is called."""
+    start += text[start : start + 1] in _SLASHES
+    for word in _begun(first, _WHOSE):
+        end = reads(text, start, word)
+        names = [] if end is None else [reads(text, end, line) for line in _LINES]
+        if any(name and _is_word(text, name, begins(text, name), _PARTS, is_closed=is_closed) for name in names):
+            return True
+    return False
+
+
+def _is_word(text: str, start: int, first: str, words: tuple[str, ...], *, is_closed: bool = False) -> bool:
     """Whether one of the words, which begin with that character, stands there by itself, behind a slash or none."""
     start += text[start : start + 1] in _SLASHES
-    ends = ((word, reads(text, start, word)) for word in words if may_begin(first, word))
+    if not (known := _begun(first, words)):
+        return False
+    ends = ((word, reads(text, start, word)) for word in known)
     return any(end is not None and _is_end(text[end : end + 1], word, is_closed) for word, end in ends)
 
 

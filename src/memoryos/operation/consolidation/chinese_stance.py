@@ -24,12 +24,23 @@ _IDIOMS = regex(  # they have a 不 or 没 and deny nothing
     r"|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
 )
 _NOT = regex(r"[不没未无莫勿别]|并非|非")
-_UNDONE = regex(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认|与其说?|除了|除开")
-_ALL = regex(r"都|全|所有|任何")
+_TAKEN_FOR = (
+    r"误认为?|误以为|错[认当看]|[认当看]错|(?:把|将)我(?:当[成作做]|认[成作]|看[成作])"
+    r"|被(?:\w{0,4})?(?:当[成作]|认[成作]|看[成作])"
+)
+_UNDONE = regex(
+    rf"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认|与其说?|除了|除开|除去|(?:唯独|就)我(?:是个?)?例外|{_TAKEN_FOR}"
+)
+_BUT_FOR = regex(r"除[了开去]?[^，,。]{1,12}?外(?!语|国|面|套|卖)|[^，,。]{1,12}?[以之]外的")
+_EXCEPTED = regex(r"除[了开去外]|以外|之外|例外")
+_ALL = regex(r"都|全|所有|任何|每|一切")
 _ALSO = regex(r"还|也|又")
 _UNTRUE = regex(
     r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
     r"|(?:其实|实际上)(?:并|根本|都)?不是\W*$|没有?这(?:么?回|件)?事"
+    r"|^\W{0,2}除外|^[以之]外的"
+    r"|^[^，,。；;！!？?]{0,10}?(?:八竿子|沾不上边|搭不上边|挨不着边|不沾边|毫无关系|毫不相干|[没无][^，,。]{0,4}?(?:关系|瓜葛|缘分?)"
+    r"|扯不上|[差隔]着?十万八千里|差[得着]?远|差一大截|风马牛不相及|无缘|是两码事)"
 )
 _DISLIKES = regex(r"讨厌|厌恶|反感|[痛憎]恨|受不了")
 _LIKES = regex(r"喜欢|热爱|喜爱|爱(?!人|好)")
@@ -164,7 +175,7 @@ def _is_denied(one: Assertion) -> bool:
     part = _without(_IDIOMS, one.part)
     if _ALSO.search(one.whole) or not _ALL.search(one.whole):  # 除了 means "besides"
         before = before.replace("除了", "")
-    if _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
+    if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         is_undone = _UNDONE.search(part) is not None and not _NOT.search(before)
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
         return not (_NOT.search(part) or is_undone or is_less)
@@ -173,6 +184,16 @@ def _is_denied(one: Assertion) -> bool:
     if _DISLIKES.search(one.words):
         return bool(_LIKES.search(part)) and not _LESS.search(part)
     return bool(_DISLIKES.search(part) and _LIKES.search(one.words))
+
+
+def _is_left_out(one: Assertion) -> bool:
+    """Whether the sentence excepts what the claim names, or something from what it says of all."""
+    if _ALSO.search(one.whole) or not _ALL.search(one.whole) or _EXCEPTED.search(one.claim):
+        return False
+    if _ALL.search(one.part) and _EXCEPTED.search(one.whole):
+        return True
+    named = [lead.group() for lead in _BUT_FOR.finditer(one.words)]
+    return any(stem in lead for lead in named for stem, _ in stems(one.part))
 
 
 def _is_wanting(one: Assertion) -> bool:

@@ -36,10 +36,30 @@ _JOINT = regex(
     re.IGNORECASE,
 )
 # "everything but mushrooms", "all except one": the words behind are left out, and no clause ends there.
+_ALL = r"\b(?:all|any|each|every\w*|always|any(?:thing|where|body|one))\b"
+_GOES_ON = (
+    r"(?!(?:I|we|he|she|they|it|you|that|this|not|never|also|only|still|now|then|mostly|sometimes|am|is|are|was|were|have"
+    r"|has|had|do|does|did|will|would|can|could|hate|love|like|enjoy|prefer|want|need|eat|drink|play|live|work|got|went"
+    r"|left|kept|lost|found|ate|saw|bought|felt|chose|took|gave|made|said|thought|sold|quit|\w+ed|\w+ly)\b)"
+)
+_EXCEPT = (
+    r"except|other than|(?:apart|aside) from|save(?: for)?(?! (?:money|time|up)\b)|bar(?:ring)?|exclud\w+|minus"
+    r"|with the exception of"
+)
 _LEFT_OUT = (
     r"\b(?:anything|everything|everyone|everybody|everywhere|all) but\b(?! (?:I|we|he|she|they|it|you)\b)"
-    r"|\b(?:all|every\w*|always|anything|anywhere)\b(?:(?!n't|\bnot\b)[^,;.!?]){0,40} except\b"
+    rf"|{_ALL}(?: \w+){{1,3}} but (?=(?:{_GOES_ON}\w+ ?){{1,3}}(?:[.,;!?]|$))"
+    rf"|{_ALL}(?:(?!n't|\bnot\b)[^,;.!?]){{0,40}} (?:{_EXCEPT})\b"
 )
+# "Apart from liver, I eat everything."
+_BUT_FOR = regex(
+    r"^\W*(?:except for|apart from|aside from|other than|with the exception of|excluding|barring)\b"
+    r"(?P<what>[^,;]*?)(?:,|(?= (?:I|we)\b)|$)",
+    re.IGNORECASE,
+)
+_UNIVERSAL = regex(_ALL, re.IGNORECASE)
+_EXCEPTS = regex(rf"\b(?:but|{_EXCEPT})\b", re.IGNORECASE)
+_ALSO = regex(r"\b(?:also|too|as well)\b", re.IGNORECASE)
 _LEAVES_OUT = regex(_LEFT_OUT, re.IGNORECASE)
 _NEAR = 80  # characters looked at before an "and" or a "but"
 _TOKEN = regex(r"[^\W_]+")
@@ -66,6 +86,12 @@ _NOT = _any_of(
     r"\b(?:dont|doesnt|didnt|isnt|wasnt|arent|cant|wont|havent|hasnt|couldnt|wouldnt)\b",
 )
 _UNDONE = _any_of(
+    r"\b(?:miles|leagues|light[- ]years|a world|worlds|a long way) (?:away )?from (?:being|an?)\b",
+    r"\bnothing to do with\b|\bnowhere near (?:being|an?|as)\b",
+    r"\bopposite of\b|\bcouldn't be (?:further|farther)\b|\bnot remotely\b",
+    r"\b(?:mistak(?:e|es|ing)|mistook|confus(?:e|es|ed|ing)) me (?:for|with)\b|\b(?:mistaken|confused) (?:for|with)\b",
+    r"\b(?:am|'m|was|been|get|gets|got|often|always) taken for (?!granted|an? (?:ride|walk|drive|tour|fool)\b)",
+    r"\b(?:take|takes|took) me for (?!granted|an? (?:ride|walk|drive|tour|meal|drink|dinner)\b)",
     r"\b(?:hardly|barely|scarcely|gave up|given up|giving up|unable to|far from|anything but)\b",
     r"\b(?:almost|nearly)\b(?! (?:every|always|all|an?|daily|entirely|exclusively|half|one|two|three|\d))",
     r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
@@ -79,6 +105,7 @@ _UNDONE = _any_of(
 )
 _UNTRUE = _any_of(  # behind the words
     r"\b(?:is|was|'s) (?:simply |just )?(?:not true|untrue|false|a lie|nonsense|a rumou?r|a myth)\b",
+    r"^[^,;]{0,30}\b(?:in name only|(?:is|would be|'d be) (?:quite )?(?:a stretch|an exaggeration|an overstatement))\b",
     r"\b(?:isn't|wasn't) true\b|\b(?:is|was|'s|are) not (?:for me|my thing)\b|\bsaid (?:no one|nobody)\b",
 )
 _DISLIKES = _any_of(r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+)\b")
@@ -262,6 +289,8 @@ def cuts(sentence: str) -> Iterator[int]:
 def _joins(sentence: str, start: int, sign: re.Match[str]) -> bool:
     """Whether a clause that begins there goes on behind the sign: "my wife and I drive", "everything but meat"."""
     near = max(start, sign.start() - _NEAR)
+    if _BUT_FOR.match(sentence[near : sign.start()]) and sign.group().startswith(","):
+        return True
     if " and" in sign.group().lower():
         return _JOINT.search(sentence[near : sign.start()]) is not None
     found = _LEAVES_OUT.search(sentence, near) if sign.group().strip().lower() in ("but", "except") else None
@@ -324,13 +353,25 @@ def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
 def _is_denied(one: Assertion) -> bool:
     before = _without(_IDIOMS, one.before)
     part = _without(_IDIOMS, one.part)
-    if _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
+    if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         return not (_NOT.search(part) or _repeats(_UNDONE, part, before) or _says_less(part, one.words))
     if _NOT.search(part):
         return not (_LESS.search(one.whole) or _WANTS.search(one.whole) or _NOT.search(one.words))
     if _DISLIKES.search(one.words):
         return bool(_LIKES.search(part)) and not _LESS.search(part)
     return bool(_DISLIKES.search(part) and _LIKES.search(one.words)) and not _LESS.search(one.words)
+
+
+def _is_left_out(one: Assertion) -> bool:
+    """Whether the sentence excepts what the claim names, or something from what it says of all."""
+    if _EXCEPTS.search(one.claim):
+        return False
+    if lead := _BUT_FOR.match(one.words):
+        named = {stem for stem, _ in stems(lead["what"])}
+        is_named = any(stem in named for stem, _ in stems(one.part)) or _UNIVERSAL.search(one.part)
+        return bool(is_named and _UNIVERSAL.search(one.words, lead.end()) and not _ALSO.search(one.words))
+    found = _LEAVES_OUT.search(one.words) if _UNIVERSAL.search(one.part) else None
+    return found is not None and found.start() < one.upto - one.clause[0] <= found.end()
 
 
 def _repeats(signs: re.Pattern[str], part: str, before: str) -> bool:

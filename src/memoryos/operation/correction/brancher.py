@@ -34,13 +34,14 @@ from memoryos.operation.correction.branch import (
 )
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.scheduler.job_runner import GoesOn
-from memoryos.operation.scheduler.step import some_at_a_time
+from memoryos.operation.scheduler.step import some_at_a_time, together
 from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope
 from memoryos.version_diff import FieldChange, version_diff
 
-READ_AT_ONCE = 64  # memories copied in one transaction
+READ_AT_ONCE = 64  # memories read at a time
 LINKS_AT_ONCE = 1_000
 LOOK_AGAIN = timedelta(hours=1)  # after which a branch that could not go is looked at again
 _COMPARED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
@@ -200,7 +201,7 @@ class Brancher:
             reader.vectors(ids),
             _passages(reader, [one for one in cubes if cubes[one].kind is Kind.PAGE]),
         )
-        entries = [
+        entries = (
             Entry(
                 branch.copy_of(cubes[one], scope, known.__contains__),
                 vectors.get(one) if one not in passages else None,
@@ -208,24 +209,29 @@ class Brancher:
             ).prepared
             for one in ids
             if one in cubes
-        ]
-        earlier = [
-            Entry(branch.copy_of(one, scope, known.__contains__))
+        )
+        earlier = (
+            Entry(branch.copy_of(one, scope, known.__contains__)).prepared
             for cube in cubes.values()
             if cube.version.number > 1
             for one in reader.history(cube.id)
-        ]
+        )
         files = {one.id: cube for cube in cubes.values() for one in files_of(cube) if one.id}
         read = [bytes_of(self._vault, home, cube, sha) for sha, cube in files.items()]
         parcels = {one.id: Parcel(one.data, one.media_type) for one in read}
+        waiting = list(together(entries, chars_of, CHARS_AT_ONCE))
 
         def store() -> list[str]:
-            with self._vault.write(scope) as writer:
-                writer.insert(entries)
-                writer.keep_versions(earlier)
+            while waiting:
+                with self._vault.write(scope) as writer:
+                    writer.insert(waiting[0])
+                del waiting[0]
             return []
 
         with_parcels(self._vault, scope, parcels, self.corrector.promoter.clock, store)
+        for some in together(earlier, chars_of, CHARS_AT_ONCE):
+            with self._vault.write(scope) as writer:
+                writer.keep_versions(some)
 
     def _ids(self, reader: Reader) -> Iterator[str]:
         after = 0

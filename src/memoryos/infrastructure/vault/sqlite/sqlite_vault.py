@@ -12,6 +12,7 @@ import logging
 import os
 import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
@@ -33,6 +34,7 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
+from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
@@ -51,7 +53,10 @@ _BEGUN = "memoryos_begun"  # execution option: the driver begins its transaction
 _PATIENCE = "memoryos_patience"  # execution option: seconds that a call waits
 
 MOST_LOG = 32 * 2**20  # bytes of the log; SQLite begins it again by itself only at a moment at which nobody reads
-_LOG_WAIT_MS = 100  # for those who read when a larger log is to be emptied; who begins meanwhile is not in the way
+_LOG_TRIES = 20  # to empty a larger one, without the lock between them; who begins to read meanwhile is not in the way
+_LOG_PAUSE = 0.005  # seconds between two of them
+_LARGEST_LOG = 4  # times as large: then others write all the time, and a try keeps them waiting for readers
+_LOG_WAIT_MS = 25  # so long; half of what a step may take
 
 _PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
 
@@ -208,13 +213,29 @@ class SqliteVault(SqlVault):
                 writer.rollback()  # SQLAlchemy's own, which a statement that it ran may have begun
             if self._log_is_due:  # a reader was in the way when words were erased
                 self._log_is_due = not _is_log_emptied(writer)
-            self._keep_log_small(writer)
 
-    def _keep_log_small(self, writer: Connection) -> None:
+    @contextmanager
+    def write(self, scope: Scope) -> Iterator[SqlWriter]:
+        """As `SqlVault.write`; afterwards the log is kept small."""
+        with super().write(scope) as writer:
+            yield writer
+        self._keep_log_small()
+
+    def _keep_log_small(self) -> None:
         """Empty a log that has become large beside readers of whom one always reads; if one reads on, try later."""
         size = _size(log_of(self.path))
         if size > self._most_log:
-            self._most_log = MOST_LOG if _is_log_emptied(writer, _LOG_WAIT_MS) else size + MOST_LOG // 4
+            wait_ms = _LOG_WAIT_MS if size > _LARGEST_LOG * MOST_LOG else 0
+            self._most_log = MOST_LOG if self._empties_log(wait_ms) else size + MOST_LOG // 4
+
+    def _empties_log(self, wait_ms: int) -> bool:
+        """Try to empty the log a few times, while others read and write between two tries."""
+        for _ in range(_LOG_TRIES):
+            with suppress(StoreBusy), self._alone(), self._usable():
+                if _is_log_emptied(self._kept_writer(), wait_ms):
+                    return True
+            time.sleep(_LOG_PAUSE)
+        return False
 
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
         return self._writing(owner)
