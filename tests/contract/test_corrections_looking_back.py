@@ -10,6 +10,7 @@ from sqlalchemy import select
 from memoryos import Scope, Subject, stores
 from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault import tables
+from memoryos.kinds import State
 
 ROME = "I live in Rome and I love hiking."
 MILAN = "I live in Milan and I love chess."
@@ -144,6 +145,8 @@ def test_a_withdrawn_memory_is_not_changed_merged_or_listed_and_a_rebuild_leaves
     corrected(memory, clock)
     then = known(memory, "before")
     for fact in memory.facts.list(as_of="before"):
+        (change,) = memory.governance.transitions(fact.id)
+        assert (change.after, change.cause) == (State.MERGED, "correction")
         with pytest.raises(CubeProtected, match="corrected since"):
             memory.update(fact.id, "I live in Paris.")
     memory.facts.add("User lives in Rome.")
