@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         AsyncUpkeep,
         AsyncUsers,
     )
-    from memoryos.caller import Action, Caller, Gate
+    from memoryos.caller import Action, CallContext, Caller, Gate
     from memoryos.clock import Clock
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
@@ -159,6 +159,7 @@ __all__ = [
     "BranchChange",
     "BranchDiff",
     "Branches",
+    "CallContext",
     "Caller",
     "CallerAccess",
     "ChainBreak",
@@ -308,6 +309,7 @@ _MODULES = {
     "BranchChange": "operation.correction.brancher",
     "BranchDiff": "operation.correction.brancher",
     "Branches": "nouns.branches",
+    "CallContext": "caller",
     "Caller": "caller",
     "CallerAccess": "nouns.caller_access",
     "ChainBreak": "infrastructure.vault.audit_part",

@@ -44,7 +44,7 @@ class Only(TypedDict, total=False):
 
     since: datetime | str | None  #: only what was said since then
     until: datetime | str | None  #: only what was said until then; a day counts whole
-    as_of: datetime | str | None  #: the memory as it was at this time
+    as_of: datetime | str | None  #: only what had been said, or was stored, by then
     tags: Sequence[str]  #: only what has all of these tags
     filters: Mapping[str, Any] | None  #: any_tags, no_tags and metadata
     tiers: Sequence[Tier | str]  #: only these tiers

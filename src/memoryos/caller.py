@@ -61,6 +61,16 @@ class Caller(Plain):
         object.__setattr__(self, "roles", frozenset(roles))
 
 
+@dataclass(frozen=True, slots=True)
+class CallContext(Plain):
+    """In which context a memory was written; None: it was not said, or an older store did not note it."""
+
+    job: str | None = None  #: the kind of the background job that wrote it
+    purpose: str | None = None  #: what the caller called for
+    session: str | None = None  #: session of the caller
+    application: str | None = None  #: program of the caller
+
+
 SYSTEM = Caller("memoryos")  # the work behind the calls: moves, extraction, repair
 OPERATOR = Caller("operator", frozenset({"administrator"}))  # who opened the store, when nobody else is named
 
@@ -166,6 +176,7 @@ class Call:
 _CURRENT: ContextVar[Caller] = ContextVar("memoryos_caller")
 _CALL: ContextVar[Call | None] = ContextVar("memoryos_call", default=None)
 _ACTION: ContextVar[Action] = ContextVar("memoryos_action")
+_JOB: ContextVar[str | None] = ContextVar("memoryos_job", default=None)
 
 
 def acting(caller: Caller, call: Callable[[], T], entered: Call | None = None) -> T:
@@ -192,6 +203,22 @@ def doing(action: Action, call: Callable[[], T]) -> T:
         return call()
 
     return copy_context().run(run)
+
+
+def working(job: str, call: Callable[[], T]) -> T:
+    """Run a function as the work of a job of this kind, and return its result."""
+
+    def run() -> T:
+        _JOB.set(job)
+        return call()
+
+    return copy_context().run(run)
+
+
+def call_context() -> CallContext:
+    """In which context the running call writes, or the running job."""
+    caller = acting_caller()
+    return CallContext(_JOB.get(), caller.purpose, caller.session, caller.application)
 
 
 def current_action() -> Action:

@@ -331,7 +331,7 @@ class MemCube(Plain):
     descriptive: Descriptive  #: times, sources, tags and other labels
     behaviour: Behaviour  #: how often it was used
     state: State = State.GENERATED  #: what may be done with it
-    mark: CubeMark | None = None  #: chained, proposed or rejected; None: no note
+    mark: CubeMark | None = None  #: chained, proposed, rejected or withdrawn; None: no note
     governance: Governance = Governance()  #: access and expiry
     version: Version = Version()  #: its number, and what it replaced
     schema_version: Literal[1, 2] = SCHEMA_VERSION  #: version of the JSON form
@@ -352,6 +352,11 @@ class MemCube(Plain):
     def is_proposal(self) -> bool:
         """Whether this fact is a proposal that waits for a decision or was rejected."""
         return self.mark in PROPOSALS
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether it was learned from words that were corrected since: only snapshots show it."""
+        return self.mark is CubeMark.WITHDRAWN
 
     @property
     def is_document(self) -> bool:

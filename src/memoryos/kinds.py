@@ -39,7 +39,7 @@ class State(Choice):
 
     GENERATED = "generated"
     ACTIVATED = "activated"
-    MERGED = "merged"  # another took its place; `as_of` still finds it
+    MERGED = "merged"  # another took its place, or its words were corrected; `as_of` still finds it
     ARCHIVED = "archived"
     EXPIRED = "expired"  # no search, list or context shows it
     FROZEN = "frozen"

@@ -23,9 +23,11 @@ class CubeMark(StrEnum):
     CHAINED = "chained"  # a page that has found its chain; without it, a page of STM waits for the pager
     PROPOSED = "proposed"  # a fact that waits for an answer
     REJECTED = "rejected"  # a fact that was proposed and refused; kept, so that it is not proposed again
+    WITHDRAWN = "withdrawn"  # learned from words that were corrected since; only snapshots show it
 
 
-PROPOSALS = frozenset((CubeMark.PROPOSED, CubeMark.REJECTED))  # facts that are not believed
+PROPOSALS = frozenset((CubeMark.PROPOSED, CubeMark.REJECTED))  # facts that are not believed yet
+UNBELIEVED = frozenset((*PROPOSALS, CubeMark.WITHDRAWN))
 
 
 class Actor(Choice):

@@ -271,8 +271,8 @@ class Memory(MemoryParts):
           session. A derived memory also passes if it rests on a page that passes.
         - `since`, `until`: when it was said, both included; of a fact, trait or profile field, at least once. A time
           without a zone is in `Settings.time_zone`; a day counts whole.
-        - `as_of`: search the memory as it was at that time, or at a snapshot by its name (see `snapshots`). "Last
-          week" in the question then means the week before it.
+        - `as_of`: a moment finds what had been said by then, in its present words; `"stored:2026-05-01"`, or the name
+          of a snapshot, what the store held then, in the words it had. "Last week" is then the week before it.
         - `cold`: also search pages in the object store.
         - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then
           listed in `missing`.

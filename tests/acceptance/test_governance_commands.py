@@ -95,6 +95,7 @@ def test_the_provenance_of_a_memory_is_a_tree(run, told):
     shown = run("governance", "provenance", found["derived"][0]).stdout
     assert "trust: inferred, origin: inference" in shown
     assert f"page {page}" in shown
+    assert "by memoryos, background, job read_recent" in shown
     assert run("governance", "provenance", "nothing").returncode == 3
 
 

@@ -210,7 +210,8 @@ def commanded(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         other = store.keys.create("ann", users=["mallory"], actions=list(Action)).key
         revoked = store.keys.create("ann", actions=list(Action))
         store.keys.revoke(revoked.info.id)
-        known = {"place": place, "PAGE": page, "other": other, "revoked": revoked.key}
+        own = store.keys.create("ann", users=["ann"]).key
+        known = {"place": place, "PAGE": page, "other": other, "revoked": revoked.key, "own": own}
         yield folder, known, World(store, {}, {})
     if back_end == "postgres":
         server.give_back(folder)
@@ -249,6 +250,8 @@ def test_no_command_gives_another_persons_memory_away_or_changes_it(commanded):
     by = [(known["revoked"], "ann", "default"), ("", "ann", "evil"), ("", "ann%", "default")]
     asked = [*_attacks(known, COMMANDS, by)]
     asked += _attacks(known, {**COMMANDS, **OTHERS}, [(known["other"], "ann", "default"), ("", "mallory", "default")])
+    alike = [(key, false, "default") for false in LOOK_ALIKES["ann"] for key in ("", known["own"])]
+    asked += _attacks(known, {"search": "zorbitis", "count": "pages"}, alike)
     assert len(asked) > 150
     sent = json.dumps(asked)
     model = {"MEMORYOS_LLM_MODEL": "none", "MEMORYOS_LLM_BASE_URL": "http://127.0.0.1:9"}

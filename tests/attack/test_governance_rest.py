@@ -125,7 +125,6 @@ def test_a_right_that_is_taken_back_counts_for_the_next_request(attacked: Attack
         assert (one.status_code, leaked(one.text)) == (403, [])
 
 
-@pytest.mark.once
 def test_no_id_of_an_address_is_a_part_of_a_statement_or_of_a_path(attacked: Attacked) -> None:
     before, key = attacked.world.fingerprint(), attacked.keys[OTHER_USER]
     page = attacked.world.ids["page"]
@@ -142,7 +141,6 @@ def test_no_id_of_an_address_is_a_part_of_a_statement_or_of_a_path(attacked: Att
     assert attacked.world.changed(before) == {}
 
 
-@pytest.mark.once
 def test_a_user_whose_name_looks_alike_is_another_one_over_http(attacked: Attacked) -> None:
     operator = MemoryOS(attacked.world.store._engine, Caller("operator"))
     key = operator.keys.create("ann", users=["ann"]).key

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memoryos import Caller, Memory, MemoryOS, Mount, Origin, Role, Scope, Trust, Turn, load_settings
+from memoryos import CallContext, Caller, Memory, MemoryOS, Mount, Origin, Role, Scope, Trust, Turn, load_settings
 from memoryos.cube import Fact
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
@@ -166,6 +166,26 @@ def test_each_version_has_who_made_it_by_which_call_and_why(opened):
             (3, "ann", "memory.update", "", None),
             (4, "lee", "governance.rollback", "", 1),
         ], kind
+
+
+def test_the_call_chain_has_the_kind_of_the_job_and_the_context_of_the_caller(opened):
+    memory = opened()
+    store = MemoryOS(memory._engine)
+    said = {"purpose": "intake, 门诊", "session": "s1", "application": "ward"}
+    nurse = store.memory("ann", caller=Caller("lee", **said, network="10.0.0.1"))
+    page = nurse.add(HOME)
+    found = memory.governance.provenance(learned(memory, "Lisbon"))
+    assert found.created_context == CallContext(job="read_recent")
+    assert found.to_dict()["derived_from"][0]["created_context"] == {"job": None, **said}
+    nurse.update(page, "I live in Porto.")
+    fact = memory.facts.add("Ann keeps bees")
+    assert [one.context for one in memory.governance.provenance(page).versions] == [CallContext(**said)] * 2
+    store.admin.register_job("digest", lambda scope, _: store.of(scope).update(page, "I live in Faro."))
+    memory.jobs.add("digest")
+    memory.jobs.run()
+    last = memory.governance.provenance(page).versions[-1]
+    assert (last.call, last.context) == ("memory.update", CallContext(job="digest"))
+    assert memory.governance.provenance(fact).created_context == CallContext()
 
 
 def test_it_is_a_read_of_all_that_it_shows(opened):

@@ -110,6 +110,41 @@ def test_a_snapshot_of_an_earlier_moment_is_the_same(open_memory, clock):
     assert memory.snapshots.list()[0].sequence == memory.snapshots.list()[1].sequence
 
 
+def test_stored_with_a_moment_is_a_snapshot_without_a_name(open_memory, clock):
+    memory = open_memory()
+    page = lived(memory, clock)
+    stored = f"stored:{(clock() - timedelta(days=2)).isoformat()}"
+    for read in (
+        lambda then: told(memory, "zanzibar", as_of=then),
+        lambda then: memory.context("quokka train ferry", as_of=then).text,
+        lambda then: memory.profile.get(as_of=then).user.fields,
+        lambda then: [fact.text for fact in memory.facts.list(as_of=then)],
+        lambda then: [one.text for one in memory.pages.list(as_of=then)],
+        lambda then: (memory.get(page, as_of=then).text, len(memory.history(page, as_of=then))),
+        lambda then: memory.digest(as_of=then).text,
+    ):
+        assert read(stored) == read("before") != read(None)
+    assert told(memory, "zanzibar", as_of="stored:2099-01-01") == told(memory, "zanzibar")
+    assert told(memory, "zanzibar", as_of="stored:1999-01-01") == []
+    with pytest.raises(InvalidInput, match="as_of"):
+        memory.search("zanzibar", as_of="stored:soon")
+    with pytest.raises(InvalidInput, match="is a moment"):
+        memory.snapshots.create("stored:2026-01-01")
+
+
+def test_a_moment_finds_what_had_been_said_in_its_present_words(open_memory, clock):
+    memory = open_memory()
+    page = memory.add("The ferry leaves at nine.", at=clock() - timedelta(days=400))
+    clock.advance(days=1)
+    memory.update(page, "The ferry leaves at ten.")
+    for days, words in ((1, ["user: The ferry leaves at ten."]), (500, [])):
+        assert told(memory, "ferry", as_of=clock() - timedelta(days=days)) == words
+    assert told(memory, "ferry", as_of=f"stored:{(clock() - timedelta(hours=1)).isoformat()}") == [
+        "user: The ferry leaves at nine."
+    ]
+    assert told(memory, "ferry", as_of=f"stored:{(clock() - timedelta(days=2)).isoformat()}") == []
+
+
 def test_merged_and_archived_memories_are_as_they_were(open_memory, clock):
     memory = open_memory()
     first, again = memory.add("The zanzibar ferry leaves at nine."), memory.add("The zanzibar ferry leaves at nine!")

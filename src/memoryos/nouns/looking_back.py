@@ -1,4 +1,8 @@
-"""Looking back: what callers mean by `as_of`, a moment or the name of a snapshot, and memories as they were then."""
+"""Looking back: what callers mean by `as_of`, and memories as they were then.
+
+It is a moment (what had been said by then, in the words that it has now), the name of a snapshot, or "stored:" and a
+moment (what the store held, in the words that it had).
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos import arguments
+from memoryos.clock import parse_end
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.snapshot import Snapshot, snapshots
+from memoryos.infrastructure.vault.snapshot import Snapshot, sequence_at, snapshots
 from memoryos.operation.recall.moment import cube_at
 from memoryos.operation.recall.then import Since, known_then
 from memoryos.scope import Scope
+
+STORED = "stored:"  #: before a moment: as the store held it then
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ def searched_then(
 
 
 def looked_back(engine: Engine, scope: Scope, as_of: datetime | str | None) -> LookBack | None:
-    """What `as_of` names; None without it. Raises InvalidInput if it is neither a moment nor a snapshot."""
+    """What `as_of` means; None without it. Raises InvalidInput if it is neither a moment nor a snapshot."""
     if as_of is None:
         return None
     if isinstance(as_of, str):
@@ -60,8 +67,26 @@ def looked_back(engine: Engine, scope: Scope, as_of: datetime | str | None) -> L
             for one in snapshots(reader, engine.clock()):
                 if one.name == as_of:
                     return LookBack(one.at, one)
+        if as_of.startswith(STORED):
+            return _as_stored(engine, scope, as_of)
     try:
         moment = arguments.last_moment("as_of", as_of)
     except InvalidInput as error:
         raise InvalidInput("as_of", error.problem, f"{error.fix}, or name a snapshot of this owner") from None
     return None if moment is None else LookBack(moment)
+
+
+def last_event(engine: Engine, scope: Scope, moment: datetime | None) -> int:
+    """The number of the last event up to a moment (None: now), in the owner's memory and in a shared persona."""
+    found = []
+    for home in engine.corrector(scope).homes:
+        with engine.vault.read(home) as reader:
+            found.append(reader.sequence() if moment is None else sequence_at(reader, moment))
+    return max(found)
+
+
+def _as_stored(engine: Engine, scope: Scope, as_of: str) -> LookBack:
+    """The memory as the store held it at a moment: a snapshot without a name."""
+    now, told = engine.clock(), as_of.removeprefix(STORED)
+    moment = min(parse_end("as_of", told), now)
+    return LookBack(moment, Snapshot(as_of, moment, last_event(engine, scope, moment), "", now))

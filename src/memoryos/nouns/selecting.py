@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -92,7 +93,7 @@ def _listed_then(
     """The same at an earlier time; all of the selection is read, because its columns tell of the present."""
     what = f"{wanted.kind.value}s"
     key, most = key_in(what, cursor, [int]), arguments.optional("limit", limit, least=1)
-    found = reader.listed(wanted, after=key[0] if key else 0)
+    found = reader.listed(replace(wanted, looks_back=True), after=key[0] if key else 0)
     places = {one.cube.id: one.position for one in found}
     cubes = then.cubes(reader, [one.cube for one in found])
     shown = cubes[:most]

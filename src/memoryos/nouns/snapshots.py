@@ -9,7 +9,8 @@ from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.clock import parse_end, parse_moment
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.snapshot import Snapshot, sequence_at, snapshots, write_snapshots
+from memoryos.infrastructure.vault.snapshot import Snapshot, snapshots, write_snapshots
+from memoryos.nouns.looking_back import STORED, last_event
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.scope import ID_LIMIT
@@ -30,7 +31,7 @@ class Snapshots(Noun):
         self._engine.admit(Action.WRITE, self._scope)
         checked, now = _name(name), self._engine.clock()
         moment = now if at is None else parse_moment("at", at, now=now)
-        sequence = self._sequence(None if at is None else moment)
+        sequence = last_event(self._engine, self._scope, None if at is None else moment)
         settings = self._engine.settings
         longest = timedelta(days=settings.snapshot_days)
         life = longest if ttl is None else min(longest, timedelta(seconds=arguments.lifetime("ttl", ttl)))
@@ -61,20 +62,12 @@ class Snapshots(Noun):
                 raise NotFound(f"there is no snapshot {checked!r} of this user and agent")
             write_snapshots(writer, left)
 
-    def _sequence(self, moment: datetime | None) -> int:
-        """The number of the last event before the moment, here and in a shared persona."""
-        found = []
-        for home in self._engine.corrector(self._scope).homes:
-            with self._engine.vault.read(home) as reader:
-                found.append(reader.sequence() if moment is None else sequence_at(reader, moment))
-        return max(found)
-
 
 def _name(name: str) -> str:
     """The name of a snapshot; a moment would be none. Raises InvalidInput."""
     checked = checked_text("name", name, limit=ID_LIMIT)
     try:
-        parse_end("name", checked)
+        parse_end("name", checked.removeprefix(STORED))
     except InvalidInput:
         return checked
     raise InvalidInput("name", "is a moment", "Choose a name that `as_of` cannot take for a time")

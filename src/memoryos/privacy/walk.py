@@ -30,6 +30,7 @@ _KEPT = {
     "AttachedFile": {"id"},
     "Provenance": {"id", "created_by", "created_call", "continues", "replaces", "replaced_by", "derived"},
     "VersionNote": {"by", "call"},
+    "CallContext": {"job", "session", "application"},
     "LegalHold": {"id", "subject", "by"},
     "RetentionRule": {"name"},
     "UnusedRule": {"name"},

@@ -1,13 +1,15 @@
-"""Authors: who made each version of a memory, by which call and why, as the events of the versions tell it."""
+"""Authors: who made each version of a memory, by which call, in which context and why, as the events tell it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
-from memoryos.caller import acting_caller, running_call
+from memoryos.caller import CallContext, acting_caller, call_context, running_call
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND
 
+_UNSAID = CallContext()
+_CONTEXT = tuple(field.name for field in fields(CallContext))
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -19,16 +21,19 @@ class Author:
     call: str | None = None  #: the method, such as `memory.update`; None: not known
     reason: str = ""  #: why, as the caller said it
     restored: int | None = None  #: the version that a rollback brought back
+    context: CallContext = _UNSAID  #: the job, and what the caller said of the call
 
 
 def authored(detail: str | None = None) -> str:
     """What the event of a new version says, as JSON: who makes it now, and what else is to be told."""
     call = running_call()
     author = {"by": acting_caller().identity, "call": call.operation if call else BACKGROUND}
+    author |= {name: told for name, told in asdict(call_context()).items() if told is not None}
     return _encode({**author, **json.loads(detail)} if detail else author)
 
 
 def read_author(detail: str | None) -> Author:
     """The inverse of `authored`; older events tell less."""
     told = json.loads(detail or "{}")
-    return Author(told.get("by"), told.get("call"), told.get("reason", ""), told.get("restored"))
+    context = CallContext(*map(told.get, _CONTEXT))
+    return Author(told.get("by"), told.get("call"), told.get("reason", ""), told.get("restored"), context)

@@ -24,6 +24,9 @@ _FIX = "thaw it first: memory.governance.thaw(id)"
 ReadCubes = Callable[[Iterable[str]], Mapping[str, MemCube]]
 
 
+CORRECTED = "correction"  # the cause if the words that a memory was learned from were corrected
+
+
 @dataclass(frozen=True, slots=True)
 class StateChange:
     """A change of a cube's state that is about to be written; its event says what happened."""
@@ -46,8 +49,7 @@ def state_changes(
     """The changes of state in these entries, where `stored` are the states so far. Raises TransitionRefused."""
     cubes = [entry.cube for entry in entries if stored.get(entry.cube.id, entry.cube.state) is not entry.cube.state]
     found = [
-        StateChange(cube, stored[cube.id], by, cause or _cause(stored[cube.id], cube.state, operation))
-        for cube in cubes
+        StateChange(cube, stored[cube.id], by, cause or _cause(stored[cube.id], cube, operation)) for cube in cubes
     ]
     for one in found:
         _check(one)
@@ -87,9 +89,11 @@ def check_hold_act(act: HoldAct, by: Caller) -> None:
         raise TransitionRefused(f"background work may not {act.value} a legal hold; nothing was changed")
 
 
-def _cause(before: State, after: State, operation: Operation) -> str:
+def _cause(before: State, after: MemCube, operation: Operation) -> str:
     """Why a state changes if nobody said it: use is written together with whatever else is written of a cube."""
-    is_use = after is State.ACTIVATED and before in (State.GENERATED, State.ARCHIVED)
+    if after.is_withdrawn:
+        return CORRECTED
+    is_use = after.state is State.ACTIVATED and before in (State.GENERATED, State.ARCHIVED)
     return (Operation.VISIT if is_use else operation).value
 
 

@@ -13,7 +13,7 @@ from memoryos.kinds import Kind, Role, Subject, Tier
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The conditions; proposals and what has expired by `now` are left out."""
+    """The conditions; proposals, what was withdrawn and what has expired by `now` are left out."""
 
     kind: Kind
     now: datetime
@@ -25,6 +25,7 @@ class Selection:
     speaker: str | None = None  #: of one of a page's turns
     role: Role | None = None  #: the same
     filter: Filter = EVERYTHING  #: which labels it must have, and which not
+    looks_back: bool = False  #: whether what was withdrawn is selected, too: an earlier time may show it
 
     @property
     def is_told_by_columns(self) -> bool:

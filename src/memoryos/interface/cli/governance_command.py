@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from memoryos.caller import CallContext
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 
@@ -159,8 +160,13 @@ def _tree(found: Provenance) -> Tree:
     return tree
 
 
+def _author(by: str | None, call: str | None, context: CallContext) -> str:
+    told = [call, *(f"{name} {value}" for name, value in context.to_dict().items() if value)]
+    return f" by {by}, {', '.join(filter(None, told))}" if by else ""
+
+
 def _lines(found: Provenance) -> Iterator[str]:
-    author = f" by {found.created_by}, {found.created_call}" if found.created_by else ""
+    author = _author(found.created_by, found.created_call, found.created_context)
     yield f"trust: {found.trust}, origin: {found.origin}"
     yield f"created: {found.created_at.isoformat(timespec='seconds')}{author}"
     if found.has_orders:
@@ -177,7 +183,7 @@ def _lines(found: Provenance) -> Iterator[str]:
         if told := ", ".join(filter(None, values)):
             yield f"{name}: {told}"
     for version in found.versions[1:]:
-        author = f" by {version.by}, {version.call}" if version.by else ""
+        author = _author(version.by, version.call, version.context)
         why = f", {version.reason}" if version.reason else ""
         yield f"version {version.number}: {version.change}, {version.at.isoformat(timespec='seconds')}{author}{why}"
     for one in found.transitions:

@@ -33,7 +33,8 @@ Db = Annotated[
 User = Annotated[str, typer.Option("--user", help="The user.")]
 Agent = Annotated[str, typer.Option("--agent", help="The agent.")]
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant.")]
-AsOf = Annotated[str | None, typer.Option(help="The memory as it was then: a moment, or the name of a snapshot.")]
+_AS_OF = "A moment: what had been said by then. stored:MOMENT, or the name of a snapshot: what the store held then."
+AsOf = Annotated[str | None, typer.Option(help=_AS_OF)]
 Session = Annotated[str | None, typer.Option("--session", help="The session.", show_default=False)]
 Mounts = Annotated[
     list[str] | None,
@@ -56,7 +57,7 @@ Until = Annotated[str | None, typer.Option(help="Only what was said until then; 
 Question = Annotated[str, typer.Argument(help="The question.")]
 SearchedAsOf = Annotated[
     str | None,
-    typer.Option("--as-of", help="Search the memory as it was at this time, or at a snapshot (default: now)."),
+    typer.Option("--as-of", help=f"{_AS_OF} Default: now."),
 ]
 Tokens = Annotated[
     int | None,

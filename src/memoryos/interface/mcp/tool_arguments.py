@@ -30,7 +30,11 @@ When = Annotated[str, Field(min_length=1, max_length=64)]
 Since = Annotated[When | None, Field(description="Only what was said since this day or time, such as 2026-05-01.")]
 Until = Annotated[When | None, Field(description="Only what was said until this day or time; a day counts whole.")]
 AsOf = Annotated[
-    When | None, Field(description="Read the memory as it was at this time, such as 2026-05-01. Default: now.")
+    When | None,
+    Field(
+        description="Only what had been said by this time, such as 2026-05-01, in its present words; stored:2026-05-01 "
+        "is what the store held then, in the words of then. Default: now."
+    ),
 ]
 Session = Annotated[
     str | None, Field(min_length=1, max_length=ID_CHARS, description="Only what was said in this session.")

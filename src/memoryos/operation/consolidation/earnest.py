@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 
 from memoryos.cube import MemCube, Page
@@ -69,17 +70,18 @@ def taken_back(previous: Mapping[str, MemCube], pages: Iterable[MemCube]) -> set
     return {previous[page.id].id for page in pages if page.id in previous and _KIDDING.match(_said(page))}
 
 
-def without(reader: Reader, pages: Collection[str]) -> tuple[Changes, Sequence[Sequence[MemCube]]]:
-    """What removes all that was concluded from these pages alone, and the groups of facts to be put in order."""
+def without(reader: Reader, pages: Collection[str], now: datetime) -> tuple[Changes, Sequence[Sequence[MemCube]]]:
+    """What withdraws all that was concluded from these pages alone, and the groups of facts to be put in order."""
     changes = Changes(reader)
     found = reader.get(link.source for link in reader.sources(pages, LinkKind.DERIVED_FROM)) if pages else {}
     held = reader.retention.held(found)
-    lost = [cube for cube in found.values() if _rests_on(cube, pages) and not cube.is_frozen and cube.id not in held]
+    alone = [cube for cube in found.values() if _rests_on(cube, pages)]
+    lost = [cube for cube in alone if not (cube.is_frozen or cube.is_withdrawn or cube.id in held)]
     freed = relatives(reader, [cube for cube in lost if cube.kind is Kind.FACT])
     if any(cube.is_frozen for group in freed for cube in group):  # the order of these facts may not change
         return changes, []
     for cube in lost:
-        changes.remove(cube.id)
+        changes.withdraw(cube, now)
     return changes, freed
 
 

@@ -208,12 +208,12 @@ class Promoter:
     ) -> None:
         """Learn some lessons in one transaction, if they still hold then, with what belongs to it.
 
-        What was concluded from pages that were `jokes` is forgotten.
+        What was concluded from pages that were `jokes` is withdrawn.
         """
         verdicts = self.verdicts(scope, lessons)
 
         def plan(reader: Reader) -> Step:
-            changes, freed = without(reader, jokes)
+            changes, freed = without(reader, jokes, self.clock())
             planned = self.planned(reader, scope, lessons, verdicts=verdicts, changes=changes, freed=freed)
             return planned.step(check, end)
 

@@ -298,7 +298,11 @@ def _passage(one: StoredPassage) -> Passage:
 
 def _compared(reader: Reader) -> dict[str, MemCube]:
     found = (cube for kind in _COMPARED for cube in reader.cubes(kind))
-    return {cube.id: cube for cube in found if cube.state is not State.EXPIRED and not cube.is_proposal}
+    return {
+        cube.id: cube
+        for cube in found
+        if cube.state is not State.EXPIRED and not (cube.is_proposal or cube.is_withdrawn)
+    }
 
 
 def _added(reader: Reader, after: int) -> set[str]:

@@ -125,9 +125,10 @@ class Corrector:
             for some in later:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
         take(self._vault, home, revision.planned)
-        if cube.kind is Kind.PAGE and self.shares_persona:
-            self._derive_in_persona(cube_id, revision.read_before)
-        return self.find(cube_id)[0]
+        revised = self.find(cube_id)[0]
+        if revised.kind is Kind.PAGE and self.shares_persona:
+            self._derive_in_persona(revised, revision.read_before)
+        return revised
 
     def find(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         """Return a memory of the scope, or of the shared persona, and its home scope.
@@ -257,17 +258,24 @@ class Corrector:
         is_last = len(derived) <= CUBES_AT_ONCE
         return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was, planned.ahead())
 
-    def _derive_in_persona(self, cube_id: str, read_before: Sequence[str]) -> None:
+    def _derive_in_persona(self, page: MemCube, read_before: Sequence[str]) -> None:
         """Derive again in a shared persona what rests on a page that has new words."""
         with self._vault.read(self._persona) as reader:
-            *first, last = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
+            *first, last = some_at_a_time(derived_from(reader, [page.id])) or [[]]
         for some, read in [*((one, ()) for one in first), (last, read_before)]:
 
             def plan(reader: Reader, some: Sequence[str] = some, read: Sequence[str] = read) -> Step:
                 changes, evidence = Changes(reader), RemainingPages(self._of_all_agents, ())
                 derived = readable(changes, some)
                 again = self.again(self._persona)
-                planned = again.planned(changes, derived, [cube_id], read=evidence, read_before=read)
+                planned = again.planned(
+                    changes,
+                    derived,
+                    [page.id],
+                    read=evidence,
+                    read_before=read,
+                    corrected_at=page.descriptive.updated_at,
+                )
                 holds, ahead = lambda _: evidence.is_as_it_was, planned.ahead()
                 return Step(planned.flush, changes.touched, holds=holds, ahead=ahead)
 
@@ -308,7 +316,9 @@ class _Revision:
         changes, ahead = Changes(reader), self.changes(reader)
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
         derived = readable(changes, some)
-        planned = self.corrector.again(self.home).planned(changes, derived, [self.cube_id], read=evidence)
+        planned = self.corrector.again(self.home).planned(
+            changes, derived, [self.cube_id], read=evidence, corrected_at=_stored_at(ahead, self.cube_id)
+        )
         self._prepared.update(some, changes.added)
         return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched}, ahead=planned.ahead())
 
@@ -326,7 +336,12 @@ class _Revision:
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in changes.get(ids)}, ())
         derived = [cube for cube in reader.get(derived_from(reader, pages)).values() if cube.id not in self._prepared]
         planned = self.corrector.again(self.home).planned(
-            changes, derived, pages, read=evidence, read_before=self.read_before
+            changes,
+            derived,
+            pages,
+            read=evidence,
+            read_before=self.read_before,
+            corrected_at=entry.cube.descriptive.updated_at,
         )
         _describe(changes, entry, promoter.clock())
 
@@ -362,6 +377,12 @@ def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[s
     for cube_id, hold in reader.retention.held({*given, *dependent}).items():
         if cube_id in given or hold.on is HeldThing.MEMORY:
             raise hold.refusal(cube_id)
+
+
+def _stored_at(changes: Changes, cube_id: str) -> datetime:
+    """When a memory gets the words that it has in these changes."""
+    (cube,) = changes.get([cube_id])
+    return cube.descriptive.updated_at
 
 
 def _describe(changes: Changes, entry: Entry, now: datetime) -> None:

@@ -34,7 +34,7 @@ def own_jobs(
         internal(JobKind.RETAIN, RetentionJob(vault)),
         internal(JobKind.EXPIRE, ExpiryJob(promoter, sources)),
         internal(JobKind.MERGE, MergeJob(vault, promoter.settings, promoter.clock)),
-        internal(JobKind.TRIM, TrimJob(vault, promoter.clock)),
+        internal(JobKind.TRIM, TrimJob(promoter)),
         internal(JobKind.BRANCH, BranchJob(brancher)),
         internal(JobKind.ARCHIVE, ArchiveJob(vault, promoter.clock)),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
@@ -44,12 +45,15 @@ class Again:
         read: ReadCubes,
         read_before: Sequence[str] = (),
         freed: Sequence[Sequence[MemCube]] = (),
+        corrected_at: datetime | None = None,
     ) -> LongTerm:
         """Derive these memories again, from the support that still stands when these pages have changed or gone.
 
         `freed` are more facts to be put in order. Of the pages that were `read_before` and have new words, everything
-        is learned.
+        is learned. After a correction, snapshots still show what is lost; what goes with a page goes from there, too.
         """
+        former = [cube for cube in derived if cube.is_withdrawn]
+        derived = [cube for cube in derived if not cube.is_withdrawn]
         support = {page for cube in derived for page in cube.descriptive.provenance}
         evidence = read(support.union(read_before))
         true = self._true(derived, evidence, pages, read_before)
@@ -58,8 +62,7 @@ class Again:
         lost = [cube for cube in derived if cube.id not in kept]
         embedder, history = self.promoter.embedder, changes.reader.history
         stated = [restated([*history(cube.id), cube], embedder) for cube in lost]
-        for cube in lost:
-            changes.remove(cube.id)
+        _let_go(changes, lost, former, corrected_at)
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
         again = [lesson for lesson in true if identity(lesson.payload) not in settled]
         lessons = [*(lesson for lesson in stated if lesson), *again]
@@ -107,6 +110,18 @@ def _keep(changes: Changes, derived: Sequence[MemCube], true: Sequence[Lesson]) 
             _rest_on(changes, cube, lesson)
             kept.add(cube.id)
     return kept
+
+
+def _let_go(
+    changes: Changes, lost: Sequence[MemCube], former: Sequence[MemCube], corrected_at: datetime | None
+) -> None:
+    """Leave what a correction lost to snapshots; without one, what was withdrawn before goes, too."""
+    if corrected_at is not None:
+        for cube in lost:
+            changes.withdraw(cube, corrected_at)
+        return
+    for cube in (*lost, *former):
+        changes.remove(cube.id)
 
 
 def _rest_on(changes: Changes, cube: MemCube, lesson: Lesson) -> None:

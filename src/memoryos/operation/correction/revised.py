@@ -159,10 +159,16 @@ def _after(cube: MemCube, payload: Payload, now: datetime) -> MemCube:
 
 
 def refuse_absorbed(reader: Reader, cube: MemCube) -> None:
-    """Raise CubeProtected if the memory was merged into another one: nobody would find its new words.
+    """Raise CubeProtected if the memory was merged into another one, or withdrawn: nobody would find its new words.
 
     A fact that a later one replaced has the same state and may be changed.
     """
+    if cube.is_withdrawn:
+        raise CubeProtected(
+            f"the memory {cube.id} was learned from words that were corrected since, and nothing was changed:"
+            " change what was learned from the new ones",
+            memory_id=cube.id,
+        )
     if cube.state is State.MERGED and reader.sources([cube.id], LinkKind.ABSORBED):
         raise CubeProtected(
             f"the memory {cube.id} was merged into another one, and nothing was changed:"

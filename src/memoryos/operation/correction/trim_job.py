@@ -2,6 +2,7 @@
 
 One job waits for each memory with such versions; the transaction that makes a version adds it. What a snapshot shows,
 and what the caller stated last, stays, with all that is newer. While a memory is frozen or on hold, nothing of it goes.
+With a version of a page goes what was learned from its words and withdrawn when they were corrected.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memoryos.clock import Clock
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, KeptVersion, Operation
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, KeptVersion, LinkKind, Operation
 from memoryos.infrastructure.vault.snapshot import snapshots
 from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import Kind, Origin, State
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
@@ -29,8 +30,7 @@ LOOK_AGAIN = timedelta(hours=1)  # after which versions that could not go are lo
 class TrimJob:
     """Runs jobs of the kind `TRIM`."""
 
-    vault: Vault
-    clock: Clock
+    promoter: Promoter
     at_once: int = 1
     takes_early: bool = False
 
@@ -39,13 +39,31 @@ class TrimJob:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
-            with self.vault.write(scope) as writer:
-                limit = self.vault.version_limit
-                due = None if limit is None else _trim(writer, job.known_cube_id, limit, self.clock())
+            limit, now = self._vault.version_limit, self.promoter.clock()
+            if limit is not None:
+                self._drop_withdrawn(scope, job.known_cube_id, limit, now)
+            with self._vault.write(scope) as writer:
+                due = None if limit is None else _trim(writer, job.known_cube_id, limit, now)
                 writer.finish(job)
                 if due is not None:
                     writer.enqueue(JobKind.TRIM, [job.known_cube_id], not_before=due)
         return ()
+
+    @property
+    def _vault(self) -> Vault:
+        return self.promoter.vault
+
+    def _drop_withdrawn(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
+        """Remove what was learned from the words of the versions that go next."""
+        with self._vault.read(scope) as reader:
+            until = _corrected_by(reader, cube_id, limit, now)
+        if until is None:
+            return
+        for home in dict.fromkeys((scope, persona_scope(scope, self.promoter.settings))):
+            with self._vault.write(home) as writer:
+                doomed = _withdrawn_from(writer, cube_id, until)
+                held = writer.retention.held(cube.id for cube in doomed)
+                writer.delete([cube.id for cube in doomed if not cube.is_frozen and cube.id not in held])
 
 
 def _trim(writer: Writer, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
@@ -55,14 +73,40 @@ def _trim(writer: Writer, cube_id: str, limit: VersionLimit, now: datetime) -> d
     over = [number for number, end in ends if end is not None and end <= now]
     if cube is None or not ends:
         return None
-    if over and (cube.state is State.FROZEN or writer.retention.held([cube_id])):
-        return now + LOOK_AGAIN
-    first = _first_kept(writer, cube, now) if over else 0
-    going = [number for number in over if number < first]
+    going = _going(writer, cube, over, now)
     if going:
         _remove(writer, cube, going)
     later = [end for number, end in ends if end is not None and number not in over]
     return min([*later, *([now + LOOK_AGAIN] if len(going) < len(over) else [])], default=None)
+
+
+def _going(reader: Reader, cube: MemCube, over: Sequence[int], now: datetime) -> list[int]:
+    """The versions that nothing needs, of those whose time is over."""
+    if not over or cube.state is State.FROZEN or reader.retention.held([cube.id]):
+        return []
+    first = _first_kept(reader, cube, now)
+    return [number for number in over if number < first]
+
+
+def _corrected_by(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
+    """When the first version of a page that is kept was stored; None if none goes."""
+    cube, replaced = reader.get([cube_id]).get(cube_id), reader.replaced(cube_id)
+    ends = limit.ends([(one.number, one.at) for one in replaced])
+    over = [number for number, end in ends if end is not None and end <= now]
+    if cube is None or cube.kind is not Kind.PAGE or not (going := _going(reader, cube, over, now)):
+        return None
+    kept = (one for one in (*reader.history(cube_id), cube) if one.version.number > going[-1])
+    return next(kept).descriptive.updated_at
+
+
+def _withdrawn_from(reader: Reader, page: str, until: datetime) -> list[MemCube]:
+    """What was learned from a page and withdrawn by then."""
+    derived = reader.get(link.source for link in reader.sources([page], LinkKind.DERIVED_FROM))
+    return [cube for cube in derived.values() if cube.is_withdrawn and _corrected_at(cube) <= until]
+
+
+def _corrected_at(cube: MemCube) -> datetime:
+    return cube.version.superseded_at or cube.descriptive.updated_at
 
 
 def _remove(writer: Writer, cube: MemCube, numbers: Sequence[int]) -> None:

@@ -26,6 +26,7 @@ from memoryos.infrastructure.vault.records import (
     Operation,
     Vector,
 )
+from memoryos.infrastructure.vault.withdrawal import can_be_withdrawn, withdrawn
 from memoryos.kinds import Tier
 from memoryos.operation.scheduler.step import together
 
@@ -95,7 +96,7 @@ class Changes:
     _unlinked: list[Link] = field(default_factory=list)
     _known: dict[str, Entry] = field(default_factory=dict)  # what is new or changed, as it will be in the end
     _between: dict[str, _Between] = field(default_factory=dict)
-    gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed
+    gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed or withdrawn
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
     _waiting: set[str] = field(default_factory=set)  # of these the urgent ones
     _others: set[str] = field(default_factory=set)  # of the other jobs that wait
@@ -186,6 +187,17 @@ class Changes:
         if is_stored:
             batch.removed[cube_id] = None
             self.gone.add(cube_id)
+
+    def withdraw(self, cube: MemCube, at: datetime) -> None:
+        """Leave a stored memory to snapshots, for its words were corrected; in the plan, it is gone."""
+        if not can_be_withdrawn(cube):
+            self.remove(cube.id)
+            return
+        neighbours = (self.reader.whole.targets, self.reader.whole.sources)
+        self.unlink(link for links in neighbours for link in links([cube.id], LinkKind.SUPERSEDES))
+        self.change(Entry(withdrawn(cube, at)), Operation.REFRESH)
+        self._known.pop(cube.id)
+        self.gone.add(cube.id)
 
     def link(self, source: str, kind: LinkKind, target: str) -> None:
         """Add a link."""

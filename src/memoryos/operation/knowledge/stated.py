@@ -41,7 +41,7 @@ def told_in(reader: Reader, lesson: Lesson, new: Collection[str], now: datetime)
     kind, subject, name = Kind(lesson.payload.type), lesson.payload.subject, identity(lesson.payload)
     made = sorted(reader.whole.get(new).values(), key=lambda cube: cube.id, reverse=True)
     for tier in (Tier.LPM, Tier.ARCHIVE):  # where it is, unless it gave way at once
-        stored = reader.cubes(kind, tiers=[tier], subject=subject)
+        stored = [cube for cube in reader.cubes(kind, tiers=[tier], subject=subject) if not cube.is_withdrawn]
         known = [cube for cube in stored if not cube.has_expired(now)] if tier is Tier.LPM else []
         for cube in (*(cube for cube in made if cube.tier is tier), *known, *reversed(stored)):
             if name in identities(cube.payload):

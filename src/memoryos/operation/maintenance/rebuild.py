@@ -259,9 +259,9 @@ def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
 
 
 def _may_forget(cube: MemCube) -> bool:
-    """Whether it was inferred and is not frozen."""
+    """Whether it was inferred, and is neither frozen nor withdrawn: no page says again what was corrected."""
     is_inferred = cube.descriptive.origin is Origin.INFERENCE and bool(cube.descriptive.provenance)
-    return is_inferred and not cube.is_frozen
+    return is_inferred and not (cube.is_frozen or cube.is_withdrawn)
 
 
 def _rest(cube: MemCube, gone: set[str]) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ class LeftOut:
 def has_given_way(fact: MemCube, now: datetime) -> bool:
     """Whether another fact has replaced it, and it had ended by then."""
     end = fact.descriptive.valid_to
-    return fact.version.superseded_by is not None and end is not None and end <= now
+    return fact.version.superseded_by is not None and not fact.is_withdrawn and end is not None and end <= now
 
 
 def _quote(cube: MemCube) -> str:

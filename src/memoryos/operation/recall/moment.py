@@ -36,7 +36,9 @@ def cubes_at(reader: Reader, ids: Iterable[str], moment: datetime | None) -> dic
 
 
 def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
-    """The memory as it was at the moment; None if it did not exist then."""
+    """The memory as it was at the moment; None if it did not exist then, or was never so, as was learned since."""
+    if cube.is_withdrawn:
+        return None
     if isinstance(cube.payload, Page):
         return _page_at(cube, cube.payload, moment)
     if cube.kind is Kind.PROFILE:
@@ -75,9 +77,9 @@ def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
     )
 
 
-def former(reader: Reader, subject: Subject) -> list[Entry]:
-    """The facts that others replaced, as facts of LPM."""
-    cubes = reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.MERGED], subject=subject)
+def former(reader: Reader, subject: Subject, kind: Kind = Kind.FACT) -> list[Entry]:
+    """The facts that others replaced, and what was withdrawn, as memories of LPM."""
+    cubes = reader.cubes(kind, tiers=[Tier.ARCHIVE], states=[State.MERGED], subject=subject)
     vectors = reader.vectors(cube.id for cube in cubes)
     return [Entry(cube.moved(Tier.LPM), vectors.get(cube.id)) for cube in cubes]
 

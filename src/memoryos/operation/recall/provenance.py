@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-from memoryos.caller import concerns
+from memoryos.caller import CallContext, concerns
 from memoryos.choice import Choice
 from memoryos.cube import MemCube
 from memoryos.errors import NotFound
@@ -53,6 +53,7 @@ class VersionNote(Plain):
     call: str | None  #: the method that wrote it, such as `memory.update`; None: not noted
     reason: str  #: why, as the caller said it; empty: nothing was said
     restored: int | None  #: number of the version that a rollback brought back; None: it is no rollback
+    context: CallContext  #: the job that wrote it, and the purpose, session and application of the caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Provenance(Plain):
         str | None
     )  #: identity of the caller, or "memoryos" for background work; None: an older store did not note it
     created_call: str | None  #: the method that created it, such as `memory.add`; None: not noted
+    created_context: CallContext  #: the job that created it, and the purpose, session and application of the caller
     derived_by: str | None  #: rule set or model that derived it
     title: str | None  #: title of its document
     source: str | None  #: origin of its document
@@ -133,6 +135,7 @@ class _Tree:
             created_at=known.recorded_at,
             created_by=creator.by,
             created_call=creator.call,
+            created_context=creator.context,
             derived_by=known.derived_by,
             title=known.title,
             source=known.source,
@@ -193,7 +196,7 @@ def _versions(cubes: Sequence[MemCube], authors: Mapping[int, Author]) -> Iterab
         number = cube.version.number
         author = authors.get(number, Author())
         at = cube.descriptive.updated_at
-        yield VersionNote(number, at, change, author.by, author.call, author.reason, author.restored)
+        yield VersionNote(number, at, change, author.by, author.call, author.reason, author.restored, author.context)
 
 
 def _change(before: MemCube, after: MemCube) -> VersionChange:

@@ -128,7 +128,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
     def about(kind: Kind, subject: Subject) -> list[Entry]:
         source = persona if subject is Subject.USER else owner
-        return held(source, source.resident.entries(kind, subject))
+        then = former(source.reader, subject, kind) if search.filters.snapshot else []
+        return held(source, [*source.resident.entries(kind, subject), *then])
 
     def facts(subject: Subject) -> tuple[Hit, ...]:
         source = persona if subject is Subject.USER else owner

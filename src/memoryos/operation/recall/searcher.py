@@ -127,7 +127,9 @@ def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
     """The memories of LPM that pass the filters; they also have the labels and times of their pages."""
     held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
     if filters.looks_back:
-        held += [entry for subject in Subject for entry in former(persona.reader, subject)]
+        held += [
+            entry for kind in _TOLD_WHOLE for subject in Subject for entry in former(persona.reader, subject, kind)
+        ]
     permitted = persona.permitted(held)
     with pages.resident.lock:
         admitted = filters.entries(permitted, pages.resident.turns)

@@ -88,11 +88,14 @@ class Since:
         later = [one for one in reader.transitions(cube.id) if one.at > at]
         state = later[0].before if later else cube.state
         version, known = cube.version, cube.descriptive
-        if version.superseded_at is not None and version.superseded_at > at:
+        if cube.is_withdrawn or (version.superseded_at is not None and version.superseded_at > at):
+            if version.superseded_by is not None:
+                known = replace(known, valid_to=None)
             version = replace(version, superseded_by=None, superseded_at=None)
-            known = replace(known, valid_to=None)
-        tier = Tier.LPM if cube.kind is Kind.FACT and state is not State.MERGED else cube.tier
-        return replace(cube, state=state, tier=tier, version=version, descriptive=known)
+        tier, mark = cube.tier, None if cube.is_withdrawn else cube.mark
+        if (cube.kind is Kind.FACT or cube.is_withdrawn) and state is not State.MERGED:
+            tier = Tier.LPM
+        return replace(cube, state=state, tier=tier, mark=mark, version=version, descriptive=known)
 
 
 def known_then(cube: MemCube, moment: datetime) -> bool:

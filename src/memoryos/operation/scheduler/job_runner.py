@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import Protocol
 
-from memoryos.caller import SYSTEM, acting
+from memoryos.caller import SYSTEM, acting, working
 from memoryos.clock import Clock
 from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.vault.contract import Vault
@@ -113,7 +113,7 @@ class JobRunner:
     def _run_together(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
         """Run jobs with one call of their handler; an error counts against those that it leaves unfinished."""
         try:
-            left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
+            left = working(jobs[0].kind, lambda: self.handlers[jobs[0].kind].run(scope, jobs, goes_on))
             self._release(scope, left)
         except LeaseLost:  # another worker took one over, or it went with its memory: the others are still to be done
             self._release(scope, jobs)
