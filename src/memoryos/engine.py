@@ -276,6 +276,12 @@ class Engine:
 
         Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
         """
+        return self.revise(owner, cube_id, *self.reworded(owner, cube_id, words, labels, reason))
+
+    def reworded(
+        self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str
+    ) -> tuple[NewWords | SameWords, About, str | None]:
+        """The words, the labels and the detail of the event as they may be stored."""
 
         def checked(told: str) -> str:
             return self.said("text", told, owner)
@@ -289,7 +295,7 @@ class Engine:
             check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube)).labels)
         why = self.said("reason", reason, owner, limit=arguments.REASON_CHARS) if reason != "" else ""
         detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
-        return self.revise(owner, cube_id, words, labels.tagged(tags), detail)
+        return words, labels.tagged(tags), detail
 
     def revise(
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None

@@ -10,7 +10,7 @@ call again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -37,6 +37,8 @@ from memoryos.operation.hierarchy.redescribe import described_chains, redescribe
 from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
+
+Reworded = Callable[[Reader], Step]
 
 SHORT_CHARS = 1_000  # a page of fewer says few things
 
@@ -128,6 +130,14 @@ class Corrector:
         if cube.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(cube_id, revision.read_before)
         return self.find(cube_id)[0]
+
+    def rewording(self, cube: MemCube, home: Scope, change: NextVersion, labels: About, detail: str | None) -> Reworded:
+        """The same as a plan of one step, which others may be written with. Raises CubeProtected."""
+        with self._vault.read(home) as reader:
+            pages = pages_of(reader, cube.id, cube.kind)
+        self.refuse_frozen(pages, [cube.id])
+        self._load_rules()
+        return _Revision(self, home, cube.id, change, labels, detail).planned
 
     def find(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         """Return a memory of the scope, or of the shared persona, and its home scope.
