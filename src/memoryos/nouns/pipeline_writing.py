@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from memoryos import arguments
-from memoryos.about import NOTHING, About, about
+from memoryos.about import about
 from memoryos.caller import Action
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, Role, State
 from memoryos.nouns.pipeline_reading import PipelineReading
-from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.correct import Corrector, Revision
 from memoryos.operation.correction.revised import NewWords, SameWords
 from memoryos.operation.correction.states import state_step
 from memoryos.operation.intake import ingest
@@ -63,7 +63,7 @@ class PipelineWriting:
         if isinstance(step, AddStep):
             plans = [self._adding(told)]
         elif isinstance(step, UpdateStep | TagStep):
-            plans = [self._rewording(step, told, cube) for cube in self._own(rewords=True)]
+            plans = self._rewording(step, told)
         else:
             plans = self._setting(_STATES[type(step)], told)
         if len(self.homes) > 1:
@@ -105,21 +105,20 @@ class PipelineWriting:
         self.has_added = True
         return lambda _: Step(lambda writer: writer.insert(entries), ())
 
-    def _rewording(
-        self, step: UpdateStep | TagStep, told: Mapping[str, Any], cube: MemCube
-    ) -> Callable[[Reader], Step]:
-        engine, corrector = self.reading.engine, self._corrector
-        found, home = corrector.find(cube.id, Action.WRITE)
-        if found.kind is Kind.PAGE and corrector.shares_persona:
-            problem = "are pages, from which facts that agents share are derived in transactions of their own"
-            raise InvalidInput("memories", problem, "Call memory.update for each")
-        words: NewWords | SameWords = SameWords()
-        labels: About = about(engine.clock(), tags=told["tags"]) if isinstance(step, TagStep) else NOTHING
-        if isinstance(step, UpdateStep):
-            words = NewWords(told["text"], told["role"], told["mode"])
+    def _rewording(self, step: UpdateStep | TagStep, told: Mapping[str, Any]) -> list[Callable[[Reader], Step]]:
+        engine, corrector, revisions = self.reading.engine, self._corrector, list[Revision]()
+        labels, words = about(engine.clock(), tags=told["tags"]), _words(step, told)
+        if isinstance(words, NewWords):
             labels = replace(labels, sensitivity=self.reading.about.sensitivity)
-        self.homes.add(home)
-        return corrector.rewording(found, home, *engine.reworded(self._scope, cube.id, words, labels, told["reason"]))
+        for cube in self._own(rewords=True):
+            found, home = corrector.find(cube.id, Action.WRITE)
+            if found.kind is Kind.PAGE and corrector.shares_persona:
+                problem = "are pages, from which facts that agents share are derived in transactions of their own"
+                raise InvalidInput("memories", problem, "Call memory.update for each")
+            self.homes.add(home)
+            changed = engine.reworded(self._scope, cube.id, words, labels, told["reason"])
+            revisions.append(Revision(cube.id, *changed))
+        return [corrector.revising(home, revisions)] if revisions else []
 
     def _setting(self, state: State, told: Mapping[str, Any]) -> list[Callable[[Reader], Step]]:
         engine, corrector, ids = self.reading.engine, self._corrector, [cube.id for cube in self._own()]
@@ -135,3 +134,7 @@ class PipelineWriting:
             if state is State.EXPIRED:
                 corrector.removable(one)
         return [partial(state_step, ids=ids, state=state, cause=cause)]
+
+
+def _words(step: UpdateStep | TagStep, told: Mapping[str, Any]) -> NewWords | SameWords:
+    return NewWords(told["text"], told["role"], told["mode"]) if isinstance(step, UpdateStep) else SameWords()

@@ -20,6 +20,8 @@ from memoryos.operation.pipelines.pipeline_steps import (
     PipelineStep,
     PromptForm,
     RetrieveStep,
+    TagStep,
+    UpdateStep,
 )
 from memoryos.operation.pipelines.step_field import FieldType, names_told, placeholders, whole_placeholder
 from memoryos.plain import Plain
@@ -33,6 +35,7 @@ _NAME = regex(r"[a-z0-9][a-z0-9-]{0,63}")
 _PARAMETER = regex(r"[a-z][a-z0-9_]{0,63}")
 _MADE_TEXTS = {Part.CONTEXT.value: Part.CONTEXT, Part.ANSWER.value: Part.ANSWER}  # names that no parameter may have
 _IN_TEXT = (FieldType.TEXT, FieldType.COUNT, FieldType.MOMENT)  # what may stand within a longer text
+_REWORDING = (UpdateStep, TagStep)  # of each, what was derived of pages is derived again: once in a run
 _MAKERS = {
     Part.MEMORIES: "a retrieve or list step",
     Part.CONTEXT: "an augment step",
@@ -169,6 +172,8 @@ def _check_place(
     """Raise InvalidInput if the step does not fit those before it."""
     if not step.is_change and any(one.is_change for one in before):
         raise InvalidInput(named, "comes after a step that changes something", "Put it before: changes come last")
+    if isinstance(step, _REWORDING) and any(isinstance(one, _REWORDING) for one in before):
+        raise InvalidInput(named, "is the second step with other words or tags", "Write one update, with text and tags")
     for part in step.needs:
         if part not in made:
             last = f"; the step before it makes {before[-1].made}" if before and before[-1].made else ""

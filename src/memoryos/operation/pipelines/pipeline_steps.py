@@ -200,7 +200,7 @@ class AddStep(PipelineStep):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateStep(PipelineStep):
-    """Give the memories other words, or more of them."""
+    """Give the memories other words, or more of them, and more tags."""
 
     verb: ClassVar[str] = "update"
     needs: ClassVar[tuple[Part, ...]] = (Part.MEMORIES,)
@@ -209,12 +209,13 @@ class UpdateStep(PipelineStep):
     text: str = field(metadata=_TEXT)  #: the words
     mode: UpdateMode | str = field(default=UpdateMode.APPEND, metadata=_MODE)  #: append, merge or overwrite
     role: Role | str = field(default=Role.USER, metadata=_ROLE)  #: of a page: whose last turn gets the words
+    tags: Sequence[str] | str = field(default=(), metadata=_NAMES)  #: that join those of each memory
     reason: str = field(default="", metadata=_TEXT)  #: kept with the event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagStep(PipelineStep):
-    """Give the memories more tags."""
+    """Give the memories more tags, and leave their words as they are."""
 
     verb: ClassVar[str] = "tag"
     needs: ClassVar[tuple[Part, ...]] = (Part.MEMORIES,)
