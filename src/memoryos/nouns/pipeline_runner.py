@@ -18,7 +18,7 @@ from memoryos.nouns.pipeline_writing import PipelineWriting
 from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.pipelines.pipeline import Pipeline
 from memoryos.operation.pipelines.pipeline_run import MadeChange, PipelineRun, RunOutcome, StepTrace
-from memoryos.operation.pipelines.pipeline_steps import PipelineStep
+from memoryos.operation.pipelines.pipeline_steps import GenerateStep, PipelineStep
 from memoryos.operation.scheduler.joint_step import JointDone, take_jointly
 from memoryos.scope import Scope
 
@@ -34,9 +34,11 @@ class PipelineRunner:
         """Do the steps. Raises the error of the step that failed, which names it; then nothing is changed."""
         reading, pipeline, run_id = self.reading, self.reading.pipeline, str(uuid7())
         self._tell_call(run_id)
-        if pipeline.needs_model and not reading.is_rehearsal:
-            reading.engine.responder.model()
-        traces = [self._done(number, step) for number, step in enumerate(pipeline.steps, 1)]
+        steps = list(enumerate(pipeline.steps, 1))
+        for number, step in steps:
+            with _naming(pipeline, number, step):
+                self._check(step)
+        traces = [self._done(number, step) for number, step in steps]
         outcome = RunOutcome.REHEARSED if reading.is_rehearsal else RunOutcome.COMMITTED
         if reading.has_stopped:
             outcome = RunOutcome.STOPPED
@@ -60,6 +62,13 @@ class PipelineRunner:
             pipeline = self.reading.pipeline
             call.context |= {"run": run_id, "pipeline": pipeline.name, "pipeline_version": str(pipeline.version)}
             call.context |= {"dry_run": "true"} if self.reading.is_rehearsal else {}
+
+    def _check(self, step: PipelineStep) -> None:
+        """Raise PermissionDenied or ModelNotConfigured before anything is done."""
+        if step.is_change:
+            self.writing.admit(step)
+        if isinstance(step, GenerateStep) and not self.reading.is_rehearsal:
+            self.reading.engine.responder.model()
 
     def _done(self, number: int, step: PipelineStep) -> StepTrace:
         """Do a step that reads, or plan one that changes something."""

@@ -57,6 +57,11 @@ class PipelineWriting:
     _reworded: int = 0
     _changed: int = 0
 
+    def admit(self, step: PipelineStep) -> None:
+        """Ask the gate about a step, before anything is read or a model is asked. Raises PermissionDenied."""
+        for action in (Action.WRITE, Action.DELETE) if isinstance(step, ExpireStep) else (Action.WRITE,):
+            self.reading.engine.admit(action, self._scope)
+
     def plan(self, number: int, step: PipelineStep, named: Named) -> None:
         """Check a step, and plan what it writes. Raises what the operation of the same name raises."""
         told = self.reading.filled(step)
@@ -125,10 +130,7 @@ class PipelineWriting:
         if not ids:
             return []
         cause = engine.said("reason", told["reason"], self._scope, limit=arguments.REASON_CHARS)
-        engine.admit(Action.WRITE, self._scope)
-        if state is State.EXPIRED:
-            engine.admit(Action.DELETE, self._scope)
-            self.expired += ids
+        self.expired += ids if state is State.EXPIRED else []
         for one in ids:
             self.homes.add(corrector.find(one, Action.WRITE)[1])
             if state is State.EXPIRED:

@@ -98,11 +98,6 @@ class Pipeline(Plain):
         """The parameters, by name."""
         return {name: one for name, one in self.parameters.items() if isinstance(one, PipelineParameter)}
 
-    @property
-    def needs_model(self) -> bool:
-        """Whether a step asks the chat model."""
-        return any(step.made is Part.ANSWER for step in self.steps)
-
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values of the parameters, with their defaults. Raises InvalidInput."""
         for name in given:

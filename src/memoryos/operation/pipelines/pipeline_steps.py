@@ -17,7 +17,7 @@ from memoryos.operation.pipelines.step_field import FieldType, placeholders
 from memoryos.plain import Plain
 
 MOST_MEMORIES = 64  # that a step passes on, and that one run changes
-MOST_REWORDED = 8  # memories that one run gives other words or tags: what was derived of each is derived again
+MOST_REWORDED = 4  # memories that one run gives other words or tags: what was derived of each is derived again
 DEFAULT_MOST = 8
 
 _KINDS = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
