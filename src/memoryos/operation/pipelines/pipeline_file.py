@@ -71,13 +71,15 @@ def _parsed(path: Path, text: str) -> Any:
     import yaml  # only files need it, and it takes time to load
 
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise InvalidInput(path.name, "has an alias (*name)", "Write the value where it is used")
-        return yaml.safe_load(text)
+        has_alias = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
+        document = None if has_alias else yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark else "it"
         raise InvalidInput(path.name, "is not YAML of texts, numbers and lists", f"Correct {line}") from None
+    if has_alias:  # a few of them can stand for a document of any size
+        raise InvalidInput(path.name, "has an alias (*name)", "Write the value where it is used")
+    return document
 
 
 def _step(number: int, given: Any) -> PipelineStep:
