@@ -271,17 +271,13 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str) -> MemCube:
-        """Give a memory new words, unless it keeps its own, and more labels. The `reason` may be empty.
-
-        Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
-        """
-        return self.revise(owner, cube_id, *self.reworded(owner, cube_id, words, labels, reason))
-
     def reworded(
         self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str
     ) -> tuple[NewWords | SameWords, About, str | None]:
-        """The words, the labels and the detail of the event as they may be stored."""
+        """The new words of a memory, more labels and the detail of the event, as they may be stored.
+
+        The `reason` may be empty. Raises InvalidInput, PrivacyRefused and PermissionDenied.
+        """
 
         def checked(told: str) -> str:
             return self.said("text", told, owner)

@@ -24,10 +24,10 @@ from memoryos.operation.pipelines.pipeline_steps import (
     AugmentStep,
     GenerateStep,
     ListStep,
-    Part,
     PipelineStep,
     PromptForm,
     RetrieveStep,
+    StepPart,
 )
 from memoryos.operation.pipelines.step_field import put_in
 from memoryos.operation.recall.context import pack
@@ -69,7 +69,7 @@ class PipelineReading:
             AugmentStep: self._augment,
             GenerateStep: self._generate,
         }
-        taken = tuple(cube.id for cube in self.memories) if step.needs == (Part.MEMORIES,) else ()
+        taken = tuple(cube.id for cube in self.memories) if step.needs == (StepPart.MEMORIES,) else ()
         return does[type(step)](StepTrace(number, step.verb, taken), self.filled(step))
 
     def filled(self, step: PipelineStep) -> dict[str, Any]:
@@ -150,16 +150,16 @@ class PipelineReading:
         )
         shown = tuple(line.cube for line in packed.lines)
         self.about = self.engine.responder.inherit(Prompt((), shown), self.scope)
-        self.context = self.known[Part.CONTEXT.value] = packed.text
+        self.context = self.known[StepPart.CONTEXT.value] = packed.text
         return replace(trace, made=packed.ids, characters=len(packed.text))
 
     def _generate(self, trace: StepTrace, _: Mapping[str, Any]) -> StepTrace:
-        self.known[Part.ANSWER.value] = REHEARSED
+        self.known[StepPart.ANSWER.value] = REHEARSED
         if self.is_rehearsal:  # it costs tokens, and its usage would be stored
             return replace(trace, decision=SKIPPED)
         assert self._asked is not None  # noqa: S101 - the pipeline was checked
         self.answer = self.engine.responder.generate(self._asked, self.scope)
-        self.known[Part.ANSWER.value] = self.answer.text
+        self.known[StepPart.ANSWER.value] = self.answer.text
         return replace(trace, characters=len(self.answer.text))
 
 

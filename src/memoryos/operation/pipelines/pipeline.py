@@ -16,10 +16,10 @@ from memoryos.operation.pipelines.pipeline_steps import (
     STEPS,
     ArchiveStep,
     AugmentStep,
-    Part,
     PipelineStep,
     PromptForm,
     RetrieveStep,
+    StepPart,
     TagStep,
     UpdateStep,
 )
@@ -33,14 +33,17 @@ MOST_PARAMETERS = 32
 
 _NAME = regex(r"[a-z0-9][a-z0-9-]{0,63}")
 _PARAMETER = regex(r"[a-z][a-z0-9_]{0,63}")
-_MADE_TEXTS = {Part.CONTEXT.value: Part.CONTEXT, Part.ANSWER.value: Part.ANSWER}  # names that no parameter may have
+_MADE_TEXTS = {
+    StepPart.CONTEXT.value: StepPart.CONTEXT,
+    StepPart.ANSWER.value: StepPart.ANSWER,
+}  # names that no parameter may have
 _IN_TEXT = (FieldType.TEXT, FieldType.COUNT, FieldType.MOMENT)  # what may stand within a longer text
 _REWORDING = (UpdateStep, TagStep)  # of each, what was derived of pages is derived again: once in a run
 _MAKERS = {
-    Part.MEMORIES: "a retrieve or list step",
-    Part.CONTEXT: "an augment step",
-    Part.PROMPT: "an augment step with `form: prompt`",
-    Part.ANSWER: "a generate step",
+    StepPart.MEMORIES: "a retrieve or list step",
+    StepPart.CONTEXT: "an augment step",
+    StepPart.PROMPT: "an augment step with `form: prompt`",
+    StepPart.ANSWER: "a generate step",
 }
 
 
@@ -77,7 +80,7 @@ class Pipeline(Plain):
         object.__setattr__(self, "description", FieldType.TEXT.check("description", self.description))
         object.__setattr__(self, "parameters", MappingProxyType(_declared(self.parameters)))
         object.__setattr__(self, "steps", _chain(self.steps))
-        made: dict[Part, PipelineStep] = {}
+        made: dict[StepPart, PipelineStep] = {}
         for number, step in enumerate(self.steps, 1):
             with_number = f"step {number} ({step.verb})"
             _check_place(with_number, step, self.steps[: number - 1], made)
@@ -113,14 +116,14 @@ class Pipeline(Plain):
             found[name] = one.default if value is None else FieldType(one.type).check(f"parameters.{name}", value)
         return found
 
-    def _wrong_fields(self, step: PipelineStep, made: Mapping[Part, PipelineStep]) -> Iterator[InvalidInput]:
+    def _wrong_fields(self, step: PipelineStep, made: Mapping[StepPart, PipelineStep]) -> Iterator[InvalidInput]:
         for name, kind, value in step.values():
             for used in placeholders(name, value):
                 if wrong := self._wrong_use(name, kind, used, made, is_whole=whole_placeholder(value) == used):
                     yield wrong
 
     def _wrong_use(
-        self, name: str, kind: FieldType, used: str, made: Mapping[Part, PipelineStep], *, is_whole: bool
+        self, name: str, kind: FieldType, used: str, made: Mapping[StepPart, PipelineStep], *, is_whole: bool
     ) -> InvalidInput | None:
         """What is wrong with a placeholder in a field."""
         if part := _MADE_TEXTS.get(used):
@@ -162,7 +165,7 @@ def _chain(given: Any) -> tuple[PipelineStep, ...]:
 
 
 def _check_place(
-    named: str, step: PipelineStep, before: Sequence[PipelineStep], made: Mapping[Part, PipelineStep]
+    named: str, step: PipelineStep, before: Sequence[PipelineStep], made: Mapping[StepPart, PipelineStep]
 ) -> None:
     """Raise InvalidInput if the step does not fit those before it."""
     if not step.is_change and any(one.is_change for one in before):
@@ -175,7 +178,7 @@ def _check_place(
             raise InvalidInput(
                 named, f"needs {part}, which no step before it makes{last}", f"Put {_MAKERS[part]} first"
             )
-    finding = made.get(Part.MEMORIES)
+    finding = made.get(StepPart.MEMORIES)
     if isinstance(step, AugmentStep) and not isinstance(finding, RetrieveStep):
         raise InvalidInput(
             named, "needs what a search found, and the step before it lists", "Put a retrieve step first"

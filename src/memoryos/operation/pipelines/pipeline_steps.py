@@ -23,7 +23,7 @@ DEFAULT_MOST = 8
 _KINDS = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
 
-class Part(Choice):
+class StepPart(Choice):
     """What a step makes, for those after it."""
 
     MEMORIES = "memories"
@@ -60,8 +60,8 @@ class PipelineStep(Plain):
     """One step of a pipeline."""
 
     verb: ClassVar[str]  #: its name in a file
-    needs: ClassVar[tuple[Part, ...]] = ()  #: what it needs from the steps before it
-    makes: ClassVar[Part | None] = None
+    needs: ClassVar[tuple[StepPart, ...]] = ()  #: what it needs from the steps before it
+    makes: ClassVar[StepPart | None] = None
     is_change: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class PipelineStep(Plain):
             self._check(one.name, getattr(self, one.name), one.metadata)
 
     @property
-    def made(self) -> Part | None:
+    def made(self) -> StepPart | None:
         """What it makes."""
         return self.makes
 
@@ -94,7 +94,7 @@ class PipelineStep(Plain):
 class _Finding(PipelineStep):
     """A step that finds memories."""
 
-    makes: ClassVar[Part | None] = Part.MEMORIES
+    makes: ClassVar[StepPart | None] = StepPart.MEMORIES
 
     most: int | str = field(default=DEFAULT_MOST, metadata=_COUNT)  #: memories that it passes on
     at_least: int | str = field(
@@ -153,7 +153,7 @@ class AugmentStep(PipelineStep):
     """Tell the memories that were retrieved: as a text, or as the messages for a chat model."""
 
     verb: ClassVar[str] = "augment"
-    needs: ClassVar[tuple[Part, ...]] = (Part.MEMORIES,)
+    needs: ClassVar[tuple[StepPart, ...]] = (StepPart.MEMORIES,)
 
     form: PromptForm | str = field(default=PromptForm.TEXT, metadata=_FORM)  #: text, or prompt for `generate`
     tokens: int | str | None = field(
@@ -162,9 +162,9 @@ class AugmentStep(PipelineStep):
     role: str | None = field(default=None, metadata=_TEXT)  #: of the model, in a prompt
 
     @property
-    def made(self) -> Part | None:
+    def made(self) -> StepPart | None:
         """What it makes."""
-        return Part.PROMPT if self.form == PromptForm.PROMPT else Part.CONTEXT
+        return StepPart.PROMPT if self.form == PromptForm.PROMPT else StepPart.CONTEXT
 
     def __post_init__(self) -> None:
         PipelineStep.__post_init__(self)
@@ -177,8 +177,8 @@ class GenerateStep(PipelineStep):
     """Ask the chat model. A dry run does not ask it."""
 
     verb: ClassVar[str] = "generate"
-    needs: ClassVar[tuple[Part, ...]] = (Part.PROMPT,)
-    makes: ClassVar[Part | None] = Part.ANSWER
+    needs: ClassVar[tuple[StepPart, ...]] = (StepPart.PROMPT,)
+    makes: ClassVar[StepPart | None] = StepPart.ANSWER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +203,7 @@ class UpdateStep(PipelineStep):
     """Give the memories other words, or more of them, and more tags."""
 
     verb: ClassVar[str] = "update"
-    needs: ClassVar[tuple[Part, ...]] = (Part.MEMORIES,)
+    needs: ClassVar[tuple[StepPart, ...]] = (StepPart.MEMORIES,)
     is_change: ClassVar[bool] = True
 
     text: str = field(metadata=_TEXT)  #: the words
@@ -218,7 +218,7 @@ class TagStep(PipelineStep):
     """Give the memories more tags, and leave their words as they are."""
 
     verb: ClassVar[str] = "tag"
-    needs: ClassVar[tuple[Part, ...]] = (Part.MEMORIES,)
+    needs: ClassVar[tuple[StepPart, ...]] = (StepPart.MEMORIES,)
     is_change: ClassVar[bool] = True
 
     tags: Sequence[str] | str = field(metadata=_NAMES)  #: that join those of each memory
@@ -234,7 +234,7 @@ class TagStep(PipelineStep):
 class _StateStep(PipelineStep):
     """A step that gives the memories another state."""
 
-    needs: ClassVar[tuple[Part, ...]] = (Part.MEMORIES,)
+    needs: ClassVar[tuple[StepPart, ...]] = (StepPart.MEMORIES,)
     is_change: ClassVar[bool] = True
 
     reason: str = field(default="pipeline", metadata=_TEXT)  #: kept with the transition
