@@ -162,6 +162,9 @@ def test_own_files_stand_beside_ours_and_before_them(tmp_path):
         (folder / "bad.yaml").write_text("steps: []")
         with pytest.raises(InvalidInput, match=r"bad\.yaml: name: is missing"):
             memory.pipelines.list()
+        (folder / "bad.yaml").write_text("name: good\nsteps: [list: {}]")
+        with pytest.raises(InvalidInput, match=r"bad\.yaml: name: is 'good', and the file is bad\.yaml"):
+            memory.pipelines.list()
         (folder / "large.yaml").write_text("#" * 200_000)
         with pytest.raises(InvalidInput, match=r"large\.yaml: has more than 100,000 bytes"):
             memory.pipelines.check("large")

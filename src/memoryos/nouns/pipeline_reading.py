@@ -28,6 +28,7 @@ from memoryos.operation.pipelines.pipeline_steps import (
     PromptForm,
     RetrieveStep,
     StepPart,
+    fields_of,
 )
 from memoryos.operation.pipelines.step_field import put_in
 from memoryos.operation.recall.context import pack
@@ -74,7 +75,7 @@ class PipelineReading:
 
     def filled(self, step: PipelineStep) -> dict[str, Any]:
         """The fields of a step, with what is known in the place of placeholders."""
-        return {name: put_in(value, self.known) for name, _, value in step.values()}
+        return {name: put_in(value, self.known) for name, _, value in fields_of(step)}
 
     def _retrieve(self, trace: StepTrace, told: Mapping[str, Any]) -> StepTrace:
         engine = self.engine

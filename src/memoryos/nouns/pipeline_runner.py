@@ -123,5 +123,6 @@ def _naming(pipeline: Pipeline, number: int, step: PipelineStep) -> Iterator[Non
     try:
         yield
     except MemoryOSError as error:
-        error.args = (f"{pipeline.name}, step {number} ({step.verb}): {error}", *error.args[1:])
+        error.step = f"step {number} ({step.verb})"
+        error.args = (f"{pipeline.name}, {error.step}: {error}", *error.args[1:])
         raise

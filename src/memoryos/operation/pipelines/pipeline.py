@@ -22,6 +22,7 @@ from memoryos.operation.pipelines.pipeline_steps import (
     StepPart,
     TagStep,
     UpdateStep,
+    fields_of,
 )
 from memoryos.operation.pipelines.step_field import FieldType, names_told, placeholders, whole_placeholder
 from memoryos.plain import Plain
@@ -53,7 +54,7 @@ class PipelineParameter(Plain):
 
     type: FieldType | str  #: text, count, share, moment or names
     default: Any = None  #: None: it must be given
-    description: str = ""
+    description: str = ""  #: for those who run it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "type", FieldType(self.type))
@@ -68,8 +69,8 @@ class Pipeline(Plain):
     name: str  #: lower-case letters, digits and hyphens
     steps: Sequence[PipelineStep]  #: in their order
     version: int = 1  #: noted with each run
-    parameters: Mapping[str, PipelineParameter | FieldType | str] = field(default_factory=dict, hash=False)
-    description: str = ""
+    parameters: Mapping[str, PipelineParameter | FieldType | str] = field(default_factory=dict, hash=False)  #: by name
+    description: str = ""  #: for those who run it
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -117,7 +118,7 @@ class Pipeline(Plain):
         return found
 
     def _wrong_fields(self, step: PipelineStep, made: Mapping[StepPart, PipelineStep]) -> Iterator[InvalidInput]:
-        for name, kind, value in step.values():
+        for name, kind, value in fields_of(step):
             for used in placeholders(name, value):
                 if wrong := self._wrong_use(name, kind, used, made, is_whole=whole_placeholder(value) == used):
                     yield wrong

@@ -32,10 +32,17 @@ def read_pipeline(path: Path) -> Pipeline:
     except OSError as error:
         raise NotFound(f"the pipeline file {path} cannot be read: {error.strerror}") from None
     try:
-        return pipeline_of(_parsed(path, text))
+        return _named(path, pipeline_of(_parsed(path, text)))
     except InvalidInput as error:
         where = error.field if error.field == path.name else f"{path.name}: {error.field}"
         raise InvalidInput(where, error.problem, error.fix) from None
+
+
+def _named(path: Path, found: Pipeline) -> Pipeline:
+    """The pipeline, if it has the name of its file, by which it is run."""
+    if found.name != path.stem:
+        raise InvalidInput("name", f"is {found.name!r}, and the file is {path.name}", "Give both the same name")
+    return found
 
 
 def pipeline_of(document: Any) -> Pipeline:

@@ -25,8 +25,8 @@ class RunOutcome(Choice):
 class MadeChange(Plain):
     """What a step changed, or would change."""
 
-    memory_id: str
-    kind: Kind
+    memory_id: str  #: the id of the memory
+    kind: Kind  #: page, fact, ...
     operation: Operation  #: as in `log.events`
     version: int  #: the version of the memory after it
 
@@ -40,7 +40,7 @@ class StepTrace(Plain):
     taken: tuple[str, ...] = ()  #: ids of the memories that it was given
     made: tuple[str, ...] = ()  #: ids of the memories that it found or told
     characters: int = 0  #: of the text that it made
-    changes: tuple[MadeChange, ...] = ()
+    changes: tuple[MadeChange, ...] = ()  #: what it changed, or would change
     ms: float = 0.0  #: how long it took
     decision: str = "allowed"  #: of the gate; skipped: the step was not done
 
@@ -53,8 +53,8 @@ class PipelineRun(Plain):
     pipeline: str  #: its name
     version: int  #: of the pipeline
     caller: str  #: who ran it
-    at: datetime
-    outcome: RunOutcome
+    at: datetime  #: when it ended
+    outcome: RunOutcome  #: committed, rehearsed or stopped
     steps: Sequence[StepTrace]  #: the trace
     context: str | None = None  #: the text that `augment` made
     answer: Answer | None = None  #: what the chat model said

@@ -73,11 +73,6 @@ class PipelineStep(Plain):
         """What it makes."""
         return self.makes
 
-    def values(self) -> Iterator[tuple[str, FieldType, Any]]:
-        """The name, the type and the value of each field."""
-        for one in fields(self):
-            yield one.name, one.metadata["type"], getattr(self, one.name)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the step as a file has it: its verb, with the fields that differ from their defaults."""
         told = Plain.to_dict(self)
@@ -88,6 +83,12 @@ class PipelineStep(Plain):
             object.__setattr__(self, name, _chosen(name, value, about["choices"]))
         elif value is not None and not placeholders(name, value):
             object.__setattr__(self, name, about["type"].check(name, value))
+
+
+def fields_of(step: PipelineStep) -> Iterator[tuple[str, FieldType, Any]]:
+    """The name, the type and the value of each field."""
+    for one in fields(step):
+        yield one.name, one.metadata["type"], getattr(step, one.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
