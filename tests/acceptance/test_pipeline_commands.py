@@ -56,7 +56,8 @@ def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
 def test_what_had_no_command(run, told, tmp_path):
     (tmp_path / "bee.png").write_bytes(b"\x89PNG a bee")
     page = told("add", "Look! I live in Oslo.", "--attach", "bee.png")["id"]
-    (file,) = told("get", page)["turns"][0]["attachments"]
+    (file,) = told("attachments", page)["attachments"]
+    assert file["id"] in run("attachments", page).stdout
     assert told("attachment", page, file["id"], "copy.png")["bytes"] == 11
     assert (tmp_path / "copy.png").read_bytes() == b"\x89PNG a bee"
     assert "File exists" in run("attachment", page, file["id"], "copy.png").stderr
@@ -68,6 +69,7 @@ def test_what_had_no_command(run, told, tmp_path):
     assert events[1]["sequence"] not in [one["sequence"] for one in told("events", "--after", "2")["events"]]
     assert "There are no such events." in run("events", "--after", "999999").stdout
     second = told("add", "Look! I live in Oslo.")["id"]
+    assert "no attachments" in run("attachments", second).stdout
     told("duplicates", "merge", told("add", "I sail.")["id"], told("add", "I sail!")["id"])
     assert told("duplicates", "merged", second) == {"memories": []}
     survivor = next(one for one in told("list", "pages")["pages"] if "sail" in one["text"])["id"]

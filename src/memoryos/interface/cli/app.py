@@ -47,6 +47,7 @@ class _Commands(LazyGroup):
         "cold": ("cold", "cold"),
         "consolidate": ("upkeep_command", "consolidate"),
         "events": ("events_command", "events"),
+        "attachments": ("attachment_command", "attachments"),
         "attachment": ("attachment_command", "attachment"),
         "rebuild": ("upkeep_command", "rebuild"),
         "reembed": ("upkeep_command", "reembed"),
