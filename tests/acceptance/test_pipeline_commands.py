@@ -58,7 +58,7 @@ def test_what_had_no_command(run, told, tmp_path):
     page = told("add", "Look! I live in Oslo.", "--attach", "bee.png")["id"]
     (file,) = told("attachments", page)["attachments"]
     assert file["id"] in run("attachments", page).stdout
-    assert told("attachment", page, file["id"], "copy.png")["bytes"] == 11
+    assert told("attachment", page, file["id"], "copy.png")["bytes"] == 10
     assert (tmp_path / "copy.png").read_bytes() == b"\x89PNG a bee"
     assert "File exists" in run("attachment", page, file["id"], "copy.png").stderr
     assert told("consolidate")["facts"] == 1

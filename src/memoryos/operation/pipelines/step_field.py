@@ -24,7 +24,7 @@ _PARTS = regex(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
 class FieldType(Choice):
     """The type of a field, and of the parameter that may fill it."""
 
-    TEXT = "text"
+    TEXT = "text"  # words of any kind
     COUNT = "count"  # a whole number from 0 on
     SHARE = "share"  # a number from 0 to 1
     MOMENT = "moment"  # a time or a day
