@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryos import arguments
+from memoryos.caller import Action
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.pipeline_reading import PipelineReading
@@ -36,8 +37,9 @@ class Pipelines(Noun):
         The steps that read come first: they see the memory as it is then. All changes are one transaction: if a step
         fails, nothing is changed, and the error names the step. `query` is the parameter of that name. A `dry_run`
         undoes the transaction: its trace tells what would change. It does not ask the chat model. Raises InvalidInput,
-        NotFound if there is no such pipeline, and what the operations of the steps raise.
+        PermissionDenied, NotFound if there is no such pipeline, and what the operations of the steps raise.
         """
+        self._engine.admit(Action.READ, self._scope)
         wanted = self._named(pipeline)
         if not isinstance(parameters, Mapping | None):
             raise InvalidInput("parameters", f"expected a dict, got {type(parameters).__name__}", "Pass a dict")
@@ -52,6 +54,7 @@ class Pipelines(Noun):
 
         Raises InvalidInput, which names the file, the step, the field and the fix, and NotFound.
         """
+        self._engine.admit(Action.READ, self._scope)
         return self._named(pipeline)
 
     def list(self) -> Sequence[Pipeline]:
@@ -59,6 +62,7 @@ class Pipelines(Noun):
 
         One of the folder takes the place of ours with the same name. Raises InvalidInput for a file that is none.
         """
+        self._engine.admit(Action.READ, self._scope)
         files = self._files()
         return [read_pipeline(files[name]) for name in sorted(files)]
 
