@@ -27,6 +27,7 @@ from memoryos.async_nouns import (
     AsyncMemGovernance,
     AsyncMounts,
     AsyncPages,
+    AsyncPipelines,
     AsyncProfiles,
     AsyncProposals,
     AsyncRoles,
@@ -165,6 +166,11 @@ class AsyncMemory(Awaited[Memory]):
     def branches(self) -> AsyncBranches:
         """The copies of this memory on which things can be tried."""
         return AsyncBranches(self.sync.branches)
+
+    @property
+    def pipelines(self) -> AsyncPipelines:
+        """The chains of operations that run as one."""
+        return AsyncPipelines(self.sync.pipelines)
 
     @property
     def upkeep(self) -> AsyncUpkeep:

@@ -24,6 +24,7 @@ from memoryos.nouns.keys import Keys
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
+from memoryos.nouns.pipelines import Pipelines
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.roles import Roles
@@ -191,6 +192,14 @@ class AsyncBranches(Awaited[Branches]):
     named = awaited(Branches.named)
     diff = awaited(Branches.diff)
     discard = awaited(Branches.discard)
+
+
+class AsyncPipelines(Awaited[Pipelines]):
+    """Chains of operations on one owner's memory."""
+
+    run = awaited(Pipelines.run)
+    check = awaited(Pipelines.check)
+    list = awaited(Pipelines.list)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):

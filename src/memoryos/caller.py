@@ -140,7 +140,7 @@ AtEnd = Callable[[Any, BaseException | None], None]  #: gets the result of a cal
 class Call:
     """A call of a public method: the outermost one, when methods call each other."""
 
-    __slots__ = ("_at_end", "concerned", "is_over", "notes", "operation", "shown", "written")
+    __slots__ = ("_at_end", "concerned", "context", "is_over", "notes", "operation", "shown", "written")
 
     def __init__(self, operation: str) -> None:
         self.operation = operation  #: module and name of the method, such as `memory.search`
@@ -148,6 +148,7 @@ class Call:
         self.concerned: set[tuple[Scope, str, str]] = set()  #: owner, id and kind of memories that the caller named
         self.shown: list[Any] = []  #: results of searches that a model was shown
         self.written: set[Scope] = set()  #: owners whose memory a transaction of the call changed
+        self.context: dict[str, str] = {}  #: what its entries in the audit log tell beside the caller's context
         self.notes: dict[object, Any] = {}  #: what an observer keeps about the call, by observer
         self._at_end: list[AtEnd] = []
 

@@ -310,6 +310,8 @@ class Settings(BaseSettings):
         default=False, description="keep an audit log of all reads and writes: who did what to which memory"
     )
 
+    pipelines: Path | None = Field(None, description="folder with your own pipelines (.yaml or .json); None: only ours")
+
     # Privacy.
     privacy_on_write: PrivacyAction = Field(
         PrivacyAction.OFF,

@@ -271,10 +271,12 @@ class Engine:
         """Check a question, and return it in the words that memories have. Raises InvalidInput."""
         return self.privacy(owner).question(arguments.question(query))
 
-    def reword(self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str) -> MemCube:
-        """Give a memory new words, unless it keeps its own, and more labels. The `reason` may be empty.
+    def reworded(
+        self, owner: Scope, cube_id: str, words: NewWords | SameWords, labels: About, reason: str
+    ) -> tuple[NewWords | SameWords, About, str | None]:
+        """The new words of a memory, more labels and the detail of the event, as they may be stored.
 
-        Raises InvalidInput, PrivacyRefused and what `Corrector.revise` raises.
+        The `reason` may be empty. Raises InvalidInput, PrivacyRefused and PermissionDenied.
         """
 
         def checked(told: str) -> str:
@@ -289,7 +291,7 @@ class Engine:
             check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube)).labels)
         why = self.said("reason", reason, owner, limit=arguments.REASON_CHARS) if reason != "" else ""
         detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
-        return self.revise(owner, cube_id, words, labels.tagged(tags), detail)
+        return words, labels.tagged(tags), detail
 
     def revise(
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None

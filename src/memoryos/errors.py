@@ -50,6 +50,8 @@ from memoryos import distribution
 class MemoryOSError(Exception):
     """MemoryOS could not do what was asked."""
 
+    step: str | None = None  #: the step of a pipeline that failed, such as "step 3 (archive)"
+
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or type(self).__doc__)
 

@@ -189,7 +189,10 @@ class Memory(MemoryParts):
         if text is None and labels == NOTHING:
             raise InvalidInput("text", "is missing, and so are tags and metadata", "Pass one of them")
         words = SameWords(expected) if text is None else NewWords(text, whose, how, expected, said)
-        return self._engine.reword(self._scope, arguments.cube_id(cube_id), words, labels, reason)
+        wanted = arguments.cube_id(cube_id)
+        return self._engine.revise(
+            self._scope, wanted, *self._engine.reworded(self._scope, wanted, words, labels, reason)
+        )
 
     def delete(self, cube_id: str) -> None:
         """Remove a memory and everything derived from it alone. Deleting a segment deletes its pages.

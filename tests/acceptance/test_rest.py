@@ -153,6 +153,45 @@ def test_an_export_is_loaded_by_another_store(api, page, tmp_path):
         assert other.memory("ann").get(page).text == api.store.memory("ann").get(page).text
 
 
+def test_a_document_is_stored_in_parts(api):
+    body = {"text": "蜜蜂是昆虫。\n\n" * 20_000, "title": "Bees", "tags": ["book"]}
+    header = {"Idempotency-Key": "book-1"}
+    first, second = (api.ask("POST", "/documents", body, headers=header).json()["ids"] for _ in range(2))
+    assert first == second
+    assert len(first) == 2
+    assert api("GET", f"/memories/{first[0]}")["title"] == "Bees"
+    wrong = api.ask("POST", "/documents", {"text": "Bees."})
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "title")
+    assert api.ask("POST", "/documents", {"text": ["a", "b"], "title": "Bees"}).status_code == 422
+
+
+def test_a_pipeline_is_run_by_its_name(api, page):
+    assert "tidy-old" in [one["name"] for one in api("GET", "/pipelines")["items"]]
+    assert api("GET", "/pipelines/tidy-old")["steps"][0] == {"list": {"most": "{most}", "until": "{until}"}}
+    body = {"parameters": {"until": "2999-01-01"}}
+    dry = api("POST", "/pipelines/tidy-old/run", {**body, "dry_run": True})
+    assert (dry["outcome"], [one["memory_id"] for one in dry["steps"][1]["changes"]]) == ("rehearsed", [page])
+    assert api("GET", f"/memories/{page}")["state"] == "generated"
+    once = {"Idempotency-Key": "tidy-1"}
+    first, second = (api.ask("POST", "/pipelines/tidy-old/run", body, headers=once).json() for _ in range(2))
+    assert first["id"] == second["id"]
+    assert first["outcome"] == "committed"
+    assert api("GET", f"/memories/{page}")["state"] == "archived"
+
+
+@pytest.mark.once
+def test_a_pipeline_over_http_is_a_name_and_no_file(api, tmp_path):
+    (tmp_path / "own.json").write_text('{"name": "own", "steps": [{"list": {}}]}')
+    for name in ("own", f"{tmp_path}/own.json", "..%2Fown", "own.json"):
+        assert api.ask("POST", f"/pipelines/{name}/run", {}).status_code == 404
+    told = api.ask("POST", "/pipelines/tidy-old/run", {"pipeline": {"name": "own"}})
+    assert told.status_code == 422
+    told = api.ask("POST", "/pipelines/tidy-old/run", {}).json()
+    assert (told["status"], told["field"]) == (422, "parameters.until")
+    told = api.ask("POST", "/pipelines/respond/run", {"query": "What do I keep?"}).json()
+    assert told["step"] == "step 3 (generate)"
+
+
 def test_an_owner_is_forgotten(api, page):
     done = api("POST", "/forget")
     assert (done["memories"]["page"], done["left"]) == (1, {})

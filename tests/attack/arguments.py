@@ -13,7 +13,21 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from memoryos import Attachment, Caller, ChainHead, Mount, Role, Scope, Settings, Turn
+from memoryos import (
+    ArchiveStep,
+    Attachment,
+    Caller,
+    ChainHead,
+    ListStep,
+    Mount,
+    Pipeline,
+    RetrieveStep,
+    Role,
+    Scope,
+    Settings,
+    TagStep,
+    Turn,
+)
 from memoryos.config import load_settings
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
@@ -177,7 +191,13 @@ def _stopped() -> Event:
 _scopes = st.sampled_from([Scope(user="ann"), Scope(user="ann", agent=None), Scope(user="bob", session="s")])
 _attachments = st.builds(Attachment, caption=texts, uri=st.none() | texts, media_type=st.none() | texts)
 _NAMES = {"Event": Event}
+PIPELINES = (
+    Pipeline("tidy", [ListStep(until="{a}"), ArchiveStep(reason="{user}")], parameters={"a": "moment", "user": "text"}),
+    Pipeline("ask", [RetrieveStep(query="{a}"), TagStep(tags="{user}")], parameters={"a": "text", "user": "names"}),
+)
+
 _OWN: dict[Any, st.SearchStrategy[Any]] = {
+    Pipeline: st.sampled_from(PIPELINES),
     int: numbers,
     float: fractions,
     bool: st.booleans(),

@@ -120,7 +120,7 @@ def test_completion_does_not_load_the_database(words):
 
 
 def test_importing_the_store_loads_no_library_that_it_may_not_need():
-    unused = {"alembic", "mako", "rich", "typer", "rjieba", "stdnum", "phonenumbers", *EXTRA_MODULES}
+    unused = {"alembic", "mako", "rich", "typer", "rjieba", "stdnum", "phonenumbers", "yaml", *EXTRA_MODULES}
     assert modules_after("from memoryos import MemoryOS") & unused == set()
 
 

@@ -15,6 +15,7 @@ from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
+from memoryos.nouns.pipelines import Pipelines
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.segments import Segments
@@ -114,6 +115,11 @@ class MemoryParts:
     def snapshots(self) -> Snapshots:
         """The named moments of the log, for `as_of`."""
         return Snapshots(self._engine, self._scope, self._caller)
+
+    @property
+    def pipelines(self) -> Pipelines:
+        """The chains of operations that run as one."""
+        return Pipelines(self._engine, self._scope, self._caller)
 
     @property
     def branches(self) -> Branches:

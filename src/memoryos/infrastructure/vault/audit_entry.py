@@ -53,7 +53,9 @@ class AuditEntry(Plain):
     at: datetime  #: when it was noted
     caller: str  #: identity of the caller; "memoryos" for the work behind the calls
     roles: tuple[str, ...]  #: roles of the caller
-    context: Mapping[str, str]  #: purpose, session, application, network and time of the call, as far as given
+    context: Mapping[
+        str, str
+    ]  #: purpose, session, application, network, time and pipeline of the call, as far as given
     action: Action  #: read, write, share, delete or administer
     operation: str  #: the method that was called, such as `memory.search`
     change: str | None  #: what happened to the memories, as in `log.events`; None: nothing was changed
@@ -76,6 +78,7 @@ class Deed:
     cubes: tuple[AuditedCube, ...] = field(default=())
     decision: Decision = Decision.ALLOWED
     reason: str | None = None
+    context: Mapping[str, str] = field(default_factory=dict)  #: of the call, beside that of the caller
 
     def columns(self) -> Iterator[dict[str, Any]]:
         """The columns of its entries, without owner, number and hash."""
@@ -84,7 +87,7 @@ class Deed:
             yield {
                 "at": micros(self.at),
                 "caller": self.caller.identity,
-                "context": _context_text(self.caller),
+                "context": _context_text(self.caller, self.context),
                 "action": self.action.value,
                 "operation": self.operation,
                 "change": self.change,
@@ -125,8 +128,8 @@ def owner_of(row: Mapping[str, Any]) -> Scope | None:
     return scope_of(*(row[name] for name in OWNER)) if row["tenant"] else None
 
 
-def _context_text(caller: Caller) -> str | None:
-    told = {name: plain(value) for name in _CONTEXT if (value := getattr(caller, name)) is not None}
+def _context_text(caller: Caller, more: Mapping[str, str]) -> str | None:
+    told = {name: plain(value) for name in _CONTEXT if (value := getattr(caller, name)) is not None} | dict(more)
     roles = {"roles": sorted(caller.roles)} if caller.roles else {}
     return _json({**told, **roles}) if told or roles else None
 

@@ -122,7 +122,8 @@ def deeds_of(owner: Scope, at: datetime, changes: Mapping[Operation, Sequence[Au
     behind the calls is none.
     """
     caller, call = acting_caller(), running_call()
-    deed = Deed(owner, at, caller, current_action(), call.operation if call else BACKGROUND)
+    operation, context = (call.operation, call.context) if call else (BACKGROUND, {})
+    deed = Deed(owner, at, caller, current_action(), operation, context=context)
     if not changes:
         named = sorted((one, kind) for scope, one, kind in call.concerned if scope == owner) if call else ()
         return [] if caller is SYSTEM else [replace(deed, cubes=tuple(AuditedCube(*one) for one in named))]

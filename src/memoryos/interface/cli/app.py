@@ -45,6 +45,10 @@ class _Commands(LazyGroup):
         "usage": ("usage", "usage"),
         "repair": ("repair_command", "repair"),
         "cold": ("cold", "cold"),
+        "consolidate": ("upkeep_command", "consolidate"),
+        "events": ("events_command", "events"),
+        "attachments": ("attachment_command", "attachments"),
+        "attachment": ("attachment_command", "attachment"),
         "rebuild": ("upkeep_command", "rebuild"),
         "reembed": ("upkeep_command", "reembed"),
         "backup": ("stores_command", "backup"),
@@ -62,6 +66,7 @@ class _Commands(LazyGroup):
         "branches": ("app", "branches"),
         "duplicates": ("app", "duplicates"),
         "archiving": ("app", "archiving"),
+        "pipelines": ("app", "pipelines"),
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
         "keys": ("app", "keys"),
@@ -102,6 +107,7 @@ class _Jobs(LazyGroup):
 class _Proposals(LazyGroup):
     places: ClassVar[Places] = {
         "list": ("proposals_command", "list_proposals"),
+        "publish": ("proposals_command", "publish"),
         "accept": ("proposals_command", "accept"),
         "reject": ("proposals_command", "reject"),
     }
@@ -150,6 +156,7 @@ class _Duplicates(LazyGroup):
     places: ClassVar[Places] = {
         "list": ("duplicates_command", "list_duplicates"),
         "merge": ("duplicates_command", "merge"),
+        "merged": ("duplicates_command", "merged"),
         "unmerge": ("duplicates_command", "unmerge"),
     }
 
@@ -159,6 +166,15 @@ class _Archiving(LazyGroup):
         "add": ("archiving_command", "add"),
         "list": ("archiving_command", "list_rules"),
         "remove": ("archiving_command", "remove"),
+    }
+
+
+class _Pipelines(LazyGroup):
+    places: ClassVar[Places] = {
+        "run": ("pipelines_command", "run"),
+        "check": ("pipelines_command", "check"),
+        "list": ("pipelines_command", "list_pipelines"),
+        "show": ("pipelines_command", "show"),
     }
 
 
@@ -271,13 +287,14 @@ facts = group(_FactCommands, "State a fact. `memoryos list facts` lists them, `u
 documents = group(_DocumentCommands, "Documents of any length: add one from a file or from standard input.")
 profile = group(_Profile, "What is known about the user and the agent: show it, set a field.")
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
-proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
+proposals = group(_Proposals, "Proposed changes of facts: publish, list, accept or reject them.")
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
 snapshots = group(_Snapshots, "Named moments of a memory, for --as-of: create, list and remove them.")
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
-duplicates = group(_Duplicates, "Memories that say the same: list them, merge them, give them back.")
+duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
+pipelines = group(_Pipelines, "Chains of operations that change all or nothing: run, check, list and show them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 users = group(_Users, "Users: list them with counts and last activity, show one, forget one.")

@@ -51,6 +51,26 @@ def merge(
         render.say(f"{survivor.id} took in {len(set(ids)) - 1}.")
 
 
+def merged(
+    memory_id: Annotated[str, typer.Argument(help="Id of a memory that took in others.")],
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the memories that this one took in."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.duplicates.merged(memory_id)
+    if json:
+        render.print_json({"memories": [one.to_dict() for one in found]})
+        return
+    for cube in found:
+        render.say(f"{cube.id} {cube.text}")
+    if not found:
+        render.say("It took in none.")
+
+
 def unmerge(
     memory_id: Annotated[str, typer.Argument(help="Id of a memory that was merged.")],
     user: User = "default",

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.kinds import Subject
 
 if TYPE_CHECKING:
     from memoryos.operation.consolidation.propose import Proposal
@@ -30,6 +31,25 @@ def list_proposals(
         render.console().print(_table(found))
     else:
         render.console().print("No proposal waits for a decision.")
+
+
+def publish(
+    facts: Annotated[list[str], typer.Argument(help="Facts of a trusted source.")],
+    source: Annotated[str, typer.Option(help="The source.")],
+    subject: Annotated[Subject, typer.Option(help="Whom they are about.")] = Subject.USER,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Store facts of a trusted source; those that contradict what is known become proposals."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        found = memory.proposals.publish(facts, source=source, subject=subject)
+    if json:
+        render.print_json({"proposals": [_as_json(proposal) for proposal in found]})
+    else:
+        render.say(f"Published {len(facts)}; {len(found)} proposals wait for a decision.")
 
 
 def accept(

@@ -8,11 +8,11 @@ import rich.progress
 import typer
 
 from memoryos import stores
-from memoryos.config import load_settings
+from memoryos.config import LONGEST_WAIT, load_settings
 from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
 from memoryos.interface.cli.key_check import check_key
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_memory, open_store
 from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 
@@ -41,6 +41,24 @@ def rebuild(
         render.print_json({"scopes": len(scopes), "pages": pages})
     else:
         render.console().print(f"Rebuilt {pages:,} pages of {len(scopes)} scopes.")
+
+
+def consolidate(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    timeout: Annotated[float, typer.Option(min=0, max=LONGEST_WAIT, help="Most seconds to wait.")] = 600.0,
+    json: Json = False,
+) -> None:
+    """Extract what is known from all pages now, also from those in STM and in cold segments."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        memory.consolidate(timeout)
+        facts = memory.facts.count()
+    if json:
+        render.print_json({"facts": facts})
+    else:
+        render.say(f"All pages are read; {facts:,} facts are known.")
 
 
 def reembed(

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from memoryos.errors import InvalidInput
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
+from memoryos.operation.intake.text_source import TextSource
 from memoryos.scope import PRIVATE, Scope
 
 _OWNER: Mapping[str, tuple[Any, Any]] = {
@@ -159,6 +160,8 @@ def _as_json(kind: Any) -> Any:
     """The type that JSON has for a parameter: texts for times, numbers for durations, lists, dicts."""
     if kind == Messages:
         return _list_of(dict[str, Any])
+    if kind == TextSource:  # a path, of a file on the server, it is not
+        return str
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _union(parts)

@@ -70,7 +70,7 @@ def status_of(error: MemoryOSError) -> int:
 def document_of(error: Exception) -> dict[str, Any]:
     """What an answer says of an error: type, title, status, detail, and where they are known the field and the fix."""
     if isinstance(error, MemoryOSError):
-        return _told(error)
+        return {**_told(error), **({"step": error.step} if error.step else {})}
     if isinstance(error, Refusing):
         return problem(error.status, error.name, error.problem, fix=error.fix)
     if isinstance(error, RequestValidationError):

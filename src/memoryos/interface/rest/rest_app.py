@@ -213,6 +213,7 @@ _SCHEMA: dict[str, Any] = {
         "detail": {"type": "string"},
         "field": {"type": "string", "description": "The field that is wrong."},
         "fix": {"type": "string", "description": "What to do."},
+        "step": {"type": "string", "description": "The step of a pipeline that failed."},
     },
 }
 

@@ -28,6 +28,7 @@ ROUTES: tuple[Route, ...] = (
     Route("pages.count", "GET", "/pages/count"),
     Route("pages.swept", "POST", "/pages/swept", {"source_ids": ["D1:1"]}, named="source_ids"),
     Route("pages.attachments", "GET", "/pages/{page_id}/attachments"),
+    Route("documents.add", "POST", "/documents", {"text": "Bees are insects.", "title": "Bees"}, 201, "ids"),
     Route("segments.list", "GET", "/segments", {"limit": 50}),
     Route("segments.count", "GET", "/segments/count"),
     Route("facts.add", "POST", "/facts", {"text": "The user keeps bees."}, 201),
@@ -71,6 +72,11 @@ ROUTES: tuple[Route, ...] = (
     Route("proposals.publish", "POST", "/proposals", {"facts": ["Tea is hot."], "source": "review"}, 201),
     Route("proposals.accept", "POST", "/proposals/{proposal_id}/accept"),
     Route("proposals.reject", "POST", "/proposals/{proposal_id}/reject"),
+    Route(
+        "pipelines.run", "POST", "/pipelines/{pipeline}/run", {"parameters": {"until": "2026-05-01"}, "dry_run": True}
+    ),
+    Route("pipelines.check", "GET", "/pipelines/{pipeline}"),
+    Route("pipelines.list", "GET", "/pipelines"),
     Route("jobs.list", "GET", "/jobs", {"states": ["queued"]}),
     Route("jobs.add", "POST", "/jobs", {"kind": "digest", "payload": {"day": "monday"}}, 201),
     Route("jobs.retry", "POST", "/jobs/retry"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memoryos.about import About
 from memoryos.caller import Caller, acting, current
@@ -26,9 +27,16 @@ Remember = Callable[[str, str, Scope, About], None]
 Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
 
 
+class Augmented(NamedTuple):
+    """A prompt, and what the exchange has of the memories in it."""
+
+    prompt: Prompt
+    about: About
+
+
 @dataclass(frozen=True, slots=True)
 class Responder:
-    """Answers questions with one memory."""
+    """Answers questions with one memory; `augment` and `generate` are steps of pipelines, too."""
 
     model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
     account: ModelAccount
@@ -46,24 +54,33 @@ class Responder:
 
         Raises ModelError if the model fails; then nothing is stored.
         """
-        model = self.model()
-        asked, about = self._prompt(query, role, owner)
-        answer = self.account.answer(model, asked.messages, owner, Purpose.RESPOND)
-        self._remember_later(current(), query, answer.text, owner, about)
-        return self.marker(asked, owner)(answer)
+        asked = self._asked(query, role, owner)
+        answer = self.generate(asked, owner)
+        self._remember_later(current(), query, answer.text, owner, asked.about)
+        return answer
+
+    def augment(self, recalled: Recall, role: str, owner: Scope) -> Augmented:
+        """Tell what was found as the messages for the model. Raises PermissionDenied, as `answer` does."""
+        asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
+        return Augmented(asked, self.inherit(asked, owner))
+
+    def generate(self, asked: Augmented, owner: Scope) -> Answer:
+        """Return the answer of the model, with its mark; nothing is stored. Raises ModelError."""
+        answer = self.account.answer(self.model(), asked.prompt.messages, owner, Purpose.RESPOND)
+        return self.marker(asked.prompt, owner)(answer)
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
         caller, model = current(), self.model()
-        asked, about = self._prompt(query, role, owner)
-        marked = self.marker(asked, owner)
+        asked = self._asked(query, role, owner)
+        marked, messages = self.marker(asked.prompt, owner), asked.prompt.messages
 
         def pour(flow: Flow[str]) -> None:
-            acting(caller, lambda: self.account.pour(flow, model, asked.messages, owner, Purpose.RESPOND))
+            acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND))
 
         def whole(text: str) -> Answer:
-            self._remember_later(caller, query, text, owner, about)
-            usage = Usage(prompt_tokens(asked.messages), count_tokens(text))
+            self._remember_later(caller, query, text, owner, asked.about)
+            usage = Usage(prompt_tokens(messages), count_tokens(text))
             return marked(Answer(text, usage, self.account.model_name))
 
         return AnswerStream(lambda: self.streams.begin(pour), whole)
@@ -82,11 +99,10 @@ class Responder:
         self.streams.close()
         self._turns.close()
 
-    def _prompt(self, query: str, role: str, owner: Scope) -> tuple[Prompt, About]:
-        """The prompt, and what the exchange has of the memories in it."""
-        recalled = self.recall(query, self.bounds.notes, owner)
-        asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
-        return asked, self.inherit(asked, owner)
+    def _asked(self, query: str, role: str, owner: Scope) -> Augmented:
+        """The prompt for a question. Raises ModelNotConfigured before anything is read."""
+        self.model()
+        return self.augment(self.recall(query, self.bounds.notes, owner), role, owner)
 
     def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope, about: About) -> None:
         self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner, about)))

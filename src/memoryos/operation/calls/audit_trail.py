@@ -60,7 +60,8 @@ class AuditTrail:
     def deed(self, caller: Caller, action: Action, scope: Scope | None) -> Deed:
         """An entry of the running call."""
         call = running_call()
-        return Deed(scope and scope.owner, self._clock(), caller, action, call.operation if call else BACKGROUND)
+        operation, context = (call.operation, call.context) if call else (BACKGROUND, {})
+        return Deed(scope and scope.owner, self._clock(), caller, action, operation, context=context)
 
     def notes(self, call: Call) -> CallNotes:
         """What was noted of this call so far."""

@@ -10,7 +10,7 @@ call again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -117,7 +117,7 @@ class Corrector:
             pages = pages_of(reader, cube_id, cube.kind)
         self.refuse_frozen(pages, [cube_id])
         self._load_rules()
-        revision = _Revision(self, home, cube_id, change, labels, detail)
+        revision = _Revising(self, home, [Revision(cube_id, change, labels, detail)])
         if cube.kind is Kind.PAGE and not change.rests_on_stored:  # else it may change in between, all in one step
             shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [cube_id]))
             with self._vault.read(home) as reader:
@@ -129,6 +129,15 @@ class Corrector:
         if revised.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(revised, revision.read_before)
         return revised
+
+    def revising(self, home: Scope, revisions: Sequence[Revision]) -> Callable[[Reader], Step]:
+        """The same for several memories of one home, as a plan of one step. Raises CubeProtected."""
+        ids = [one.cube_id for one in revisions]
+        with self._vault.read(home) as reader:
+            pages = [one for one, kind in reader.kinds(ids).items() if kind is Kind.PAGE]
+        self.refuse_frozen(pages, ids)
+        self._load_rules()
+        return _Revising(self, home, revisions).planned
 
     def find(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         """Return a memory of the scope, or of the shared persona, and its home scope.
@@ -292,23 +301,31 @@ class Corrector:
         return found
 
 
-@dataclass
-class _Revision:
-    """A new text of a memory."""
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What a memory becomes."""
 
-    corrector: Corrector
-    home: Scope
     cube_id: str
     change: NextVersion
     labels: About = NOTHING  #: for the memory, beside those it has
     detail: str | None = None  #: of the event
-    read_before: Sequence[str] = ()  #: the page, if all it says is to be learned now
+
+
+@dataclass
+class _Revising:
+    """New texts of memories of one home."""
+
+    corrector: Corrector
+    home: Scope
+    revisions: Sequence[Revision]
+    read_before: Sequence[str] = ()  #: the pages, if all they say is to be learned now
     _prepared: set[str] = field(default_factory=set)  # what was derived again before
 
     def changes(self, reader: Reader) -> Changes:
-        """The memory with its new words. Raises NotFound, InvalidInput, StaleVersion."""
+        """The memories with their new words. Raises NotFound, InvalidInput, StaleVersion."""
         changes = Changes(reader)
-        changes.revise(self._entry(reader))
+        for one in self.revisions:
+            changes.revise(self._entry(reader, one))
         return changes
 
     def prepared(self, reader: Reader, some: Sequence[str]) -> Step:
@@ -317,21 +334,20 @@ class _Revision:
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
         derived = readable(changes, some)
         planned = self.corrector.again(self.home).planned(
-            changes, derived, [self.cube_id], read=evidence, corrected_at=_stored_at(ahead, self.cube_id)
+            changes, derived, self._ids, read=evidence, corrected_at=_stored_at(ahead, self._ids)
         )
         self._prepared.update(some, changes.added)
-        return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched}, ahead=planned.ahead())
+        return Step(planned.flush, {*self._ids, *evidence.ids, *changes.touched}, ahead=planned.ahead())
 
     def planned(self, reader: Reader) -> Step:
-        """The new words, with what follows from them; nothing, if the memory says all of it already."""
+        """The new words, with what follows from them; nothing, if the memories say all of it already."""
         changes, promoter = Changes(reader), self.corrector.promoter
-        entry = self._entry(reader)
-        if entry.cube == reader.one(self.cube_id):
-            return Step(changes.flush, {self.cube_id})
-        changes.revise(entry, self.detail)
-        pages = [self.cube_id] if entry.cube.kind is Kind.PAGE else []
+        entries = self._changed(reader, changes)
+        if not entries:
+            return Step(changes.flush, self._ids)
+        pages = [entry.cube.id for entry in entries if entry.cube.kind is Kind.PAGE]
         read = [page for page in pages if was_extracted(reader, page)]
-        is_for_later = promoter.reader is not None or (bool(read) and self._says_much(entry.cube))
+        is_for_later = promoter.reader is not None or (bool(read) and self._say_much(changes.get(pages)))
         self.read_before = [] if is_for_later else read  # what is read later is learned by a job
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in changes.get(ids)}, ())
         derived = [cube for cube in reader.get(derived_from(reader, pages)).values() if cube.id not in self._prepared]
@@ -341,9 +357,10 @@ class _Revision:
             pages,
             read=evidence,
             read_before=self.read_before,
-            corrected_at=entry.cube.descriptive.updated_at,
+            corrected_at=_stored_at(changes, [entry.cube.id for entry in entries]),
         )
-        _describe(changes, entry, promoter.clock())
+        for entry in entries:
+            _describe(changes, entry, promoter.clock())
 
         def write(writer: Writer) -> None:
             planned.flush(writer)
@@ -351,25 +368,40 @@ class _Revision:
                 writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
 
         chains = Followers(reader, {*pages, *changes.touched})
-        rests_on = {self.cube_id, *evidence.ids, *changes.touched}
+        rests_on = {*self._ids, *evidence.ids, *changes.touched}
         return Step(write, rests_on, holds=chains.are_as_they_were, ahead=planned.ahead())
 
-    def _entry(self, reader: Reader) -> Entry:
-        found = reader.one(self.cube_id)
+    @property
+    def _ids(self) -> list[str]:
+        return [one.cube_id for one in self.revisions]
+
+    def _changed(self, reader: Reader, changes: Changes) -> list[Entry]:
+        """The memories that have other words now."""
+        found = []
+        for one in self.revisions:
+            entry = self._entry(reader, one)
+            if entry.cube != reader.one(one.cube_id):
+                changes.revise(entry, one.detail)
+                found.append(entry)
+        return found
+
+    def _entry(self, reader: Reader, revision: Revision) -> Entry:
+        found = reader.one(revision.cube_id)
         if found is None:
-            raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
+            raise NotFound(f"there is no memory {revision.cube_id!r} of this user and agent")
         refuse_absorbed(reader, found)
         promoter = self.corrector.promoter
-        cube = next_version(found, self.labels.add_to(self.change.of(found, promoter.clock())), promoter.clock())
+        told = revision.labels.add_to(revision.change.of(found, promoter.clock()))
+        cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
         return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)
 
-    def _says_much(self, page: MemCube) -> bool:
-        """Whether it says more than is learned in one transaction."""
-        if sum(len(turn.text) for turn in page_of(page).turns) <= SHORT_CHARS:
+    def _say_much(self, pages: Sequence[MemCube]) -> bool:
+        """Whether they say more than is learned in one transaction."""
+        if sum(len(turn.text) for page in pages for turn in page_of(page).turns) <= SHORT_CHARS:
             return False
-        return len(self.corrector.again(self.home).lessons([page])) > CUBES_AT_ONCE
+        return len(self.corrector.again(self.home).lessons(pages)) > CUBES_AT_ONCE
 
 
 def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[str]) -> None:
@@ -379,10 +411,9 @@ def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[s
             raise hold.refusal(cube_id)
 
 
-def _stored_at(changes: Changes, cube_id: str) -> datetime:
-    """When a memory gets the words that it has in these changes."""
-    (cube,) = changes.get([cube_id])
-    return cube.descriptive.updated_at
+def _stored_at(changes: Changes, ids: Collection[str]) -> datetime:
+    """When the last of these memories gets the words that it has in these changes."""
+    return max(cube.descriptive.updated_at for cube in changes.get(ids))
 
 
 def _describe(changes: Changes, entry: Entry, now: datetime) -> None:

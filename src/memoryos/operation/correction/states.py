@@ -5,6 +5,7 @@ Which state may follow which is in `lifecycle.TRANSITIONS`, and the vault checks
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from memoryos.cube import MemCube
@@ -26,6 +27,12 @@ def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str)
         if changed != cube:
             writer.update([Entry(changed)], Operation.REFRESH, cause=cause)
         return changed
+
+
+def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> Step:
+    """Give memories another state, in one step; those that have it stay as they are. Raises NotFound."""
+    changed = [Entry(replace(cube, state=state)) for one in ids if (cube := _present(reader, one)).state is not state]
+    return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), ids)
 
 
 def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:

@@ -10,6 +10,7 @@ from memoryos.about import NOTHING, About
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import check_named, taken_out, with_parcels
@@ -59,6 +60,11 @@ class Intake:
             ids = with_parcels(self.vault, owner, parcels, self.clock, lambda: arrival.store(entries))
         self.housekeeping.written(owner)
         return ids
+
+    def entries(self, owner: Scope, arriving: Arriving) -> list[Entry]:
+        """The pages of turns without attachments, ready to be stored with other changes. Raises PermissionDenied."""
+        check_new(self.vault, owner, Kind.PAGE, arriving.about.labels)
+        return [entry.prepared for entry in ingest.embedded(self._pages(owner, arriving), self.embedder, None)]
 
     def _pages(self, owner: Scope, arriving: Arriving) -> list[MemCube]:
         privacy = self.protection.for_owner(owner)

@@ -46,18 +46,27 @@ class Recaller:
     clock: Clock
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
 
-    def recall(self, owner: Scope, text: str, search: Search, mounts: Sequence[str] | None = None) -> Recall:
-        """Return what the memory and the mounts hold for a question; `mounts` names the mounts, None means all."""
+    def recall(
+        self, owner: Scope, text: str, search: Search, mounts: Sequence[str] | None = None, *, counts: bool = True
+    ) -> Recall:
+        """Return what the memory and the mounts hold for a question; `mounts` names the mounts, None means all.
+
+        It `counts` as a visit of what it finds.
+        """
         beside = self._beside(owner, _of_own(mounts) if search.filters.snapshot else mounts)
         if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
             self.housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self.housekeeping.call():
             recalled = beside.recall(owner, self.asked(text, search.filters), search)
             recalled = self._trusted(owner, recalled, search.least_trust)
-            self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
-            for home, facts in overview.visited_facts(recalled).items():
-                self.visited(home, facts, at_once=False)
+            if counts:
+                self._visited_all(owner, recalled, search)
         return recalled
+
+    def _visited_all(self, owner: Scope, recalled: Recall, search: Search) -> None:
+        self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+        for home, facts in overview.visited_facts(recalled).items():
+            self.visited(home, facts, at_once=False)
 
     def without(
         self, owner: Scope, recalled: Recall, names: frozenset[str], *, ended_by: datetime | None, least: Trust

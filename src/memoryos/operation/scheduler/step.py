@@ -62,7 +62,7 @@ def _written(vault: Vault, scope: Scope, step: Step, sequence: int) -> bool:
     """Write the parts of a step, as long as it holds; whether it held to the end."""
     for write in (*step.ahead, step.write):
         with vault.write(scope) as writer:
-            if not (_holds(writer, step, sequence) and step.holds(writer)):
+            if not (holds(writer, step, sequence) and step.holds(writer)):
                 return False
             write(writer)
             sequence = writer.sequence()  # what it wrote itself spoils nothing
@@ -94,7 +94,8 @@ def some_at_a_time(items: Sequence[T], size: int = CUBES_AT_ONCE) -> list[Sequen
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def _holds(writer: Writer, step: Step, sequence: int) -> bool:
+def holds(writer: Writer, step: Step, sequence: int) -> bool:
+    """Whether nothing that the step rests on changed since that event."""
     events = writer.events(after=sequence, limit=_EVENTS + 1)
     return len(events) <= _EVENTS and not any(_spoils(event, step) for event in events)
 

@@ -1,0 +1,87 @@
+"""Pipelines: chains of operations on one owner's memory, run as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memoryos import arguments
+from memoryos.caller import Action
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.nouns.noun import Noun
+from memoryos.nouns.pipeline_reading import PipelineReading
+from memoryos.nouns.pipeline_runner import PipelineRunner
+from memoryos.nouns.pipeline_writing import PipelineWriting
+from memoryos.operation.calls.door import door
+from memoryos.operation.pipelines.pipeline import Pipeline
+from memoryos.operation.pipelines.pipeline_file import TEMPLATES, pipeline_files, read_pipeline
+from memoryos.operation.pipelines.pipeline_run import PipelineRun
+from memoryos.text import nearest, shown
+
+
+@door
+class Pipelines(Noun):
+    """Chains of operations on one owner's memory: retrieve, augment, generate, and changes in one transaction."""
+
+    def run(
+        self,
+        pipeline: Pipeline | Path | str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        query: str | None = None,
+        dry_run: bool = False,
+    ) -> PipelineRun:
+        """Run a pipeline, the one in a file (a Path), or the one of that name, and return its result and its trace.
+
+        The steps that read come first: they see the memory as it is then. All changes are one transaction: if a step
+        fails, nothing is changed, and the error names the step. `query` is the parameter of that name. A `dry_run`
+        undoes the transaction: its trace tells what would change. It does not ask the chat model. Raises InvalidInput,
+        PermissionDenied, NotFound if there is no such pipeline, and what the operations of the steps raise.
+        """
+        self._engine.admit(Action.READ, self._scope)
+        wanted = self._named(pipeline)
+        if not isinstance(parameters, Mapping | None):
+            raise InvalidInput("parameters", f"expected a dict, got {type(parameters).__name__}", "Pass a dict")
+        given = {**(parameters or {}), **({} if query is None else {"query": query})}
+        known = wanted.arguments(given)
+        is_dry = arguments.flag("dry_run", dry_run)
+        reading = PipelineReading(self._engine, self._scope, wanted, known, is_dry)
+        return PipelineRunner(reading, PipelineWriting(reading)).run()
+
+    def check(self, pipeline: Pipeline | Path | str) -> Pipeline:
+        """Check a pipeline, the one in a file (a Path), or the one of that name, without running it, and return it.
+
+        Raises InvalidInput, which names the file, the step, the field and the fix, and NotFound.
+        """
+        self._engine.admit(Action.READ, self._scope)
+        return self._named(pipeline)
+
+    def list(self) -> Sequence[Pipeline]:
+        """List the pipelines that have a name here, by name: ours, and those in the folder of the setting `pipelines`.
+
+        One of the folder takes the place of ours with the same name. Raises InvalidInput for a file that is none.
+        """
+        self._engine.admit(Action.READ, self._scope)
+        files = self._files()
+        return [read_pipeline(files[name]) for name in sorted(files)]
+
+    def _named(self, pipeline: Any) -> Pipeline:
+        if isinstance(pipeline, Pipeline):
+            return pipeline
+        if isinstance(pipeline, Path):
+            return read_pipeline(pipeline)
+        if not isinstance(pipeline, str):
+            problem = f"expected a Pipeline or a name, got {type(pipeline).__name__}"
+            raise InvalidInput("pipeline", problem, "Pass Pipeline(...), a Path of a file, or e.g. 'respond'")
+        files = self._files()
+        if pipeline not in files:
+            hint = " or ".join(nearest(pipeline, tuple(files)))
+            told = f": did you mean {hint}?" if hint else f"; there are {', '.join(sorted(files))}"
+            raise NotFound(f"there is no pipeline {shown(pipeline)}{told}")
+        return read_pipeline(files[pipeline])
+
+    def _files(self) -> Mapping[str, Path]:
+        """The files of the pipelines that have a name, by it."""
+        own = self._engine.settings.pipelines
+        return {path.stem: path for folder in (TEMPLATES, own) if folder for path in pipeline_files(folder)}
