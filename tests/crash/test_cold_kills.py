@@ -112,9 +112,7 @@ def test_another_process_that_reads_meanwhile_always_sees_every_page(template, t
             memory.wait()
         told, _ = reader.communicate("stop\n", timeout=120)
         assert reader.returncode == 0
-        seen_cold, looks = map(int, told.split())
-        assert looks >= 5
-        assert seen_cold > 0
+        assert int(told) > 0  # looks that saw cold pages
         assert rounds <= moved <= rounds * len(archived)
         assert read(memory) == texts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import time
 from threading import Event
 
 import openai
@@ -304,6 +305,15 @@ def test_addresses_that_are_not_served_are_told_to_who_has_a_key_for_the_model_s
         proxy.client(key=key).files.list()
 
 
+def lines_of_the_log(capfd, requests):
+    """What is on standard error, once that many requests are: a line may come after the answer has."""
+    lines, end = [], time.monotonic() + 60
+    while sum("status" in line for line in lines) < requests and time.monotonic() < end:
+        time.sleep(0.01)
+        lines += [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    return lines
+
+
 def test_an_answer_that_is_cut_leaves_no_trace_on_standard_error(proxy, capfd):
     proxy.upstream.will(Said([event({"content": "I keep"})], kind=EVENTS, resets=True))
     with logged():
@@ -311,7 +321,7 @@ def test_an_answer_that_is_cut_leaves_no_trace_on_standard_error(proxy, capfd):
             list(proxy.client().chat.completions.create(**BODY, stream=True))
         logging.getLogger("uvicorn.error").error("Failed.\n", exc_info=ValueError("secret"))
         proxy.chat("Hello")
-    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+        lines = lines_of_the_log(capfd, requests=3)
     assert {"server": "Failed.", "error": "ValueError"} in lines
     assert [(line["status"], line.get("error")) for line in lines if "status" in line] == [
         (200, "AnswerCut"),
