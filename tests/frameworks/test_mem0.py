@@ -47,7 +47,7 @@ def test_both_styles_find_what_was_added(mem0, store):
     assert mem0.search(question, user_id="ann", limit=5) == new
     assert mem0.search(question, filters={"AND": [{"user_id": "ann"}, {"topic": {"in": ["home"]}}]}, top_k=5) == new
     assert set(texts(new)) == {added["memory"], "User moved to Lisbon in May."}
-    assert [one["score"] for one in new["results"]] == sorted([one["score"] for one in new["results"]], reverse=True)
+    assert all(0.1 <= one["score"] <= 1 for one in new["results"])
     found = next(one for one in new["results"] if one["id"] == added["id"])
     assert (found["user_id"], found["metadata"]) == ("ann", {"topic": "home"})
     assert found["created_at"] == "2026-06-01T00:00:00+00:00"

@@ -85,7 +85,10 @@ class Mem0Memory:
         infer: bool = True,
     ) -> dict[str, list[Record]]:
         """Store messages, and return what was stored; facts that they hold follow in the background."""
-        ids = self._ids(Mem0Filters.of(filters).ids, user_id, agent_id, run_id, app_id)
+        wanted = Mem0Filters.of(filters)
+        if wanted.metadata:
+            raise InvalidInput(f"filters.{next(iter(wanted.metadata))}", "is no id", "Pass it in `metadata`")
+        ids = self._ids(wanted.ids, user_id, agent_id, run_id, app_id)
         memory, said = self._memory(ids.scope), _messages(messages)
         about: AboutArguments = {"tags": ids.tags, "metadata": metadata or {}}
         if expiration_date is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any
@@ -57,10 +57,10 @@ _PROBLEMS = {
 }
 
 
-def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRoutes | None = None) -> FastAPI:
-    """Return the application for a store, with the routes of another door. It neither opens nor closes the store."""
+def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[AddedRoutes] = ()) -> FastAPI:
+    """Return the application for a store, with the routes of other doors. It neither opens nor closes the store."""
     limits, metrics = limits or RestLimits(), ServerMetrics()
-    admission = Admission(store, Rate(limits.per_minute), added.foreign if added else ())
+    admission = Admission(store, Rate(limits.per_minute), tuple(path for one in added for path in one.foreign))
     desk = Desk(store, admission, limits, CapacityLimiter(limits.threads))
     app = FastAPI(
         title="MemoryOS",
@@ -77,8 +77,8 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
     _add(app, desk, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
     _add(app, desk, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
     _add_probes(app, desk, metrics)
-    if added:
-        app.router.routes.extend(added.routes(desk, metrics))
+    for door in added:
+        app.router.routes.extend(door.routes(desk, metrics))
     for kind in (MemoryOSError, Refusing, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _failed)
 
@@ -93,10 +93,10 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
 
 
 @asynccontextmanager
-async def _life(added: AddedRoutes | None, _: FastAPI) -> AsyncIterator[None]:
+async def _life(added: Sequence[AddedRoutes], _: FastAPI) -> AsyncIterator[None]:
     yield
-    if added:
-        await added.close()
+    for door in added:
+        await door.close()
 
 
 def _with_problem(document: dict[str, Any]) -> dict[str, Any]:
