@@ -1,36 +1,19 @@
 """OpenAI Agents: a `Session` whose items are the dialogue of one owner, in one session of it.
 
-The SDK asks for a protocol and no base class, so this module needs nothing but its caller. What user and assistant say
-is stored as a dialogue, and read for facts like any other. All other items (tool calls and results, reasoning, images)
-are stored as JSON in turns of tools, on the page of their exchange, so that each item comes back as it was.
+The SDK asks for a protocol and no base class, so this module needs nothing but its caller.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
-from uuid import uuid4
 
 from memoryos import arguments
-from memoryos.cube import MemCube, Page, Turn
-from memoryos.errors import InvalidInput
-from memoryos.kinds import Role
+from memoryos.frameworks.session_items import SessionItems
 from memoryos.memory import Memory
-from memoryos.scope import ID_LIMIT
-from memoryos.text import checked_text
 
 TAG = "openai-agents"  #: of the pages of such sessions
-
-_FORM_CHARS = 400  # of what an item has beside its words; more of it goes into a turn of a tool
-_FORMS_CHARS = 10_000  # of all items of a call
-_SPOKEN = {"user": Role.USER, "assistant": Role.ASSISTANT}
-_TEXTS = ("input_text", "output_text")
-
-SessionItem = Mapping[str, Any]  #: an input item of the Responses API
 
 
 class AgentsSession:
@@ -38,108 +21,25 @@ class AgentsSession:
 
     def __init__(self, session_id: str, memory: Memory, *, session_settings: Any = None) -> None:
         """Keep the items in this owner's memory. `session_settings` are the SDK's own: `limit` bounds `get_items`."""
-        self.session_id = checked_text("session_id", session_id, limit=ID_LIMIT)
         self.session_settings = session_settings
-        owner = arguments.instance("memory", memory, Memory, "Pass memoryos.open(...)")
-        self._memory = owner.of(replace(owner.scope, session=self.session_id))
+        self._items = SessionItems(memory, session_id, TAG)
+        self.session_id = self._items.session_id
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """The items in their order; with a limit, the latest of them."""
         most = getattr(self.session_settings, "limit", None) if limit is None else limit
-        items = await asyncio.to_thread(self._items)
         checked = arguments.optional("limit", most)
+        items = await asyncio.to_thread(self._items.all)
         return items if checked is None else items[max(0, len(items) - checked) :]
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Store items, all of them or none. Raises InvalidInput, which names the item."""
-        told = [_turn(item, f"items[{number}]") for number, item in enumerate(items)]
-        if told:
-            await asyncio.to_thread(self._add, told)
+        await asyncio.to_thread(self._items.add, items)
 
     async def pop_item(self) -> Any | None:
         """Remove the latest item and return it; None if there is none."""
-        return await asyncio.to_thread(self._pop)
+        return await asyncio.to_thread(self._items.pop)
 
     async def clear_session(self) -> None:
         """Remove all that was said in the session, and what was learned from it alone."""
-        await asyncio.to_thread(self._memory.forget)
-
-    def _pages(self) -> Sequence[MemCube]:
-        return self._memory.pages.list(session=self.session_id, tags=[TAG])
-
-    def _items(self) -> list[Any]:
-        return [item for page in self._pages() for item in _items_of(page)]
-
-    def _add(self, told: Sequence[tuple[Turn, SessionItem | None]]) -> None:
-        call, size, forms, turns = uuid4().hex, 0, [], []
-        for number, (turn, form) in enumerate(told):
-            size += len(json.dumps(form))
-            forms.append(form if size <= _FORMS_CHARS else None)
-            kept = turn if size <= _FORMS_CHARS else _as_json(_filled(form, turn.text))
-            turns.append(replace(kept, source_id=f"{call}:{number}"))
-        self._memory.add_many(turns, tags=[TAG], metadata={"call": call, "forms": forms})
-
-    def _pop(self) -> Any | None:
-        pages = self._pages()
-        if not pages:
-            return None
-        *others, last = _turns(pages[-1])
-        item = _item_of(last, pages[-1].metadata["forms"])
-        if others:  # stored before the page goes: a crash in between repeats them, and loses nothing
-            self._memory.add_many(others, tags=[TAG], metadata=pages[-1].metadata)
-        self._memory.delete(pages[-1].id)
-        return item
-
-
-def _turn(item: Any, field: str) -> tuple[Turn, SessionItem | None]:
-    """An item as a turn, and its form without its words; None if the turn has all of it as JSON."""
-    if not isinstance(item, Mapping):
-        raise InvalidInput(field, f"expected a dict, got {type(item).__name__}", "Pass input items of the SDK")
-    try:
-        json.dumps(item, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(field, f"cannot be written as JSON: {error}", "Pass input items of the SDK") from None
-    words = _words(item)
-    form = _filled(item, "") if words.strip() else None
-    if form is None or len(json.dumps(form)) > _FORM_CHARS:
-        return _as_json(item), None
-    return Turn(role=_SPOKEN[item["role"]], text=words), form
-
-
-def _as_json(item: SessionItem | None) -> Turn:
-    return Turn(role=Role.TOOL, text=json.dumps(item, ensure_ascii=False))
-
-
-def _words(item: SessionItem) -> str:
-    """What a message of the user or the assistant says; empty if it is another item, or has more than one text."""
-    if item.get("role") not in _SPOKEN or item.get("type", "message") != "message":
-        return ""
-    content = item.get("content")
-    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
-        content = content[0].get("text") if content[0].get("type") in _TEXTS else None
-    return content if isinstance(content, str) else ""
-
-
-def _filled(form: SessionItem | None, words: str) -> SessionItem:
-    """The item of a form with these words."""
-    item: dict[str, Any] = deepcopy(dict(form or {}))
-    if isinstance(item["content"], str):
-        item["content"] = words
-    else:
-        item["content"][0]["text"] = words
-    return item
-
-
-def _items_of(page: MemCube) -> list[Any]:
-    forms = page.metadata["forms"]
-    return [_item_of(turn, forms) for turn in _turns(page)]
-
-
-def _item_of(turn: Turn, forms: Sequence[SessionItem | None]) -> Any:
-    form = forms[int((turn.source_id or "").rpartition(":")[2])]
-    return json.loads(turn.text) if form is None else _filled(form, turn.text)
-
-
-def _turns(page: MemCube) -> tuple[Turn, ...]:
-    assert isinstance(page.payload, Page)  # noqa: S101 - nothing else is asked for
-    return page.payload.turns
+        await asyncio.to_thread(self._items.clear)
