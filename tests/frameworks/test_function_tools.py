@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from uuid import uuid4
 
 import jsonschema
 import pytest
 
 import memoryos
+from memoryos import Scope
 from memoryos.caller import Action
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.frameworks.function_tools import NOTHING, MemoryTools
@@ -16,8 +18,14 @@ pytestmark = pytest.mark.once
 
 
 @pytest.fixture
-def memory(tmp_path):
-    with memoryos.open(tmp_path / "a.db", user="ann") as opened:
+def memory(shared):
+    """The memory of a user that no other test has."""
+    return shared.of(Scope(user=uuid4().hex))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with memoryos.open(tmp_path_factory.mktemp("shared") / "a.db", user="ann") as opened:
         yield opened
 
 

@@ -34,6 +34,7 @@ def keys(found):
     return [item.key for item in found]
 
 
+@pytest.mark.usefixtures("each_store")
 def test_an_item_is_put_got_changed_and_deleted(store, clock):
     value = {"text": "我喜欢骑自行车", "n": 3.0, "list": [1, {"a": None}], "empty": {}}
     store.put(ANN, "k", value)
@@ -134,6 +135,7 @@ APART = [
 ]
 
 
+@pytest.mark.usefixtures("each_store")
 def test_no_two_namespaces_meet(store):
     store.batch([PutOp(one, "k", {"of": number}) for number, one in enumerate(APART)])
     assert [found.value["of"] for found in store.batch([GetOp(one, "k") for one in APART])] == [*range(len(APART))]
@@ -178,6 +180,7 @@ def test_a_time_to_live_counts_from_the_last_put(memory, clock):
     assert keys(store.search(ANN, query="n")) == ["ever"]
 
 
+@pytest.mark.usefixtures("each_store")
 def test_each_user_has_a_memory_of_their_own(memory):
     store = LangGraphStore(memory, user_at=1)
     store.put(ANN, "k", {"text": "I am Ann"})

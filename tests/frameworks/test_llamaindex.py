@@ -11,11 +11,9 @@ import asyncio
 import pytest
 
 import memoryos
-from memoryos.errors import InvalidInput, MissingExtra
+from memoryos.errors import InvalidInput
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-ENGINE = "llama_index.core.chat_engine"
 
 
 @pytest.fixture
@@ -30,15 +28,6 @@ def llama():
 def memory(tmp_path):
     with memoryos.open(tmp_path / "a.db", user="ann") as opened:
         yield opened
-
-
-def test_a_missing_library_is_named_with_its_extra():
-    try:
-        from memoryos.frameworks import llamaindex
-    except MissingExtra as error:
-        assert "pip install 'memoryos-engine[llamaindex]'" in str(error)
-    else:
-        assert llamaindex.LlamaIndexMemory.class_name() == "LlamaIndexMemory"
 
 
 def test_messages_come_back_as_they_were_also_in_another_process(llama, tmp_path):

@@ -30,10 +30,18 @@ def mem0(store):
     return Memory(store)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """For calls that are refused, and change nothing."""
+    with Memory(str(tmp_path_factory.mktemp("shared") / "a.db")) as opened:
+        yield opened
+
+
 def texts(found):
     return [one["memory"] for one in found["results"]]
 
 
+@pytest.mark.usefixtures("each_store")
 def test_both_styles_find_what_was_added(mem0, store):
     (added,) = mem0.add(TALK, user_id="ann", metadata={"topic": "home"})["results"]
     assert added == {
@@ -84,6 +92,7 @@ def test_a_memory_is_read_corrected_and_deleted_by_its_id_alone_also_in_another_
             assert mem0.get(unknown) is None
 
 
+@pytest.mark.usefixtures("each_store")
 def test_agents_and_runs_narrow_a_user_and_stand_alone(mem0):
     mem0.add("I keep bees.", user_id="ann", agent_id="coder", run_id="r1", infer=False)
     mem0.add("I keep hens.", user_id="ann", infer=False)
@@ -168,9 +177,9 @@ def test_times_of_mem0(mem0, clock):
         ),
     ],
 )
-def test_what_has_no_meaning_is_refused_by_its_name(mem0, call, told):
+def test_what_has_no_meaning_is_refused_by_its_name(shared, call, told):
     with pytest.raises(InvalidInput) as error:
-        call(mem0)
+        call(shared)
     assert told in str(error.value)
 
 
@@ -178,10 +187,10 @@ def test_what_has_no_meaning_is_refused_by_its_name(mem0, call, told):
     ("method", "unknown"),
     [("search", "reference_date"), ("add", "memory_type"), ("add", "prompt"), ("get_all", "show_expired")],
 )
-def test_an_unknown_argument_is_refused_by_its_name(mem0, method, unknown):
+def test_an_unknown_argument_is_refused_by_its_name(shared, method, unknown):
     given = {"user_id": "ann", unknown: "x"}
     with pytest.raises(TypeError, match=f"has no parameter '{unknown}'"):
-        getattr(mem0, method)(*([] if method == "get_all" else ["x"]), **given)
+        getattr(shared, method)(*([] if method == "get_all" else ["x"]), **given)
 
 
 def test_a_store_is_opened_by_a_config_of_mem0(tmp_path):

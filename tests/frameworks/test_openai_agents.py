@@ -35,15 +35,13 @@ ITEMS = [
 ]
 
 
-pytestmark = pytest.mark.once
-
-
 @pytest.fixture
 def memory(tmp_path):
     with memoryos.open(tmp_path / "a.db", user="ann") as opened:
         yield opened
 
 
+@pytest.mark.usefixtures("each_store")
 def test_items_come_back_as_they_were_also_in_another_process(tmp_path):
     async def use(memory):
         session = AgentsSession("chat", memory)

@@ -48,7 +48,9 @@ class LlamaIndexMemory(BaseMemory):
         return "LlamaIndexMemory"
 
     @classmethod
-    def from_defaults(cls, *, memory: Memory, session_id: str, **more: Any) -> LlamaIndexMemory:
+    def from_defaults(  # type: ignore[override, unused-ignore]
+        cls, *, memory: Memory, session_id: str, **more: Any
+    ) -> LlamaIndexMemory:
         """Make one; the arguments are those of the class."""
         return cls(memory, session_id, **more)
 
