@@ -1,7 +1,7 @@
 """A memory for LlamaIndex, used by its real chat engine.
 
 llama-index-core takes 75 MB with what it needs, so it is no development tool, and CI leaves this out. To run it:
-`pip install -c constraints.txt llama-index-core`.
+`pip install -c constraints.txt -e '.[llamaindex]'`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,17 @@ EXTRA_MODULES = (
     *("onnxruntime", "openai", "httpx2", "matplotlib", "nltk", "rouge_score", "psycopg", "pgvector", "pymilvus"),
     *("milvus_lite", "obstore", "tokenizers", "huggingface_hub", "requests", "yaml", "click", "packaging"),
     *("sqlcipher3", "cryptography", "keyring", "fastapi", "starlette", "uvicorn", "prometheus_client", "h11"),
-    *("mcp", "mcp_types", "jsonschema", "sse_starlette", "jwt"),
+    *(
+        "mcp",
+        "mcp_types",
+        "jsonschema",
+        "sse_starlette",
+        "jwt",
+        "langgraph",
+        "agents",
+        "llama_index",
+        "agent_framework",
+    ),
 )
 HEAVY = {"numpy", "sqlalchemy", "pydantic", "alembic", "rich", "asyncio", "onnxruntime", "openai"}
 
