@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from memoryos import MemoryOS
-from memoryos.interface.proxy.openai_proxy import OpenAIProxy
+from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.rest_server import Application, RestServer
@@ -56,7 +56,7 @@ class Served:
 @contextmanager
 def serving(store: MemoryOS, application: Application | None = None, **limits: Any) -> Iterator[Served]:
     """Serve a store until the end of the block."""
-    made = application or partial(rest_app, added=OpenAIProxy.of(store.settings))
+    made = application or partial(rest_app, added=added_doors(store.settings))
     bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}), made)
     server = bound.server()
     thread = Thread(target=server.run, kwargs={"sockets": [bound.socket]})

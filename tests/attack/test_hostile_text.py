@@ -45,9 +45,9 @@ CHARACTERS = {code.CATEGORY_SPACE: " ", code.CATEGORY_DIGIT: "7", code.CATEGORY_
 
 
 def expressions() -> list[tuple[str, int]]:
-    """Those of all modules, with their flags."""
+    """Those of all modules, with their flags; the library of one module is no development tool."""
     for module in pkgutil.walk_packages(memoryos.__path__, "memoryos."):
-        if "migrations" not in module.name and "__main__" not in module.name:
+        if not any(name in module.name for name in ("migrations", "__main__", "frameworks.llamaindex")):
             importlib.import_module(module.name)
     found = {(one.pattern, one._flags) for one in gc.get_objects() if type(one) is _Regex}
     return sorted(one for one in found if isinstance(one[0], str))

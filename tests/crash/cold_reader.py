@@ -2,7 +2,8 @@
 
     python -m crash.cold_reader STORE PAGES
 
-Looks five times at least, however busy the machine. Ends with an error when one page is missing or cannot be read; tells in how many of how many looks some were cold.
+Looks five times at least, however busy the machine is. Ends with an error when one page is missing or cannot be read;
+tells in how many of how many looks some were cold.
 """
 
 from __future__ import annotations

@@ -44,14 +44,14 @@ def serve(
     """Answer HTTP requests until SIGTERM or Ctrl-C; /openapi.json describes them."""
     if not all(map(find_spec, NEEDED)):
         raise MissingExtra("memoryos serve", "server")
-    from memoryos.interface.proxy.openai_proxy import OpenAIProxy
+    from memoryos.interface.added_doors import added_doors
     from memoryos.interface.rest.rest_app import rest_app
     from memoryos.interface.rest.rest_server import RestServer
 
     limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
     store = open_store(db, changed={"upstream": upstream} if upstream else None)
     try:
-        server = RestServer.bound(store, host, port, limits, partial(rest_app, added=OpenAIProxy.of(store.settings)))
+        server = RestServer.bound(store, host, port, limits, partial(rest_app, added=added_doors(store.settings)))
         _tell(server.url, has_keys=store.keys.exist(), json=json)
         server.run()
     finally:

@@ -9,6 +9,7 @@ from memoryos.cube import MemCube, Page
 from memoryos.interface.mcp.tool_results import SHOWN
 from memoryos.kinds import State
 from memoryos.language.calendar import spoken
+from memoryos.language.memory_notes import TAG
 from memoryos.language.quotation import fenced, item
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.context import dated
@@ -17,7 +18,6 @@ from memoryos.operation.recall.line import Section, hit_line, whole_turn
 from memoryos.operation.recall.overview import Profile
 from memoryos.plain import Plain
 
-TAG = "memory"
 LONGEST = 2_000  # characters of one memory among others
 _CUT = " …"
 _SAID = ("text", "title", "source")  # fields in the words of somebody

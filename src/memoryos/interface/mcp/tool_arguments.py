@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from memoryos.errors import InvalidInput
-from memoryos.refusal import Refusal
+from memoryos.tool_schema import ToolArguments
 
 TEXT_CHARS = 100_000  # of what one call stores
 QUESTION_CHARS = 10_000
@@ -42,26 +41,6 @@ Session = Annotated[
 Reason = Annotated[
     str | None, Field(min_length=1, max_length=1_000, description="Why, in a few words; it is kept with the change.")
 ]
-
-
-class ToolArguments(BaseModel):
-    """The arguments of a tool. Unknown ones are refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @classmethod
-    def read(cls, arguments: dict[str, Any]) -> Self:
-        """Check what a client sent. Raises InvalidInput, which names the argument and not its value."""
-        try:
-            return cls.model_validate(arguments)
-        except ValidationError as error:
-            refusal = Refusal.of(error, cls.model_fields)
-            fix = refusal.fix or f"This tool takes: {', '.join(cls.model_fields) or 'no arguments'}"
-            raise InvalidInput(refusal.place or "arguments", refusal.problem, fix) from None
-
-    def given(self) -> dict[str, Any]:
-        """Those that were passed, by name."""
-        return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
 class AddArguments(ToolArguments):
@@ -180,18 +159,3 @@ class ShareArguments(ToolArguments):
         None, min_length=1, max_length=3, description="What it may do. Default: read."
     )
     ttl: int | None = Field(None, ge=60, le=YEAR, description="Seconds after which the right ends. Default: a day.")
-
-
-def schema_of(kind: type[ToolArguments]) -> dict[str, Any]:
-    """The JSON Schema of the arguments, in the plain form that all clients read: an optional one may be left out."""
-    made = kind.model_json_schema()
-    fields = {name: _plainly(one) for name, one in made.get("properties", {}).items()}
-    needed = {"required": made["required"]} if "required" in made else {}
-    return {"type": "object", "properties": fields, **needed, "additionalProperties": False}
-
-
-def _plainly(field: dict[str, Any]) -> dict[str, Any]:
-    kinds = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
-    told = {name: value for name, value in field.items() if name not in ("anyOf", "title")}
-    told |= kinds[0] if kinds else {}
-    return told if told.get("default") is not None else {name: one for name, one in told.items() if name != "default"}

@@ -43,6 +43,11 @@ class OpenAIProxy:
         """Paths of requests whose bodies are passed on without being parsed: lists of tokens have many values."""
         return (EMBEDDINGS,)
 
+    @property
+    def openai(self) -> tuple[str, ...]:
+        """Begins of paths whose errors are told as the OpenAI API tells them."""
+        return self.foreign
+
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterator[BaseRoute]:
         """The addresses. Responses that the model server keeps are not served: its key opens those of all users."""
         recent = RecentExchanges()

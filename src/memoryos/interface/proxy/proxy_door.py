@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from memoryos.errors import MemoryOSError
-from memoryos.interface.proxy.memory_notes import notes_of
 from memoryos.interface.proxy.message_items import Item
 from memoryos.interface.proxy.proxied_answer import ProxiedAnswer
 from memoryos.interface.proxy.proxied_memory import ProxiedMemory, ProxiedNotes, RecentExchanges
@@ -27,6 +26,7 @@ from memoryos.interface.rest.desk import Desk
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.route import VERSION
 from memoryos.interface.rest.server_metrics import ServerMetrics
+from memoryos.language.memory_notes import notes_of
 
 log = logging.getLogger("memoryos.server")
 

@@ -24,6 +24,11 @@ class AddedRoutes(Protocol):
         """Paths of requests whose bodies are passed on without being parsed."""
         ...
 
+    @property
+    def openai(self) -> tuple[str, ...]:
+        """Begins of paths whose errors are told as the OpenAI API tells them."""
+        ...
+
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterable[BaseRoute]:
         """Its addresses."""
         ...

@@ -17,6 +17,8 @@ from memoryos.interface.rest.rate import Rate
 from memoryos.memory_os import MemoryOS
 from memoryos.regex import regex
 
+MEM0 = "/mem0"  #: begins the addresses of mem0's clients, who send their key in headers of their own
+
 _LOOPBACK = regex(r"(?i)(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
 _SAME_SITE = {"", "same-origin", "none"}  # of Sec-Fetch-Site; programs that are no browsers send none
 _ORIGIN = regex(r"(?i)https?://([^/?#@]+)")
@@ -54,11 +56,11 @@ class Admission:
         """
         _refuse_other_sites(request)
         address = request.client.host if request.client else "unknown"
-        kind, _, key = request.headers.get("authorization", "").partition(" ")
-        found = self._with_key(key.strip(), address) if kind.lower() == "bearer" else None
+        kind, key = _told_key(request)
+        found = self._with_key(key, address) if kind.lower() == "bearer" else None
         if found is None:
             self.rate.take(address)
-            kind = "" if api_key.read(key.strip()) is None and self._is_for_others(request) else kind
+            kind = "" if api_key.read(key) is None and self._is_for_others(request) else kind
             found = self._without_key(kind, address, request.headers.get("host", ""))
         else:
             self.rate.take(found.name)
@@ -89,6 +91,17 @@ class Admission:
         if not _LOOPBACK.fullmatch(host):  # a page of another site, whose name now means this machine
             raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
         return Asking(None, STORE_TENANT, address)
+
+
+def _told_key(request: Request) -> tuple[str, str]:
+    """The kind of authorization and the key."""
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    if not request.scope["path"].startswith(f"{MEM0}/"):
+        return kind, key.strip()
+    if not kind:
+        key = request.headers.get("x-api-key", "")
+        return ("bearer" if key else ""), key.strip()
+    return ("bearer" if kind.lower() == "token" else kind), key.strip()
 
 
 def _refuse_other_sites(request: Request) -> None:

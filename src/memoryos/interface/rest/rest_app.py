@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any
@@ -59,10 +59,12 @@ _PROBLEMS = {
 }
 
 
-def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRoutes | None = None) -> FastAPI:
-    """Return the application for a store, with the routes of another door. It neither opens nor closes the store."""
+def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[AddedRoutes] = ()) -> FastAPI:
+    """Return the application for a store, with the routes of other doors. It neither opens nor closes the store."""
     limits, metrics = limits or RestLimits(), ServerMetrics()
-    foreign = added.foreign if added else ()
+    foreign = tuple(path for one in added for path in one.foreign)
+    unread = tuple(path for one in added for path in one.unread)
+    openai = tuple(path for one in added for path in one.openai)
     admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope))
     desk = Desk(store, admission, limits, CapacityLimiter(limits.threads))
     app = FastAPI(
@@ -80,11 +82,11 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
     _add(app, desk, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
     _add(app, desk, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
     _add_probes(app, desk, metrics)
-    if added:
-        app.router.routes.extend(added.routes(desk, metrics))
+    for door in added:
+        app.router.routes.extend(door.routes(desk, metrics))
 
     def refused(scope: Scope, error: Exception) -> Response:
-        return answer(error, is_openai=scope["path"].startswith(foreign) or (bool(added) and "route" not in scope))
+        return answer(error, is_openai=scope["path"].startswith(openai) or (bool(openai) and "route" not in scope))
 
     for kind in (MemoryOSError, Refusing, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, partial(_failed, refused))
@@ -93,7 +95,6 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
         if request.scope["path"] not in _OPEN:
             await desk.run(lambda: admission.admit(request))
 
-    unread = added.unread if added else ()
     app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread)
     described = app.openapi
     app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
@@ -101,10 +102,10 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: AddedRout
 
 
 @asynccontextmanager
-async def _life(added: AddedRoutes | None, _: FastAPI) -> AsyncIterator[None]:
+async def _life(added: Sequence[AddedRoutes], _: FastAPI) -> AsyncIterator[None]:
     yield
-    if added:
-        await added.close()
+    for door in added:
+        await door.close()
 
 
 def _with_problem(document: dict[str, Any]) -> dict[str, Any]:

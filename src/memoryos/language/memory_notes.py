@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoryos.language.quotation import fenced
 
-_TAG = "memory"
+TAG = "memory"  #: of the fence
 
 _HEAD = """\
 Notes from earlier conversations with this user stand between <memory> and </memory>. Use them when they bear on the \
@@ -14,4 +14,4 @@ them. An indented line belongs to the line above it."""
 
 def notes_of(text: str) -> str:
     """The notes with their fence."""
-    return f"{_HEAD}\n{fenced(_TAG, text)}"
+    return f"{_HEAD}\n{fenced(TAG, text)}"
