@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         AsyncPages,
         AsyncProfiles,
         AsyncProposals,
+        AsyncRequests,
         AsyncRoles,
         AsyncSegments,
         AsyncSnapshots,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.pages import Pages
     from memoryos.nouns.profiles import Profiles
     from memoryos.nouns.proposals import Proposals
+    from memoryos.nouns.requests import RequestOutcome, Requests
     from memoryos.nouns.roles import Roles
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
@@ -103,6 +105,8 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.recall.provenance import Provenance, VersionChange, VersionNote
+    from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy
+    from memoryos.operation.requests.request_preview import ListedMemory, RequestPreview
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
@@ -142,6 +146,7 @@ __all__ = [
     "AsyncPages",
     "AsyncProfiles",
     "AsyncProposals",
+    "AsyncRequests",
     "AsyncRoles",
     "AsyncSegments",
     "AsyncSnapshots",
@@ -159,6 +164,7 @@ __all__ = [
     "BranchChange",
     "BranchDiff",
     "Branches",
+    "CallReach",
     "Caller",
     "CallerAccess",
     "ChainBreak",
@@ -194,6 +200,7 @@ __all__ = [
     "Kind",
     "LegalHold",
     "ListFilters",
+    "ListedMemory",
     "Listing",
     "LoadedExport",
     "Log",
@@ -201,8 +208,10 @@ __all__ = [
     "MemCube",
     "MemGovernance",
     "Memory",
+    "MemoryCall",
     "MemoryOS",
     "MemoryOSError",
+    "MemoryOperation",
     "Memoryos",
     "Messages",
     "Mount",
@@ -222,8 +231,12 @@ __all__ = [
     "Proposal",
     "Proposals",
     "Provenance",
+    "ReadBy",
     "Recall",
     "RepairReport",
+    "RequestOutcome",
+    "RequestPreview",
+    "Requests",
     "Reranker",
     "RetentionRule",
     "Role",
@@ -291,10 +304,11 @@ _MODULES = {
     "AsyncPages": "async_nouns",
     "AsyncProfiles": "async_nouns",
     "AsyncProposals": "async_nouns",
+    "AsyncRequests": "async_nouns",
     "AsyncRoles": "async_nouns",
-    "AsyncTenantRetention": "async_nouns",
     "AsyncSegments": "async_nouns",
     "AsyncSnapshots": "async_nouns",
+    "AsyncTenantRetention": "async_nouns",
     "AsyncUpkeep": "async_nouns",
     "AsyncUsers": "async_nouns",
     "AttachedFile": "operation.attachments.attached_file",
@@ -308,6 +322,7 @@ _MODULES = {
     "BranchChange": "operation.correction.brancher",
     "BranchDiff": "operation.correction.brancher",
     "Branches": "nouns.branches",
+    "CallReach": "operation.requests.memory_call",
     "Caller": "caller",
     "CallerAccess": "nouns.caller_access",
     "ChainBreak": "infrastructure.vault.audit_part",
@@ -320,8 +335,8 @@ _MODULES = {
     "Decision": "infrastructure.vault.audit_entry",
     "Delegation": "delegation",
     "Digest": "operation.recall.digest",
-    "DuplicateGroup": "operation.correction.merging",
     "Documents": "nouns.documents",
+    "DuplicateGroup": "operation.correction.merging",
     "Duplicates": "nouns.duplicates",
     "Embedder": "models.embedder",
     "EncryptionStatus": "infrastructure.vault.key_file",
@@ -343,6 +358,7 @@ _MODULES = {
     "Kind": "kinds",
     "LegalHold": "hold",
     "ListFilters": "arguments",
+    "ListedMemory": "operation.requests.request_preview",
     "Listing": "listing",
     "LoadedExport": "operation.portability.load_export",
     "Log": "nouns.log",
@@ -350,8 +366,10 @@ _MODULES = {
     "MemCube": "cube",
     "MemGovernance": "nouns.governance",
     "Memory": "memory",
+    "MemoryCall": "operation.requests.memory_call",
     "MemoryOS": "memory_os",
     "MemoryOSError": "errors",
+    "MemoryOperation": "operation.requests.memory_call",
     "Memoryos": "compat",
     "Messages": "operation.intake.messages",
     "Mount": "mount",
@@ -371,14 +389,17 @@ _MODULES = {
     "Proposal": "operation.consolidation.propose",
     "Proposals": "nouns.proposals",
     "Provenance": "operation.recall.provenance",
+    "ReadBy": "operation.requests.memory_call",
     "Recall": "operation.recall.hit",
     "RepairReport": "operation.maintenance.repairer",
+    "RequestOutcome": "nouns.requests",
+    "RequestPreview": "operation.requests.request_preview",
+    "Requests": "nouns.requests",
     "Reranker": "models.reranker",
     "RetentionRule": "retention",
     "Role": "kinds",
     "RoleGrant": "role_grant",
     "Roles": "nouns.roles",
-    "TenantRetention": "nouns.tenant_retention",
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
     "Segments": "nouns.segments",
@@ -391,6 +412,7 @@ _MODULES = {
     "Stats": "operation.recall.overview",
     "Strategy": "operation.recall.hit",
     "Subject": "kinds",
+    "TenantRetention": "nouns.tenant_retention",
     "TextSource": "operation.intake.text_source",
     "Tier": "kinds",
     "Transition": "lifecycle",

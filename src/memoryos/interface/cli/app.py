@@ -31,6 +31,7 @@ class _Commands(LazyGroup):
         "context": ("context_command", "context"),
         "digest": ("digest_command", "digest"),
         "ask": ("memory_command", "ask"),
+        "request": ("request_command", "request"),
         "show": ("memory_command", "show"),
         "stats": ("memory_command", "stats"),
         "list": ("listing_command", "list_"),

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from memoryos.errors import InvalidInput
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
+from memoryos.plain import Plain
 from memoryos.scope import PRIVATE, Scope
 
 _OWNER: Mapping[str, tuple[Any, Any]] = {
@@ -156,7 +157,9 @@ def _as_json(kind: Any) -> Any:
 
 
 def _union(parts: tuple[Any, ...]) -> Any:
-    """A choice takes its names alone, though Python takes any text and refuses the others itself."""
+    """A choice takes its names alone, and a text that may be a value in Python is a text."""
+    if str in parts:
+        parts = tuple(part for part in parts if not (inspect.isclass(part) and issubclass(part, Plain)))
     has_names = any(inspect.isclass(part) and issubclass(part, Enum) for part in parts)
     wanted = tuple(dict.fromkeys(_as_json(part) for part in parts if not (has_names and part is str)))
     return Union[wanted]  # noqa: UP007 - of parts that are known at run time
