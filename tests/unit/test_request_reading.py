@@ -117,7 +117,6 @@ def reads(page):
         ("and where does she live?", ["My sister Ana came to visit."], "where does my sister Ana live?"),
         ("where does she live?", ["My sister is a cook.", "My brother Tom is a nurse."], "where does my sister live?"),
         ("where does she live?", ["My sister Ana lives in Porto."], "where does my sister Ana live?"),
-        ("where does she work?", ["Ana met Tom at Harvard."], "where does Tom work?"),  # the last that may be meant
         ("What is his job?", ["My brother Tom came.", "My sister Ana came."], "What is my brother Tom's job?"),
         ("What about Ben?", ["Where does Ana live?"], "Where does Ben live?"),
         ("and Ben's?", ["Where is Ana's office?"], "Where is Ben's office?"),
@@ -143,6 +142,7 @@ def test_a_follow_up_to_nothing_stays_as_it_is(reads, text):
     assert reads(text).anchor is None
     assert reads(text).query in text
     assert reads(text, "I like tea.").anchor is None
+    assert reads(text, "I saw Ana with Tom.").anchor is None  # which of them is not clear
 
 
 def test_a_call_names_times_people_and_what_it_is_about(reads):

@@ -61,8 +61,9 @@ def anchored(text: str, recent: Sequence[MemCube], now: datetime) -> Anchored:
         if pronoun is None or any(one.fits(wanted) for one in entities_in(text[: pronoun.start()])):
             continue
         for page, named in _named(recent):
-            if entity := _meant_by(wanted, named):
-                return Anchored(_filled(text, pronoun, entity), page)
+            if meant := _meant_by(wanted, named):
+                names = {entity.name for entity in meant}
+                return Anchored(_filled(text, pronoun, meant[-1]), page) if len(names) == 1 else Anchored(text)
     return Anchored(text)
 
 
@@ -73,10 +74,10 @@ def _filled(text: str, pronoun: re.Match[str], entity: RequestEntity) -> str:
     return f"{text[: pronoun.start()]}{entity.name}{ending}{after}"
 
 
-def _meant_by(wanted: Referent, named: Sequence[RequestEntity]) -> RequestEntity | None:
-    """The last of these that is known to be such a one, or else the last that may be."""
+def _meant_by(wanted: Referent, named: Sequence[RequestEntity]) -> list[RequestEntity]:
+    """Those of these that are known to be such; if there are none, those that may be."""
     known = [one for one in named if one.referent is wanted]
-    return next(reversed(known or [one for one in named if one.fits(wanted)]), None)
+    return known or [one for one in named if one.fits(wanted)]
 
 
 def _named(recent: Sequence[MemCube]) -> Iterator[tuple[str, list[RequestEntity]]]:
