@@ -15,7 +15,7 @@ from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import Bounds, Prompt, prompt
 from memoryos.operation.answer.streams import Streams
-from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recall.hit import Hit, Recall
 from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose, prompt_tokens
 from memoryos.scope import Scope
@@ -47,7 +47,7 @@ class Responder:
         Raises ModelError if the model fails; then nothing is stored.
         """
         model = self.model()
-        asked, about = self._prompt(query, role, owner)
+        asked, about, _ = self._prompt(query, role, owner)
         answer = self.account.answer(model, asked.messages, owner, Purpose.RESPOND)
         self._remember_later(current(), query, answer.text, owner, about)
         return self.marker(asked, owner)(answer)
@@ -55,7 +55,7 @@ class Responder:
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
         caller, model = current(), self.model()
-        asked, about = self._prompt(query, role, owner)
+        asked, about, recalled = self._prompt(query, role, owner)
         marked = self.marker(asked, owner)
 
         def pour(flow: Flow[str]) -> None:
@@ -66,7 +66,7 @@ class Responder:
             usage = Usage(prompt_tokens(asked.messages), count_tokens(text))
             return marked(Answer(text, usage, self.account.model_name))
 
-        return AnswerStream(lambda: self.streams.begin(pour), whole)
+        return AnswerStream(lambda: self.streams.begin(pour), whole, recalled)
 
     def wait(self, until: float = math.inf) -> bool:
         """Wait until that time for the answers to be stored; return whether they are. Raises the first error."""
@@ -82,11 +82,13 @@ class Responder:
         self.streams.close()
         self._turns.close()
 
-    def _prompt(self, query: str, role: str, owner: Scope) -> tuple[Prompt, About]:
-        """The prompt, and what the exchange has of the memories in it."""
+    def _prompt(self, query: str, role: str, owner: Scope) -> tuple[Prompt, About, tuple[Hit, ...]]:
+        """The prompt, what the exchange has of the memories in it, and those that were found for the question."""
         recalled = self.recall(query, self.bounds.notes, owner)
         asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
-        return asked, self.inherit(asked, owner)
+        shown = {cube.id for cube in asked.shown}
+        found = (*recalled.hits, *recalled.user_facts, *recalled.agent_facts)
+        return asked, self.inherit(asked, owner), tuple(hit for hit in found if hit.id in shown)
 
     def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope, about: About) -> None:
         self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner, about)))
