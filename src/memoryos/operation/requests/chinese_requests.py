@@ -31,20 +31,20 @@ _THINGS = (
 )
 _TOPIC = r"(?P<topic>[^，,。！？!?]+?)"
 _ABOUT = r"(?:关于|有关|涉及)"
-_CHOSEN = (
-    rf"(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{_THINGS}",
-    rf"{_TOLD}的{_TOPIC}的(?:事情?|话|内容|记忆)",
-)
+_NAMED = r"的?(?:所有|全部|一切|那些|任何)*(?:的)?(?:事情?|东西|话|记忆|内容|信息|资料|记录|一切|全部)(?:都)?"
+_TOLD_ABOUT = rf"{_TOLD}的{_TOPIC}的(?:事情?|话|内容|记忆)"
 _WHOM = r"(?P<to>[^，,。！？!?的我]{1,40}?)"
 _MINE = r"(?:我的?(?:所有|全部)?(?:的)?(?:记忆|资料|档案|数据))"
 _CONTENT = r"(?P<content>\S.*)"
 _COLON = r"[：:，,\s]+"
 
 
-def _chosen(verbs: str) -> tuple[str, ...]:
+def _chosen(verbs: str, things: str = _NAMED) -> tuple[str, ...]:
     """The ways to name memories by a topic, before and behind these verbs."""
-    before = tuple(rf"(?:把|将){one}(?:给|都|全)*(?:{_IN_MEMORY})?{verbs}" for one in _CHOSEN)
-    return (*(rf"{verbs}{one}" for one in _CHOSEN), *before)
+    about = rf"(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{things}"
+    ways = (about, _TOLD_ABOUT)
+    before = tuple(rf"(?:把|将){one}(?:给|都|全)*(?:{_IN_MEMORY})?{verbs}" for one in ways)
+    return (*(rf"{verbs}{one}" for one in ways), *before)
 
 
 _ABOUT_ME = rf"(?:{_ABOUT}我的?)"
@@ -52,6 +52,7 @@ _ALL = rf"(?:{_TOLD}的?)?(?:{_ABOUT_ME})?(?:{_ALL_WORDS})"
 _MY_MEMORIES = rf"(?:{_ABOUT_ME}|我的?)?(?:所有|全部)(?:的)?(?:{_ABOUT_ME}|我的?)?(?:记忆|资料|数据)"
 _FORGET_ALL = (
     rf"{_STRONG}{_ALL}",
+    rf"(?:把|将){_ALL_WORDS}(?:都|全|给)*(?:{_STRONG}|忘了)",
     rf"{_WEAK}(?:{_TOLD}的?{_ABOUT_ME}(?:{_ALL_WORDS})|{_ABOUT_ME}(?:{_ALL_WORDS}))",
     rf"{_ANY}(?:你的?)?{_MY_MEMORIES}",
     rf"(?:把|将)(?:{_TOLD}的?{_ABOUT_ME}?(?:{_ALL_WORDS})|{_MY_MEMORIES}|{_ABOUT_ME}(?:{_ALL_WORDS}))(?:都|全|给)*(?:{_ANY}|忘了)",
@@ -68,7 +69,8 @@ _FORGET_LAST = (
 _TALK = r"(?:这次|本次|当前|这个|这段|我们的?)(?:的)?(?:对话|会话|聊天|谈话)(?:记录)?"
 _FORGET_SESSION = (rf"(?:{_ANY}|忘了){_TALK}", rf"(?:把|将){_TALK}(?:{_IN_MEMORY})?(?:都|给)*(?:{_ANY}|忘了)")
 _FORGET_TOPIC = (
-    *_chosen(rf"(?:{_ANY}|忘了)"),
+    *_chosen(rf"(?:{_STRONG}|忘了)", _THINGS),
+    *_chosen(_WEAK),
     rf"(?:{_ANY}|忘了){_TOLD}的(?:话|事情?|内容|东西)",
     rf"(?:{_ANY}|忘了)(?P<topic>(?:我|我们)?(?:昨天|今天|前天|上周|上个月|去年|上星期|今早)[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?:话|事情?|内容|东西)",
     rf"(?:忘了|{_ANY})(?:我|我们)(?P<topic>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<more>[^，,。！？!?]+?)的?(?:事情?|话|内容)",
@@ -77,7 +79,7 @@ _FORGET_TOPIC = (
     rf"{_STRONG}(?P<topic>(?:我|我们|他|她)[^，,。！？!?]+?)",
     r"忘了(?P<topic>(?:我|我们)的[^，,。！？!?]+?)",
     rf"(?:把|将)(?P<topic>(?:我|我们)[^，,。！？!?]+?)(?:都|给)*(?:{_STRONG}|忘了)",
-    rf"(?:别|不要|不用|不想让你|我不(?:想|希望|要)你)再?(?:记着|记得|记住|知道|保留){_TOPIC}",
+    r"(?:别|不要|不用|我?不(?:想|希望|愿意|要)(?:让)?你)再?(?:记着|记得|记住|知道|保留)(?P<topic>(?:我|关于|有关)[^，,。！？!?]+?)",
 )
 _KEEP = r"(?:记住|记下来?|记录下?|记着|记|保存|存储?|留存|备注)"
 _THIS = r"(?:这个|这些|这条|这句话?|这一?条(?:消息|内容)?|这段话?|这件事|这次对话|这条消息|刚才那句)(?:消息|内容|话)?"
@@ -116,6 +118,7 @@ _PROFILE = (
     r"(?:你|您)?(?:都|现在|目前|还)*(?:知道|了解|记得|记住)(?:了)?(?:关于)?我(?:的)?(?:什么|哪些事?情?|哪些|多少|啥|些什么)",
     r"(?:你|您)?对我(?:都)?(?:了解|知道|记得)(?:多少|什么|哪些)",
     r"(?:告诉我|列出|总结(?:一下)?|说说)?(?:你|您)(?:都)?(?:知道|了解|记得)的?(?:所有|全部)?关于我的?(?:一切|所有事?情?|事情?|信息|内容)",
+    r"(?:说说|讲讲|告诉我|谈谈)(?:你)?对我的(?:了解|印象|认识)",
     r"我是谁|(?:显示|查看|看看|给我看|展示)(?:一下)?我的(?:资料|档案|个人资料|画像)|(?:描述|介绍)一下我",
 )
 _LOOKUP = (

@@ -10,11 +10,11 @@ from memoryos.regex import regex
 
 _OPENING = regex(
     r"\s*(?:(?:hey|hi|hello|ok|okay|so|now|also|and|then|but|well|oh|um|actually|btw|by the way|first|scratch that"
-    r"|one more thing|thanks|sorry|no|yes|yeah)\b[,!.:\s]*)*",
+    r"|one more thing|thanks|let's|let us)\b[,!.:\s]*|(?:no|yes|yeah|sorry|oops|wait)[,!.:]+\s*)*",
     re.IGNORECASE,
 )
 _ASKING = regex(
-    r"(?:(?:please|kindly)\b[,\s]*)?"
+    r"(?:(?:please|pls|plz|kindly)\b[,\s]*)?"
     r"(?P<asks>(?:can|could|would|will) (?:you|we)\s+)?(?:(?:I want|I need|I'd like|I would like|I'd love) you to\s+"
     r"|you (?:should|must|can|may|need to|have to)\s+(?!n)|go ahead and\s+"
     r"|(?:please )?make sure (?:that )?(?:you )?(?:to )?"
@@ -38,11 +38,15 @@ _WHAT = (
     rf"(?:I|you|we)(?:'ve|'d)? {_TOLD}"
 )
 _OF = r"(?: about| on| regarding| concerning| of)"
-_MEMORIES = (
-    r"(?:(?:all|any|every|the|my|your|those|these|old)(?: of)? )*(?:memor(?:y|ies)|notes?|facts?|entr(?:y|ies)|details?"
-    rf"|information|info|data|records?)(?: (?:that )?(?:you have|you know|I gave you|stored|saved))?{_OF}"
+_NOUNS = r"(?:notes?|facts?|entr(?:y|ies)|details?|information|info|data|records?)"
+_EVERY = r"(?:(?:all|any|every|the|my|your|those|these|old)(?: of)? )*"
+_MEMORIES = (  # nobody else has memories; but a README has notes, and a table has data
+    rf"{_EVERY}memor(?:y|ies)(?: (?:that )?you have)?{_OF}",
+    rf"{_EVERY}{_NOUNS} (?:that )?(?:you have|you know|I gave you|stored|saved){_OF}",
+    rf"(?:all|any|every|the)(?: (?:of )?(?:the|your|my))? {_NOUNS} about",
 )
-_ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| on| regarding| concerning| to do with| related to)"
+_ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| regarding| concerning| related to)"
+_ELSEWHERE = r"(?!.* (?:in|on|from) )(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
 _TOPIC = r" (?P<topic>\S.*?)"
 _NOT = r"(?:don't|do not|never|please don't)"
 _KEEP = r"(?:remember|save|store|keep|record|memori[sz]e|note|log)(?: down)?"
@@ -54,11 +58,14 @@ _CONTENT = r"(?P<content>\S.*)"
 
 def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
     """The ways to name memories by a topic behind these verbs; a pattern may have a group only once."""
+    memory, known, noted = _MEMORIES
     return (
         rf"{verbs} {_WHAT}{_OF}{_TOPIC}{more}",
         rf"{verbs} {_WHAT}(?P<topic>(?: \S.*?)?){more}",
-        rf"{verbs} {_MEMORIES}{_TOPIC}{more}",
-        rf"{verbs} {_ALL_ABOUT}{_TOPIC}{more}",
+        rf"{verbs} {memory}{_TOPIC}{more}",
+        rf"{verbs} {known}{_TOPIC}{more}",
+        rf"{verbs} {noted} (?P<topic>{_ELSEWHERE}.*?){more}",
+        rf"{verbs} {_ALL_ABOUT} (?P<topic>{_ELSEWHERE}.*?){more}",
     )
 
 
@@ -90,12 +97,15 @@ _FORGET_SESSION = (
 )
 _FORGET_TOPIC = (
     *_chosen(_ANY, _FROM_MEMORY),
+    *_chosen(r"I(?:'d| would) rather you forgot"),
+    r"take (?P<topic>\S.*?) (?:out of|from) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"{_WEAK} (?P<topic>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<topic>\S.*?)",
     rf"(?:{_NOT}|stop) (?:remember|keep|stor)(?:ing|e)? (?:anything|everything|what I {_TOLD}) about{_TOPIC}",
     rf"{_STRONG} (?:the fact )?that (?P<topic>\S.*? .*?)",
-    rf"{_STRONG} (?P<topic>(?:my|our|his|her|their|the) [^,]+?)(?:, (?:I|we|it|that|he|she|they)\b.*?)?",
-    rf"{_STRONG} about (?P<topic>(?!it\b)[^,]+?)",
+    rf"{_STRONG} (?P<topic>(?:my|our) [^,]+?)(?:, I\b.*?)?",
+    rf"{_STRONG} all about (?P<topic>[^,]+?)",
+    rf"{_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
 )
 _REMEMBER = (
     rf"remember(?: (?:that|this|the following))?[:,]? (?!(?:when|how|what|who|where|why|to|me)\b){_CONTENT}",
@@ -107,11 +117,13 @@ _REMEMBER = (
     rf"(?:make|take|keep) a note(?: that|: ?| of the following:) ?{_CONTENT}",
     rf"(?:save|store|record|memori[sz]e|note)(?: down)? (?:this|that|the following|the fact that)(?::|,)? ?{_CONTENT}",
     rf"{_NOT} forget(?: that|: ?| this: ?) ?{_CONTENT}",
-    rf"{_NOT} forget (?!to\b|about\b){_CONTENT}",
+    rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b){_CONTENT}",
+    rf"just so you remember[:,]? {_CONTENT}",
+    rf"add (?:to|in) (?:your|my|the) (?:memory|notes|records)(?: that|: ?) ?{_CONTENT}",
     rf"for (?:future reference|the record|your memory)[:,] ?{_CONTENT}",
 )
 _UPDATE = (
-    rf"(?:update|correction|edit|amendment)(?:: ?| - | – |, ){_CONTENT}",
+    rf"(?:(?:small|quick|minor|one|short) )?(?:update|correction|edit|amendment)(?:: ?| - | – |, ){_CONTENT}",
     rf"(?:please )?correct (?:that|this|yourself|your memory|your notes)(?:: ?|, ){_CONTENT}",
     (
         rf"update (?:your (?:memory|notes|records|knowledge)|what you know(?: about [^:,]+)?|that|my [^:,]{{1,40}})"
@@ -130,7 +142,7 @@ _SKIP = (
 _SHARE = (
     rf"share {_MINE}(?: (?:about|of){_TOPIC})? with {_TO}",
     rf"share (?:what|everything|all)(?: that)? you (?:know|have|remember)(?: about me)?(?: about{_TOPIC})? with {_TO}",
-    rf"share (?:everything|what I {_TOLD})(?: about{_TOPIC})? with {_TO}",
+    rf"share what I {_TOLD}(?: about{_TOPIC})? with {_TO}",
     rf"(?:let|allow) {_TO} (?:to )?(?:read|see|access|view|search|use) {_MINE}",
     rf"(?:give|grant) {_TO} (?:read(?:ing)? )?access to {_MINE}",
 )
@@ -140,11 +152,14 @@ _UNSHARE = (
     rf"(?:revoke|withdraw|remove|end|cancel) {_TO}'s? (?:access|rights?|permission)(?: to {_MINE})?",
     rf"(?:{_NOT}|no longer) share (?:{_MINE}|anything|everything) with {_TO}",
 )
+_SO_FAR = r"(?: so far| by now| already| now)?"
 _PROFILE = (
-    rf"what (?:do|did|have|else do) you (?:know|learn(?:ed|t)?|remember|stored?|have)(?: stored)? {_ME}(?: so far)?",
+    rf"what (?:do|did|have|else do) you (?:know|learn(?:ed|t)?|remember|stored?|have)(?: stored)? {_ME}{_SO_FAR}",
+    rf"what have you (?:got )?(?:stored|saved|noted|got) {_ME}",
     rf"(?:tell|show|give) (?:me )?(?:everything|what|all)(?: that)? you (?:know|remember|have)(?: \w+)? {_ME}",
     rf"(?:summari[sz]e|list|describe) (?:what|everything|all)(?: that)? you (?:know|remember|have)(?: \w+)? {_ME}",
-    r"who am I|describe me|(?:show|tell|give|read)(?: me)? my profile|what(?:'s| is) in my profile",
+    r"who am I|describe me|tell me about (?:me|myself)",
+    r"(?:show|tell|give|read)(?: me)? my profile|what(?:'s| is) in my profile",
 )
 _LOOKUP = (
     r"(?:tell|show|give) me (?P<topic>(?:again )?(?:what|where|when|who|how|which|everything|all|whatever)\b.*?)",

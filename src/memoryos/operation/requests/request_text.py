@@ -30,6 +30,12 @@ _REPORTS = regex(
     r"|说|写道|翻译|总结|概括|改写|念|(?<!我)告诉",
     re.IGNORECASE,
 )
+_SPEECH = regex(  # somebody else's words without quotation marks: "..., he said"
+    r",\s*(?:he|she|they|it|(?:the|my|our|his|her) (?:\w+ )?\w+|\w+)\s+"
+    r"(?:always |once |often |keeps? )?(?:said|says|shouted|cried|wrote|sang|whispered|asked|read|saying)\b"
+    r"|,\s*(?:said|says|sang|wrote|was all)\b|[，,](?:他|她|他们|老师|妈妈|爸爸|老板)\S{0,4}(?:说|喊|问|写|唱)",
+    re.IGNORECASE,
+)
 _GREETING = regex(
     r"\s*(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|dear \w+|thanks|ok|okay|你好|您好|嗨|喂|早上好|好的?)"
     r"[\s,.!，。！~]*)+\Z",
@@ -59,6 +65,8 @@ def own_sentences(text: str) -> Iterator[RequestSentence]:
         if first - start > HEAD_CHARS:
             return
         sentence = masked[first:last]
+        if _SPEECH.search(sentence):
+            return
         yield RequestSentence(text[first:last], sentence, text[last:], is_all and len(said) <= SENTENCES)
         if _REPORTS.search(sentence):
             return
