@@ -67,7 +67,7 @@ class Health(Choice):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(Plain):
+class HealthCheck(Plain):
     """What a check found."""
 
     check: str  #: what was checked
@@ -80,7 +80,7 @@ class Finding(Plain):
 class Diagnosis(Plain):
     """All findings."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[HealthCheck, ...]
 
     @property
     def is_healthy(self) -> bool:
@@ -103,27 +103,27 @@ def diagnose(store: str | Path, *, settings: Settings, online: bool = False) -> 
     return Diagnosis(tuple(found))
 
 
-def broken(check: str, error: MemoryOSError) -> Finding:
+def broken(check: str, error: MemoryOSError) -> HealthCheck:
     """The finding of a check that failed."""
-    return Finding(check, Health.BROKEN, str(error))
+    return HealthCheck(check, Health.BROKEN, str(error))
 
 
-def _safely(check: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def _safely(check: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
     try:
         yield from look()
     except MemoryOSError as error:
         yield broken(check, error)
 
 
-def _program() -> Iterator[Finding]:
-    yield Finding("python", Health.OK, f"Python {platform.python_version()}")
-    yield Finding("package", Health.OK, f"{NAME} {VERSION}")
+def _program() -> Iterator[HealthCheck]:
+    yield HealthCheck("python", Health.OK, f"Python {platform.python_version()}")
+    yield HealthCheck("package", Health.OK, f"{NAME} {VERSION}")
 
 
-def _configured(settings: Settings) -> Iterator[Finding]:
+def _configured(settings: Settings) -> Iterator[HealthCheck]:
     """Which settings are set. Of a secret, a path or a URL only the name is told."""
     told = ", ".join(_told(name, getattr(settings, name)) for name in sorted(settings.model_fields_set))
-    yield Finding("settings", Health.OK if told else Health.OFF, told or "all have their defaults")
+    yield HealthCheck("settings", Health.OK if told else Health.OFF, told or "all have their defaults")
 
 
 def _told(name: str, value: object) -> str:
@@ -133,16 +133,16 @@ def _told(name: str, value: object) -> str:
     return f"{name}={value}" if is_plain else name
 
 
-def _extras(settings: Settings, store: str) -> Iterator[Finding]:
+def _extras(settings: Settings, store: str) -> Iterator[HealthCheck]:
     needed = dict(_needed(settings, store))
     for extra, module in EXTRAS.items():
         command = f"pip install '{NAME}[{extra}]'"
         if find_spec(module) is not None:
-            yield Finding(f"extra {extra}", Health.OK, "installed")
+            yield HealthCheck(f"extra {extra}", Health.OK, "installed")
         elif extra in needed:
-            yield Finding(f"extra {extra}", Health.BROKEN, f"missing, and {needed[extra]} needs it", command)
+            yield HealthCheck(f"extra {extra}", Health.BROKEN, f"missing, and {needed[extra]} needs it", command)
         else:
-            yield Finding(f"extra {extra}", Health.OFF, "not installed", command)
+            yield HealthCheck(f"extra {extra}", Health.OFF, "not installed", command)
 
 
 def _needed(settings: Settings, store: str) -> Iterator[tuple[str, str]]:
@@ -164,13 +164,13 @@ def _needed(settings: Settings, store: str) -> Iterator[tuple[str, str]]:
     return ((extra, what) for extra, what, is_needed in needs if is_needed)
 
 
-def _of_store(store: str | Path, settings: Settings) -> Iterator[Finding]:
+def _of_store(store: str | Path, settings: Settings) -> Iterator[HealthCheck]:
     place = arguments.store_place(store)
     yield from _safely("encryption", lambda: _encryption(place, settings))
     if isinstance(place, Path):
         yield _space(place)
         if not place.exists():
-            yield Finding("store", Health.OFF, f"{place} does not exist; the first `memoryos add` makes it")
+            yield HealthCheck("store", Health.OFF, f"{place} does not exist; the first `memoryos add` makes it")
             return
         yield from _permissions(place, settings)
     check_is_there("store", place)
@@ -185,107 +185,109 @@ def _of_store(store: str | Path, settings: Settings) -> Iterator[Finding]:
             key=key,
         )
     except StoreReadOnly as error:  # an older schema, which only a writer can bring up to date
-        yield Finding("store", Health.WARNING, str(error), "Any command that writes brings its schema up to date")
+        yield HealthCheck("store", Health.WARNING, str(error), "Any command that writes brings its schema up to date")
         return
     with closing(opened) as vault:
         state = store_state(vault)
-        yield Finding("store", Health.OK, f"{shown(place)}: schema {state.schema} of {HEAD}, embedder {state.embedder}")
+        yield HealthCheck(
+            "store", Health.OK, f"{shown(place)}: schema {state.schema} of {HEAD}, embedder {state.embedder}"
+        )
         yield _embedder_of(state, settings)
         yield _lock(vault)
         yield from _jobs(state)
 
 
-def _space(place: Path) -> Finding:
+def _space(place: Path) -> HealthCheck:
     folder = next(one for one in (place.absolute().parent, *place.absolute().parents) if one.exists())
     free = shutil.disk_usage(folder).free
     health = Health.BROKEN if free < NO_SPACE else Health.WARNING if free < LITTLE_SPACE else Health.OK
     fix = "" if health is Health.OK else "Free some space, or move the store"
-    return Finding("disk", health, f"{free / 1e9:,.1f} GB free in {folder}", fix)
+    return HealthCheck("disk", health, f"{free / 1e9:,.1f} GB free in {folder}", fix)
 
 
-def _permissions(place: Path, settings: Settings) -> Iterator[Finding]:
+def _permissions(place: Path, settings: Settings) -> Iterator[HealthCheck]:
     files = [place, log_of(place), settings.encryption_key_file]
     for file in (one.expanduser() for one in files if one is not None):
         if file.exists() and (mode := stat.S_IMODE(file.stat().st_mode)) & (stat.S_IRGRP | stat.S_IROTH):
-            yield Finding("permissions", Health.WARNING, f"others may read {file} ({mode:o})", f"chmod 600 {file}")
+            yield HealthCheck("permissions", Health.WARNING, f"others may read {file} ({mode:o})", f"chmod 600 {file}")
             return
-    yield Finding("permissions", Health.OK, "only its owner may read the store")
+    yield HealthCheck("permissions", Health.OK, "only its owner may read the store")
 
 
-def _encryption(place: Place, settings: Settings) -> Iterator[Finding]:
+def _encryption(place: Place, settings: Settings) -> Iterator[HealthCheck]:
     key = EncryptionKey.of(settings)
     is_encrypted = isinstance(place, Path) and KeyFile(place).exists()
     if is_encrypted and key is None:
         fix = "Set MEMORYOS_ENCRYPTION_KEY_FILE to the file with the key"
-        yield Finding("encryption", Health.BROKEN, "the store is encrypted, and no key is set", fix)
+        yield HealthCheck("encryption", Health.BROKEN, "the store is encrypted, and no key is set", fix)
     else:
         told = "the store is encrypted, and a key is set" if is_encrypted else "a key is set"
-        yield Finding("encryption", Health.OK if key else Health.OFF, told if key else "not encrypted")
+        yield HealthCheck("encryption", Health.OK if key else Health.OFF, told if key else "not encrypted")
 
 
-def _embedder_of(state: StoreState, settings: Settings) -> Finding:
+def _embedder_of(state: StoreState, settings: Settings) -> HealthCheck:
     """Whether the vectors are of the embedder of the settings; which one that is exactly, opening tells."""
     stored, wanted = state.embedder or "", settings.embedder
     if stored.startswith(wanted):
-        return Finding("vectors", Health.OK, f"made by {stored}")
+        return HealthCheck("vectors", Health.OK, f"made by {stored}")
     fix = f"Set MEMORYOS_EMBEDDER to the embedder of the store, or run `memoryos reembed --embedder {wanted}`"
-    return Finding("vectors", Health.BROKEN, f"made by {stored}, and the embedder is {wanted}", fix)
+    return HealthCheck("vectors", Health.BROKEN, f"made by {stored}, and the embedder is {wanted}", fix)
 
 
-def _lock(vault: SqlVault) -> Finding:
+def _lock(vault: SqlVault) -> HealthCheck:
     if isinstance(vault, SqliteVault) and is_write_locked(vault.path, vault.key):
         fix = "It waits its turn; if it stays, look for a process that hangs"
-        return Finding("lock", Health.WARNING, "another process is writing now", fix)
-    return Finding("lock", Health.OK, "nobody holds the write lock")
+        return HealthCheck("lock", Health.WARNING, "another process is writing now", fix)
+    return HealthCheck("lock", Health.OK, "nobody holds the write lock")
 
 
-def _jobs(state: StoreState) -> Iterator[Finding]:
+def _jobs(state: StoreState) -> Iterator[HealthCheck]:
     told = ", ".join(f"{count:,} {name}" for name, count in sorted(state.jobs.items())) or "none"
     if dead := state.jobs.get("dead", 0):
         fix = "`memoryos jobs list` tells why, `memoryos jobs retry` tries again"
-        yield Finding("jobs", Health.WARNING, f"{dead:,} failed too often ({told})", fix)
+        yield HealthCheck("jobs", Health.WARNING, f"{dead:,} failed too often ({told})", fix)
     else:
-        yield Finding("jobs", Health.OK, told)
+        yield HealthCheck("jobs", Health.OK, told)
     if state.unsettled:
         fix = "The next process that opens the store continues"
-        yield Finding("pages", Health.WARNING, f"pages of {state.unsettled:,} owners wait for their tier", fix)
+        yield HealthCheck("pages", Health.WARNING, f"pages of {state.unsettled:,} owners wait for their tier", fix)
 
 
-def _policies(settings: Settings) -> Iterator[Finding]:
+def _policies(settings: Settings) -> Iterator[HealthCheck]:
     if settings.policies is None:
-        yield Finding("policies", Health.OFF, "none: everybody may do everything")
+        yield HealthCheck("policies", Health.OFF, "none: everybody may do everything")
         return
     from memoryos.policy.policy_files import PolicyFiles  # only stores with policies need them
 
     count = len(PolicyFiles(settings.policies).policies().texts)
-    yield Finding("policies", Health.OK, f"{count:,} policies, nothing wrong")
+    yield HealthCheck("policies", Health.OK, f"{count:,} policies, nothing wrong")
 
 
-def _embedder(settings: Settings, online: bool) -> Iterator[Finding]:
+def _embedder(settings: Settings, online: bool) -> Iterator[HealthCheck]:
     if settings.embedder.startswith(SERVED) and not online:
-        yield Finding("embedder", Health.OK, f"{settings.embedder}: not asked; --online does")
+        yield HealthCheck("embedder", Health.OK, f"{settings.embedder}: not asked; --online does")
         return
     made = load_embedder(settings.embedder, _impatient(settings))
     made.embed(["a"])
-    yield Finding("embedder", Health.OK, f"{settings.embedder}: {made.dim} numbers a vector")
+    yield HealthCheck("embedder", Health.OK, f"{settings.embedder}: {made.dim} numbers a vector")
 
 
-def _model(settings: Settings, online: bool) -> Iterator[Finding]:
+def _model(settings: Settings, online: bool) -> Iterator[HealthCheck]:
     if settings.llm_model is None:
         is_needed = ExtractorKind.MODEL in (settings.extractor, settings.request_reader)
         fix = "Set MEMORYOS_LLM_MODEL, and MEMORYOS_LLM_API_KEY or MEMORYOS_LLM_BASE_URL"
         health = Health.BROKEN if is_needed else Health.OFF
-        yield Finding("model", health, "no chat model; `ask` and `chat` need one", fix)
+        yield HealthCheck("model", health, "no chat model; `ask` and `chat` need one", fix)
         return
     try:
         with closing(OpenAIChat(_impatient(settings))) as chat:
             if online:
                 chat.reach()
     except ModelNotConfigured as error:
-        yield Finding("model", Health.BROKEN, "no key and no URL of the chat model", str(error))
+        yield HealthCheck("model", Health.BROKEN, "no key and no URL of the chat model", str(error))
         return
     told = "it answers" if online else "not asked; --online does"
-    yield Finding("model", Health.OK, f"{settings.llm_model}: {told}")
+    yield HealthCheck("model", Health.OK, f"{settings.llm_model}: {told}")
 
 
 def _impatient(settings: Settings) -> Settings:

@@ -41,12 +41,12 @@ def chat(
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         if not memory.settings.llm_model:
             raise ModelNotConfigured
-        failed = apart(_Talk(memory, json=json).run)  # each of its calls has its own time to wait
+        failed = apart(_Chat(memory, json=json).run)  # each of its calls has its own time to wait
     if failed:
         raise typer.Exit(failed)
 
 
-class _Talk:
+class _Chat:
     """One chat."""
 
     def __init__(self, memory: Memory, *, json: bool) -> None:

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.config import load_settings
-from memoryos.diagnosis import Diagnosis, Finding, Health, broken, diagnose
+from memoryos.diagnosis import Diagnosis, Health, HealthCheck, broken, diagnose
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json
@@ -54,5 +54,5 @@ def _table(found: Diagnosis) -> Table:
     return table
 
 
-def _cell(one: Finding) -> str:
+def _cell(one: HealthCheck) -> str:
     return escape(one.text) + (f"\n[dim]→ {escape(one.fix)}[/]" if one.fix else "")
