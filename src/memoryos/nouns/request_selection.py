@@ -71,7 +71,7 @@ class RequestSelection:
             raise NotFound("there is no memory of this user, agent and session: nothing was removed")
         counts = counted_kinds(one.kind for one in places)
         with self.engine.vault.view(doomed.owner) as reader:
-            first = list(reader.get([one.id for one in places[:LISTED]]).values())
+            first = self.engine.hand.shown(list(reader.get([one.id for one in places[:LISTED]]).values()))
         more = ", and what was derived from them alone" if doomed.session else ""
         return RequestPreview(
             call,
@@ -141,7 +141,7 @@ class RequestSelection:
         for home in corrector.homes:
             with self.engine.vault.view(home) as reader:
                 found += [one for one in _resting_on(reader, pages) if one.id not in known]
-        return found
+        return self.engine.hand.shown(found)  # before their words are cut: half an address is still one
 
 
 def _resting_on(reader: Reader, pages: set[str]) -> list[MemCube]:
