@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         AsyncPipelines,
         AsyncProfiles,
         AsyncProposals,
+        AsyncRequests,
         AsyncRoles,
         AsyncSegments,
         AsyncSnapshots,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.pipelines import Pipelines
     from memoryos.nouns.profiles import Profiles
     from memoryos.nouns.proposals import Proposals
+    from memoryos.nouns.requests import RequestOutcome, Requests
     from memoryos.nouns.roles import Roles
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
@@ -120,6 +122,8 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.recall.provenance import Provenance, VersionChange, VersionNote
+    from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy
+    from memoryos.operation.requests.request_preview import ListedMemory, RequestPreview
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
@@ -162,6 +166,7 @@ __all__ = [
     "AsyncPipelines",
     "AsyncProfiles",
     "AsyncProposals",
+    "AsyncRequests",
     "AsyncRoles",
     "AsyncSegments",
     "AsyncSnapshots",
@@ -181,6 +186,7 @@ __all__ = [
     "BranchDiff",
     "Branches",
     "CallContext",
+    "CallReach",
     "Caller",
     "CallerAccess",
     "ChainBreak",
@@ -221,6 +227,7 @@ __all__ = [
     "LegalHold",
     "ListFilters",
     "ListStep",
+    "ListedMemory",
     "Listing",
     "LoadedExport",
     "Log",
@@ -229,8 +236,10 @@ __all__ = [
     "MemCube",
     "MemGovernance",
     "Memory",
+    "MemoryCall",
     "MemoryOS",
     "MemoryOSError",
+    "MemoryOperation",
     "Memoryos",
     "Messages",
     "Mount",
@@ -254,8 +263,12 @@ __all__ = [
     "Proposal",
     "Proposals",
     "Provenance",
+    "ReadBy",
     "Recall",
     "RepairReport",
+    "RequestOutcome",
+    "RequestPreview",
+    "Requests",
     "Reranker",
     "RetentionRule",
     "RetrieveStep",
@@ -331,6 +344,7 @@ _MODULES = {
     "AsyncPipelines": "async_nouns",
     "AsyncProfiles": "async_nouns",
     "AsyncProposals": "async_nouns",
+    "AsyncRequests": "async_nouns",
     "AsyncRoles": "async_nouns",
     "AsyncSegments": "async_nouns",
     "AsyncSnapshots": "async_nouns",
@@ -350,6 +364,7 @@ _MODULES = {
     "BranchDiff": "operation.correction.brancher",
     "Branches": "nouns.branches",
     "CallContext": "caller",
+    "CallReach": "operation.requests.memory_call",
     "Caller": "caller",
     "CallerAccess": "nouns.caller_access",
     "ChainBreak": "infrastructure.vault.audit_part",
@@ -390,6 +405,7 @@ _MODULES = {
     "LegalHold": "hold",
     "ListFilters": "arguments",
     "ListStep": "operation.pipelines.pipeline_steps",
+    "ListedMemory": "operation.requests.request_preview",
     "Listing": "listing",
     "LoadedExport": "operation.portability.load_export",
     "Log": "nouns.log",
@@ -398,8 +414,10 @@ _MODULES = {
     "MemCube": "cube",
     "MemGovernance": "nouns.governance",
     "Memory": "memory",
+    "MemoryCall": "operation.requests.memory_call",
     "MemoryOS": "memory_os",
     "MemoryOSError": "errors",
+    "MemoryOperation": "operation.requests.memory_call",
     "Memoryos": "compat",
     "Messages": "operation.intake.messages",
     "Mount": "mount",
@@ -423,8 +441,12 @@ _MODULES = {
     "Proposal": "operation.consolidation.propose",
     "Proposals": "nouns.proposals",
     "Provenance": "operation.recall.provenance",
+    "ReadBy": "operation.requests.memory_call",
     "Recall": "operation.recall.hit",
     "RepairReport": "operation.maintenance.repairer",
+    "RequestOutcome": "nouns.requests",
+    "RequestPreview": "operation.requests.request_preview",
+    "Requests": "nouns.requests",
     "Reranker": "models.reranker",
     "RetentionRule": "retention",
     "RetrieveStep": "operation.pipelines.pipeline_steps",

@@ -30,6 +30,7 @@ from memoryos.async_nouns import (
     AsyncPipelines,
     AsyncProfiles,
     AsyncProposals,
+    AsyncRequests,
     AsyncRoles,
     AsyncSegments,
     AsyncSnapshots,
@@ -176,6 +177,11 @@ class AsyncMemory(Awaited[Memory]):
     def upkeep(self) -> AsyncUpkeep:
         """Repair and rebuild."""
         return AsyncUpkeep(self.sync.upkeep)
+
+    @property
+    def requests(self) -> AsyncRequests:
+        """What people ask of this memory in plain words."""
+        return AsyncRequests(self.sync.requests)
 
     @property
     def mounts(self) -> AsyncMounts:

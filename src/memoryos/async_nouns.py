@@ -27,6 +27,7 @@ from memoryos.nouns.pages import Pages
 from memoryos.nouns.pipelines import Pipelines
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
+from memoryos.nouns.requests import Requests
 from memoryos.nouns.roles import Roles
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
@@ -126,6 +127,14 @@ class AsyncJobs(Awaited[Jobs]):
     add = awaited(Jobs.add)
     retry = awaited(Jobs.retry)
     run = awaited(Jobs.run)
+
+
+class AsyncRequests(Awaited[Requests]):
+    """The requests of one owner, in plain English or Chinese."""
+
+    read = awaited(Requests.read)
+    preview = awaited(Requests.preview)
+    do = awaited(Requests.do)
 
 
 class AsyncLog(Awaited[Log]):

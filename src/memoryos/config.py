@@ -248,6 +248,9 @@ class Settings(BaseSettings):
         None, ge=1, description="dimension to request from the embedder; None: the model's own"
     )
     llm_model: str | None = Field(None, description="chat model; None: no model")
+    request_reader: ExtractorKind = Field(
+        ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
+    )
     llm_api_key: SecretStr | None = Field(
         None, description="API key of the chat model; None: OPENAI_API_KEY, if llm_base_url is not set either"
     )

@@ -9,7 +9,8 @@
     │   ├── CubeProtected       the memory is frozen, read-only or merged
     │   │   └── OnHold          a legal hold protects the memory
     │   ├── TransitionRefused   a memory in that state cannot get the other one
-    │   └── StaleVersion        the memory has another version than the caller expects
+    │   ├── StaleVersion        the memory has another version than the caller expects
+    │   └── RequestChanged      what a request would do is no longer what its preview told
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
     │   ├── ModelUnavailable    it cannot be reached or is too busy; try again later
@@ -122,6 +123,10 @@ class StaleVersion(Refused):
     def __reduce__(self) -> tuple[type[StaleVersion], tuple[str, int, int]]:
         """Pickle the id and the numbers."""
         return type(self), (self.memory_id or "", self.expected, self.stored)
+
+
+class RequestChanged(Refused):
+    """What the request would do has changed since its preview; nothing was changed: preview it again."""
 
 
 class ModelError(MemoryOSError):

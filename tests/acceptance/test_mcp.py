@@ -89,17 +89,22 @@ def test_a_right_is_shared_for_a_time(mcp, memory):
     assert "if the store has policies" in mcp.text("share", to="bob")
 
 
-def test_everything_is_forgotten_only_with_the_number_that_the_preview_told(mcp, memory, page):
+def test_everything_is_forgotten_only_with_the_token_that_the_preview_told(mcp, memory, page):
     memory.add("My name is Ann.", at="2026-05-01")
     memory.wait()
     preview = mcp.told("forget")
     assert (preview["is_preview"], preview["memories"]["page"]) == (True, 2)
-    total = sum(preview["memories"].values())
-    assert preview["confirm"] == total
-    assert f"confirm={total}" in mcp.text("forget", confirm=total + 1)  # a wrong number is a preview again
+    token = preview["confirm"]
+    assert token.startswith(f"{sum(preview['memories'].values())}-")
+    wrong = mcp.text("forget", confirm="2")  # a preview again
+    assert (f"confirm={token}" in wrong, "has changed, and nothing was removed" in wrong) == (True, True)
+    gone, _ = memory.add("I keep hens."), memory.wait()
+    memory.delete(memory.pages.list()[0].id)  # as many pages as before, but not the same
+    assert mcp.told("forget", confirm=token)["is_preview"] is True
     assert memory.pages.count() == 2
-    done = mcp.told("forget", confirm=total)
-    assert (done["is_preview"], done["memories"], done["left"]) == (False, preview["memories"], {})
+    done = mcp.told("forget", confirm=mcp.told("forget")["confirm"])
+    assert (done["is_preview"], done["memories"]["page"], done["left"]) == (False, 2, {})
+    assert mcp.refused("get", memory_id=gone).startswith("NotFound")
     assert done["receipt"]["subject"]["user"] == "ann"
     assert mcp.refused("forget").startswith("NotFound: ")
 
@@ -107,8 +112,9 @@ def test_everything_is_forgotten_only_with_the_number_that_the_preview_told(mcp,
 def test_one_session_is_forgotten(mcp, memory, page):
     other = memory.of(memory.scope.__class__("ann", session="s2"))
     other.add("I moved to Porto.")
-    assert mcp.told("forget", session="s2")["memories"] == {"page": 1}
-    assert mcp.told("forget", session="s2", confirm=1)["is_preview"] is False
+    preview = mcp.told("forget", session="s2")
+    assert preview["memories"] == {"page": 1}
+    assert mcp.told("forget", session="s2", confirm=preview["confirm"])["is_preview"] is False
     assert [one.id for one in memory.pages.list()] == [page]
 
 
@@ -237,6 +243,7 @@ WRONG = [
     ("thaw", {"memory_id": ""}, "InvalidInput: memory_id: "),
     ("profile", {"as_of": "no such snapshot"}, "InvalidInput: as_of: "),
     ("forget", {"confirm": 0}, "InvalidInput: confirm: "),
+    ("forget", {"confirm": ""}, "InvalidInput: confirm: "),
     ("share", {"to": "bob", "actions": ["administer"]}, "InvalidInput: actions.0: "),
     ("share", {"to": "bob", "ttl": 1}, "InvalidInput: ttl: "),
 ]

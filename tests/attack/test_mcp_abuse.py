@@ -121,7 +121,8 @@ def test_a_key_does_what_it_may_and_nothing_once_it_is_revoked(connect, served, 
     page = store.memory("ann").add("I keep bees.")
     with connect(reading.key) as mcp:
         assert "I keep bees." in mcp.text("search", query="bees")
-        doomed = mcp.told("forget")["confirm"]
+        doomed = store.memory("ann").requests.preview("forget everything").confirm
+        assert mcp.refused("forget").startswith("PermissionDenied: ")
         changes = {
             "add": {"query": "I keep wasps."},
             "update": {"memory_id": page, "text": "I keep wasps."},

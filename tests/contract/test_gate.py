@@ -73,6 +73,8 @@ def call(thing: object, kind: type, name: str) -> object:
     positional, named = plain(function_of(kind, name))
     if name in ("add", "tagged"):
         positional = ["hello"]
+    if name.startswith("requests."):
+        positional = ["forget everything"]
     if name == "update":
         positional = ["x", "hello"]
     if name.endswith("export"):

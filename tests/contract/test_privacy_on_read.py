@@ -111,6 +111,9 @@ def updated(memory: Memory) -> str:
 
 
 READS: dict[str, Callable[[Memory], Any]] = {
+    "requests.read": lambda memory: memory.requests.read(f"Who wrote to {WORD}?"),
+    "requests.preview": lambda memory: memory.requests.preview("forget everything"),
+    "requests.do": lambda memory: memory.requests.do("forget everything"),
     "search": lambda memory: memory.search("tea", kinds=["page", "fact", "profile", "segment"], explain=True),
     "context": lambda memory: memory.context("tea"),
     "digest": lambda memory: [memory.digest(tokens=tokens) for tokens in (64, 10_000)],

@@ -150,6 +150,10 @@ class OpenAIChat:
         events = self._connection.stream(_PATH, {**self._request(messages), "stream": True})
         return _Spoken(self._bounded(_visible(_whole_characters(_pieces(events)))), events.stop)
 
+    def reach(self) -> None:
+        """Check that the server answers; nothing is asked of the model. Raises ModelError."""
+        self._connection.reach()
+
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()

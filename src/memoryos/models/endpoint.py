@@ -10,7 +10,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import finalize
@@ -126,6 +126,13 @@ class Connection:
         """
         return loop.result_of(self._asked(path, body, quoting, most))
 
+    def reach(self) -> None:
+        """Ask the server for its models, and send nothing else. Raises ModelError if it does not answer.
+
+        A server without such a list answers, too.
+        """
+        loop.result_of(self._reached())
+
     def stream(self, path: str, body: Mapping[str, Any]) -> Flow[Any]:
         """Yield the events of the answer as JSON, and DONE if the server ends with it."""
         flow: Flow[Any] = Flow()
@@ -154,6 +161,14 @@ class Connection:
         client = self._endpoint.client()
         finalize(self, _close, client, self._process)
         return client
+
+    async def _reached(self) -> None:
+        from httpx2 import Response
+        from openai import NotFoundError
+
+        async with self._endpoint.deadline():
+            with self._endpoint.mapped_errors(quoting=False), suppress(NotFoundError):
+                await self._own_client().get("/models", cast_to=Response)
 
     async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool, most: int) -> Any:
         from httpx2 import Response

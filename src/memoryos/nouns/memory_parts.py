@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from memoryos.caller import Caller
 from memoryos.config import Settings
 from memoryos.engine import Engine
@@ -13,11 +15,13 @@ from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
+from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
 from memoryos.nouns.pipelines import Pipelines
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
+from memoryos.nouns.requests import Requests
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.upkeep import Upkeep
@@ -95,6 +99,11 @@ class MemoryParts:
     def upkeep(self) -> Upkeep:
         """Repair and rebuild."""
         return Upkeep(self._engine, self._scope, self._caller)
+
+    @property
+    def requests(self) -> Requests:
+        """What people ask of this memory in plain words."""
+        return Requests(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
 
     @property
     def mounts(self) -> Mounts:

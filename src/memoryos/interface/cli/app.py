@@ -24,13 +24,16 @@ _NAME = "memoryos"  # however it was started: shells complete the command of thi
 class _Commands(LazyGroup):
     places: ClassVar[Places] = {
         "demo": ("demo", "demo"),
+        "doctor": ("doctor_command", "doctor"),
         "add": ("memory_command", "add"),
         "search": ("memory_command", "search"),
         "mounts": ("mounts_command", "mounts"),
         "tagged": ("mounts_command", "tagged"),
         "context": ("context_command", "context"),
         "digest": ("digest_command", "digest"),
+        "chat": ("chat_command", "chat"),
         "ask": ("memory_command", "ask"),
+        "request": ("request_command", "request"),
         "show": ("memory_command", "show"),
         "stats": ("memory_command", "stats"),
         "list": ("listing_command", "list_"),

@@ -34,6 +34,11 @@ def print_json(document: Any) -> None:
     typer.echo(visible_json(json.dumps(document, ensure_ascii=False, indent=2)))
 
 
+def print_line(document: Any) -> None:
+    """Print one of the JSON documents of a command that prints several, on a line of its own."""
+    typer.echo(visible_json(json.dumps(document, ensure_ascii=False)))
+
+
 def say(text: str, *, ends: bool = True) -> None:
     """Print stored or generated text, with control characters escaped."""
     typer.echo(visible(text), nl=ends)

@@ -134,11 +134,11 @@ class ForgetArguments(ToolArguments):
     """What `forget` takes."""
 
     session: Annotated[Session, Field(description="Forget only what was said in this session.")] = None
-    confirm: int | None = Field(
+    confirm: str | None = Field(
         None,
-        ge=1,
-        le=2**31 - 1,
-        description="The number that the preview told. Pass it only after the user has agreed to lose that many.",
+        min_length=1,
+        max_length=64,
+        description="The token that the preview told. Pass it only after the user has agreed to lose these memories.",
     )
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from memoryos.errors import NotFound
+from memoryos.errors import RequestChanged
 from memoryos.interface.mcp.memory_text import hits_text, in_fence, listed_text, memory_document, profile_text
-from memoryos.kinds import Subject, Tier
+from memoryos.kinds import Tier
 from memoryos.memory import Memory
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.recall.overview import Persona
+from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation
+from memoryos.operation.requests.request_preview import RequestPreview, told_counts
 
 NOTHING = "Nothing was found."
 _RECALLED = """\
@@ -80,45 +83,30 @@ def _history(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:
     return ToolAnswer({"items": [memory_document(one) for one in found]}, listed_text(found, NOTHING))
 
 
-def _forget(memory: Memory, session: str | None = None, confirm: int | None = None) -> ToolAnswer:
-    """Remove everything, if as many memories would go as the caller was told; if not, tell how many would."""
+def _forget(memory: Memory, session: str | None = None, confirm: str | None = None) -> ToolAnswer:
+    """Remove everything, if what would go is what the caller was told; if not, tell what would."""
     doomed = memory.of(replace(memory.scope, session=session))  # that of the server is the one of what is stored
-    counts = _counts(doomed)
-    total = sum(counts.values())
-    if not total:
-        raise NotFound("there is no memory of this user, agent and session: nothing was removed")
-    if confirm != total:
-        more = ", and what was derived from them alone" if doomed.scope.session else ""
-        text = (
-            f"Nothing was removed yet. {_told(counts)} would go for good{more}. If the user agrees, call `forget` again"
-        )
-        return ToolAnswer({"is_preview": True, "memories": counts, "confirm": total}, f"{text} with confirm={total}.")
-    done = doomed.forget()
-    left = "" if done.is_complete else f" Some are left: {_told(done.left)}."
+    operation, reach = MemoryOperation.FORGET, CallReach.SESSION if session else CallReach.ALL
+    call = MemoryCall("forget", operation, operation.intent, memory.caller.identity, doomed.scope, reach=reach)
+    try:
+        done = doomed.requests.do(call, confirm=confirm)
+    except RequestChanged:
+        return _previewed(doomed.requests.preview(call), "What would go has changed, and nothing was removed.")
+    if done.preview:
+        return _previewed(done.preview, "Nothing was removed yet.")
+    return _removed(done.forgotten or Forgotten())
+
+
+def _previewed(preview: RequestPreview, first: str) -> ToolAnswer:
+    text = f"{first} {preview.text}. If the user agrees, call `forget` again with confirm={preview.confirm}."
+    return ToolAnswer({"is_preview": True, "memories": preview.counts, "confirm": preview.confirm}, text)
+
+
+def _removed(done: Forgotten) -> ToolAnswer:
+    left = "" if done.is_complete else f" Some are left: {told_counts(done.left)}."
     told = {"is_preview": False, "memories": dict(done.memories), "left": dict(done.left)}
     receipt = {"receipt": done.receipt.to_dict()} if done.receipt else {}
-    return ToolAnswer({**told, **receipt}, f"Removed for good: {_told(done.memories)}.{left}")
-
-
-def _counts(memory: Memory) -> dict[str, int]:
-    """How many memories `forget` would remove, by kind; of a session, its pages."""
-    if memory.scope.session is not None:
-        counts = {"page": memory.pages.count(session=memory.scope.session)}
-    else:
-        places = [(subject, tier) for subject in Subject for tier in (Tier.LPM, Tier.ARCHIVE)]
-        known = memory.profile.get()
-        counts = {
-            "page": memory.pages.count(),
-            "segment": memory.segments.count(),
-            "fact": sum(memory.facts.count(subject=subject, tier=tier) for subject, tier in places),
-            "trait": len(known.user.traits) + len(known.agent.traits),
-            "profile": len(known.user.profile) + len(known.agent.profile),
-        }
-    return {kind: count for kind, count in counts.items() if count}
-
-
-def _told(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items()) or "nothing"
+    return ToolAnswer({**told, **receipt}, f"Removed for good: {told_counts(done.memories)}.{left}")
 
 
 def _freeze(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:

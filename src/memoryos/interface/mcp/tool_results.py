@@ -100,7 +100,7 @@ FORGOTTEN = _object(
     ["is_preview", "memories"],
     is_preview={"type": "boolean", "description": "true: nothing was removed"},
     memories={**_COUNTS, "description": "number of memories by kind, that are to go or are gone"},
-    confirm=_count("of a preview: what to pass as `confirm`"),
+    confirm=_text("of a preview: what to pass as `confirm`"),
     left={**_COUNTS, "description": "rows found afterwards; empty if all are gone"},
     receipt={"type": "object", "description": "signed record of it"},
 )

@@ -23,6 +23,7 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
 from memoryos.operation.intake.text_source import TextSource
+from memoryos.plain import Plain
 from memoryos.scope import PRIVATE, Scope
 
 _OWNER: Mapping[str, tuple[Any, Any]] = {
@@ -176,7 +177,9 @@ def _list_of(kind: Any) -> Any:
 
 
 def _union(parts: tuple[Any, ...]) -> Any:
-    """A choice takes its names alone, though Python takes any text and refuses the others itself."""
+    """A choice takes its names alone, and a text that may be a value in Python is a text."""
+    if str in parts:
+        parts = tuple(part for part in parts if not (inspect.isclass(part) and issubclass(part, Plain)))
     has_names = any(inspect.isclass(part) and issubclass(part, Enum) for part in parts)
     wanted = tuple(dict.fromkeys(_as_json(part) for part in parts if not (has_names and part is str)))
     return Union[wanted]  # noqa: UP007 - of parts that are known at run time

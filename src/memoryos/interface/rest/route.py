@@ -20,6 +20,8 @@ _READS = {  # which have a body
     "digest",
     "pages.swept",
     "governance.reveal",
+    "requests.read",
+    "requests.preview",
     "store:audit.verify",
     "store:admin.verify_receipt",
 }

@@ -11,13 +11,17 @@ from memoryos.errors import ModelError
 from memoryos.interruptible import result
 from memoryos.models.chat import EMPTY, Answer
 from memoryos.models.flow import Flow
+from memoryos.operation.recall.hit import Hit
 
 
 class AnswerStream(Iterator[str], AsyncIterator[str]):
     """The pieces of one answer, for one reader. The model is asked when the reader takes the first piece."""
 
-    def __init__(self, begin: Callable[[], Flow[str]], whole: Callable[[str], Answer]) -> None:
+    def __init__(
+        self, begin: Callable[[], Flow[str]], whole: Callable[[str], Answer], recalled: tuple[Hit, ...] = ()
+    ) -> None:
         """`begin` asks the model; `whole` gets the complete text after its last piece, and returns the answer."""
+        self.recalled = recalled  #: the memories that were found for the question and are in its prompt, best first
         self._begin = begin
         self._whole = whole
         self._flow: Flow[str] | None = None

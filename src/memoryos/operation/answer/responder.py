@@ -16,7 +16,7 @@ from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import Bounds, Prompt, prompt
 from memoryos.operation.answer.streams import Streams
-from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recall.hit import Hit, Recall
 from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose, prompt_tokens
 from memoryos.scope import Scope
@@ -28,10 +28,11 @@ Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
 
 
 class Augmented(NamedTuple):
-    """A prompt, and what the exchange has of the memories in it."""
+    """A prompt, what the exchange has of the memories in it, and those that were found for the question."""
 
     prompt: Prompt
     about: About
+    recalled: tuple[Hit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Responder:
     def augment(self, recalled: Recall, role: str, owner: Scope) -> Augmented:
         """Tell what was found as the messages for the model. Raises PermissionDenied, as `answer` does."""
         asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
-        return Augmented(asked, self.inherit(asked, owner))
+        shown = {cube.id for cube in asked.shown}
+        found = (*recalled.hits, *recalled.user_facts, *recalled.agent_facts)
+        return Augmented(asked, self.inherit(asked, owner), tuple(hit for hit in found if hit.id in shown))
 
     def generate(self, asked: Augmented, owner: Scope) -> Answer:
         """Return the answer of the model, with its mark; nothing is stored. Raises ModelError."""
@@ -83,7 +86,7 @@ class Responder:
             usage = Usage(prompt_tokens(messages), count_tokens(text))
             return marked(Answer(text, usage, self.account.model_name))
 
-        return AnswerStream(lambda: self.streams.begin(pour), whole)
+        return AnswerStream(lambda: self.streams.begin(pour), whole, asked.recalled)
 
     def wait(self, until: float = math.inf) -> bool:
         """Wait until that time for the answers to be stored; return whether they are. Raises the first error."""

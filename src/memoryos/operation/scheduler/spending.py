@@ -47,6 +47,7 @@ class Purpose(StrEnum):
     PERSONA = "persona"
     SUMMARY = "summary"
     JUDGE = "judge"
+    REQUESTS = "requests"
 
 
 @dataclass(frozen=True)

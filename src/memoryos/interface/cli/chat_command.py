@@ -1,0 +1,186 @@
+"""`memoryos chat`: talk with a model that has the memory, and see what was recalled for each answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+
+from memoryos.errors import InvalidInput, MemoryOSError, ModelError, ModelNotConfigured, NotFound
+from memoryos.infrastructure.vault.patience import apart
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
+from memoryos.interface.cli.request_command import show_preview
+from memoryos.interface.faults import exit_code
+
+if TYPE_CHECKING:
+    from memoryos.memory import Memory
+    from memoryos.operation.recall.hit import Hit
+    from memoryos.operation.requests.request_preview import RequestPreview
+
+SHOWN = 5  # memories that are shown for each answer
+WORDS_CHARS = 70  # of each
+_HELP = "/context [QUESTION] shows what the memory has for it, /forget [WHAT] removes after a preview, /quit ends"
+_YES = frozenset(("y", "yes", "是", "好"))
+_ORDERS = ("{}", "forget {}", "forget everything about {}", "忘掉关于{}的事")  # of which the first that is one counts
+
+
+def chat(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Talk with the chat model and the memory, line by line (needs MEMORYOS_LLM_MODEL)."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
+        if not memory.settings.llm_model:
+            raise ModelNotConfigured
+        failed = apart(_Chat(memory, json=json).run)  # each of its calls has its own time to wait
+    if failed:
+        raise typer.Exit(failed)
+
+
+class _Chat:
+    """One chat."""
+
+    def __init__(self, memory: Memory, *, json: bool) -> None:
+        self._memory = memory
+        self._json = json
+        self._lines = _lines(json=json)
+        self._asked = ""  # the last question
+        self._failed = 0  # the exit code of the last question that failed
+
+    def run(self) -> int:
+        """Answer line by line; return the exit code."""
+        for line in self._lines:
+            if line in ("/quit", "/exit"):
+                break
+            try:
+                self._answer(line)
+            except ModelNotConfigured:
+                raise
+            except (ModelError, InvalidInput, NotFound) as error:
+                self._fail(error)
+        return self._failed
+
+    def _answer(self, line: str) -> None:
+        command, _, rest = line.partition(" ")
+        if command == "/context":
+            self._context(rest.strip() or self._asked)
+        elif command == "/forget":
+            self._forget(rest.strip())
+        elif command.startswith("/"):
+            self._note(f"{command[:40]!r} is unknown: {_HELP}")
+        else:
+            self._asked = line
+            self._respond(line)
+
+    def _respond(self, question: str) -> None:
+        try:
+            pieces = self._memory.respond_stream(question)
+            self._show_recalled(pieces.recalled)
+            for piece in pieces:
+                self._tell("piece", piece, ends=False)
+        except KeyboardInterrupt:
+            self._note("Stopped; nothing was stored")
+            return
+        if not self._json:
+            render.say("")
+        elif pieces.answer:
+            told = {"text": pieces.answer.text, "model": pieces.answer.model, "usage": asdict(pieces.answer.usage)}
+            render.print_line({"type": "answer", **told})
+
+    def _context(self, question: str) -> None:
+        if not question:
+            self._note("Ask something first, or write /context QUESTION")
+            return
+        self._tell("context", self._memory.context(question).text or "Nothing was found.")
+
+    def _forget(self, what: str) -> None:
+        preview = self._memory.requests.preview(_order(self._memory, what))
+        self._show_preview(preview)
+        if next(self._lines, "").casefold() not in _YES:
+            self._note("Nothing was removed")
+            return
+        self._tell("done", self._memory.requests.do(preview.call, confirm=preview.confirm).text)
+
+    def _show_recalled(self, hits: Sequence[Hit]) -> None:
+        if self._json:
+            render.print_line({"type": "recalled", "memories": [_recalled(hit) for hit in hits]})
+            return
+        for hit in hits[:SHOWN]:
+            told = _recalled(hit)
+            render.console().print(Text(f"  {told['score']:.2f}  {told['id']}  {told['text']}", "dim"))
+        if len(hits) > SHOWN:
+            render.console().print(Text(f"  … and {len(hits) - SHOWN:,} more", "dim"))
+
+    def _show_preview(self, preview: RequestPreview) -> None:
+        if self._json:
+            render.print_line({"type": "preview", **preview.to_dict()})
+            return
+        show_preview(preview)
+        render.say("Do it? yes or no")
+
+    def _tell(self, kind: str, text: str, *, ends: bool = True) -> None:
+        if self._json:
+            render.print_line({"type": kind, "text": text})
+        else:
+            render.say(text, ends=ends)
+
+    def _note(self, text: str) -> None:
+        self._tell("note", f"{text}.")
+
+    def _fail(self, error: MemoryOSError) -> None:
+        self._failed = exit_code(error)
+        if self._json:
+            render.print_line({"type": "error", "error": type(error).__name__, "text": str(error)})
+        else:
+            render.error_console().print(f"Error: {error}", markup=False, soft_wrap=True)
+
+
+def _order(memory: Memory, what: str) -> str:
+    """The request that `/forget` stands for."""
+    if not what:
+        return "forget that"
+    for order in _ORDERS:
+        text = order.format(what)
+        if memory.requests.read(text).operation == "forget":
+            return text
+    raise InvalidInput("/forget", f"{what[:40]!r} does not say what to forget", "Write e.g. /forget my old job")
+
+
+def _recalled(hit: Hit) -> dict[str, object]:
+    words = " ".join(hit.text.split())
+    return {"id": hit.id, "kind": hit.kind.value, "score": hit.score, "text": render.shortened(words, WORDS_CHARS)}
+
+
+def _lines(*, json: bool) -> Iterator[str]:
+    """What is typed or piped in, without blank lines; an interrupt at the prompt ends it."""
+    is_typed = sys.stdin.isatty() and not json
+    if is_typed:
+        render.error_console().print(Text(_HELP, "dim"))
+    try:
+        while (line := _next_line(is_typed=is_typed)) is not None:
+            if line.strip():
+                yield line.strip()
+    except KeyboardInterrupt:
+        render.error_console().print()
+
+
+def _next_line(*, is_typed: bool) -> str | None:
+    if is_typed:
+        try:
+            return input("> ")
+        except EOFError:
+            return None
+    sent = sys.stdin.buffer.readline()
+    try:
+        return sent.decode() if sent else None
+    except UnicodeDecodeError as error:
+        raise InvalidInput("standard input", f"is not UTF-8 at byte {error.start}", "Convert it to UTF-8") from None

@@ -1,0 +1,209 @@
+"""English requests: the orders and questions about memory that are worded in English."""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.operation.requests.memory_call import CallReach, MemoryOperation
+from memoryos.operation.requests.request_rule import RequestLanguage, request_rules
+from memoryos.regex import regex
+
+_OPENING = regex(
+    r"\s*(?:(?:hey|hi|hello|ok|okay|so|now|also|and|then|but|well|oh|um|actually|btw|by the way|first|scratch that"
+    r"|one more thing|thanks|let's|let us)\b[,!.:\s]*|(?:no|yes|yeah|sorry|oops|wait)[,!.:]+\s*)*",
+    re.IGNORECASE,
+)
+_ASKING = regex(
+    r"(?:(?:please|pls|plz|kindly)\b[,\s]*)?"
+    r"(?P<asks>(?:can|could|would|will) (?:you|we)\s+)?(?:(?:I want|I need|I'd like|I would like|I'd love) you to\s+"
+    r"|you (?:should|must|can|may|need to|have to)\s+(?!n)|go ahead and\s+"
+    r"|(?:please )?make sure (?:that )?(?:you )?(?:to )?"
+    r"|(?:please )?be sure to\s+)?(?:(?:please|just|kindly|also|now|maybe|always)\b[,\s]*)*",
+    re.IGNORECASE,
+)
+_END = (
+    r"(?:,?\s+(?:please|thanks|thank you|ok|okay|for me|right now|immediately|again|any ?more|from now on|forever"
+    r"|for good|completely|entirely))*[\s.!?…]*\Z"
+)
+_STRONG = r"(?:forget|unlearn)"
+_WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub)"
+_ANY = rf"(?:{_STRONG}|{_WEAK})"
+_FROM_MEMORY = r"(?:\s+(?:from|in|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes?|database|profile|history))?"
+_TOLD = (
+    r"(?:(?:just|ever|already|have|had|once)\s+)*(?:told|said|mentioned|shared|know|knew|remember|stored|saved"
+    r"|learned|learnt|wrote|talked|discussed|gave|have)(?: to)?(?: (?:you|me))?"
+)
+_WHAT = (
+    r"(?:what|everything|anything|all|whatever|the (?:things?|facts?|stuff|details))(?: that)? "
+    rf"(?:I|you|we)(?:'ve|'d)? {_TOLD}"
+)
+_OF = r"(?: about| on| regarding| concerning| of)"
+_NOUNS = r"(?:notes?|facts?|entr(?:y|ies)|details?|information|info|data|records?)"
+_EVERY = r"(?:(?:all|any|every|the|my|your|those|these|old)(?: of)? )*"
+_MEMORIES = (  # nobody else has memories; but a README has notes, and a table has data
+    rf"{_EVERY}memor(?:y|ies)(?: (?:that )?you have)?{_OF}",
+    rf"{_EVERY}{_NOUNS} (?:that )?(?:you have|you know|I gave you|stored|saved){_OF}",
+    rf"(?:all|any|every|the)(?: (?:of )?(?:the|your|my))? {_NOUNS} about",
+)
+_ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| regarding| concerning| related to)"
+_ELSEWHERE = r"(?!.* (?:in|on|from) )(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
+_TOPIC = r" (?P<topic>\S.*?)"
+_NOT = r"(?:don't|do not|never|please don't)"
+_KEEP = r"(?:remember|save|store|keep|record|memori[sz]e|note|log)(?: down)?"
+_THIS = r"(?:this|that|it|any of this|these)(?: (?:message|one|part|bit|conversation|chat|sentence))?"
+_MINE = r"(?:all (?:of )?)?my (?:memor(?:y|ies)|profile|data)"
+_TO = r"(?P<to>\S.*?)"
+_CONTENT = r"(?P<content>\S.*)"
+
+
+def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
+    """The ways to name memories by a topic behind these verbs; a pattern may have a group only once."""
+    memory, known, noted = _MEMORIES
+    return (
+        rf"{verbs} {_WHAT}{_OF}{_TOPIC}{more}",
+        rf"{verbs} {_WHAT}(?P<topic>(?: \S.*?)?){more}",
+        rf"{verbs} {memory}{_TOPIC}{more}",
+        rf"{verbs} {known}{_TOPIC}{more}",
+        rf"{verbs} {noted} (?P<topic>{_ELSEWHERE}.*?){more}",
+        rf"{verbs} {_ALL_ABOUT} (?P<topic>{_ELSEWHERE}.*?){more}",
+    )
+
+
+_ME = r"(?:about me|on me|of me|about us)"
+_FORGET_ALL = (
+    (
+        rf"{_STRONG}(?: about)? (?:absolutely )?(?:everything|all(?: of it)?|it all)"
+        rf"(?: (?:that )?(?:you|we|I)(?:'ve)? {_TOLD})?(?: {_ME})?(?: so far| until now)?"
+    ),
+    (
+        rf"{_WEAK} (?:absolutely )?(?:everything|all)(?: (?:that )?(?:you|we|I)(?:'ve)? {_TOLD}(?: (?:stored|saved))?)"
+        rf"(?: {_ME})?(?: so far| until now)?{_FROM_MEMORY}"
+    ),
+    rf"{_WEAK} (?:everything|all(?: data| information)?) {_ME}{_FROM_MEMORY}",
+    rf"{_ANY} (?:(?:all|every one)(?: of)? )?(?:(?:my|the|your) )?(?:(?:whole|entire) )?memor(?:y|ies)(?: {_ME})?",
+    rf"(?:reset|empty) (?:my|your|the) (?:(?:whole|entire) )?memor(?:y|ies)(?: {_ME})?",
+)
+_FORGET_LAST = (
+    rf"{_STRONG}(?: about)? (?:that|this)(?: one)?",
+    rf"{_ANY} (?:what|everything) (?:I|we)(?:'ve| have)? just {_TOLD}",
+    (
+        rf"{_ANY} (?:my|the|that|our) (?:last|previous|latest) "
+        rf"(?:message|thing|statement|sentence|remark|exchange|one|part)"
+        rf"(?: (?:that )?(?:I|we) {_TOLD})?{_FROM_MEMORY}"
+    ),
+)
+_FORGET_SESSION = (
+    rf"{_ANY} (?:this|our|the current)(?: (?:whole|entire))? (?:conversation|chat|session|dialogue|talk){_FROM_MEMORY}",
+)
+_FORGET_TOPIC = (
+    *_chosen(_ANY, _FROM_MEMORY),
+    *_chosen(r"I(?:'d| would) rather you forgot"),
+    r"take (?P<topic>\S.*?) (?:out of|from) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
+    rf"{_WEAK} (?P<topic>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
+    rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<topic>\S.*?)",
+    rf"(?:{_NOT}|stop) (?:remember|keep|stor)(?:ing|e)? (?:anything|everything|what I {_TOLD}) about{_TOPIC}",
+    rf"{_STRONG} (?:the fact )?that (?P<topic>\S.*? .*?)",
+    rf"{_STRONG} (?P<topic>(?:my|our) [^,]+?)(?:, I\b.*?)?",
+    rf"{_STRONG} all about (?P<topic>[^,]+?)",
+    rf"{_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
+)
+_REMEMBER = (
+    rf"remember(?: (?:that|this|the following))?[:,]? (?!(?:when|how|what|who|where|why|to|me)\b){_CONTENT}",
+    rf"remember(?: (?:this|the following))?: ?{_CONTENT}",
+    (
+        rf"(?:note|record|memori[sz]e|keep in mind|bear in mind|write down|jot down)(?: down)?"
+        rf"(?: that|: ?|,? the following:) ?{_CONTENT}"
+    ),
+    rf"(?:make|take|keep) a note(?: that|: ?| of the following:) ?{_CONTENT}",
+    rf"(?:save|store|record|memori[sz]e|note)(?: down)? (?:this|that|the following|the fact that)(?::|,)? ?{_CONTENT}",
+    rf"{_NOT} forget(?: that|: ?| this: ?) ?{_CONTENT}",
+    rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b){_CONTENT}",
+    rf"just so you remember[:,]? {_CONTENT}",
+    rf"add (?:to|in) (?:your|my|the) (?:memory|notes|records)(?: that|: ?) ?{_CONTENT}",
+    rf"for (?:future reference|the record|your memory)[:,] ?{_CONTENT}",
+)
+_UPDATE = (
+    rf"(?:(?:small|quick|minor|one|short) )?(?:update|correction|edit|amendment)(?:: ?| - | – |, ){_CONTENT}",
+    rf"(?:please )?correct (?:that|this|yourself|your memory|your notes)(?:: ?|, ){_CONTENT}",
+    (
+        rf"update (?:your (?:memory|notes|records|knowledge)|what you know(?: about [^:,]+)?|that|my [^:,]{{1,40}})"
+        rf"(?:: ?|, | to say that | that ){_CONTENT}"
+    ),
+    rf"(?:change|correct) what you (?:know|remember)(?: about [^:,]+)?(?:: ?|, ){_CONTENT}",
+    r"(?:change|set|update|replace|correct) (?P<field>(?:my|our) [^,:]{1,60}?) (?:to|with|into|as) (?P<value>\S.*?)",
+)
+_SKIP = (
+    rf"{_NOT} {_KEEP} (?:{_THIS}|the following|what I(?:'m| am) (?:about|going) to \w+(?: you)?)(?:[:,] .*)?",
+    r"(?:this is |that was |strictly )?off the record(?:[:,] .*)?",
+    r"keep (?:this|that|it) (?:out of (?:your|the) memor(?:y|ies)|off the record)(?:[:,] .*)?",
+    rf"(?:you )?(?:don't|do not) (?:need|have) to {_KEEP} {_THIS}(?:[:,] .*)?",
+    rf"no need to {_KEEP} {_THIS}(?:[:,] .*)?",
+)
+_SHARE = (
+    rf"share {_MINE}(?: (?:about|of){_TOPIC})? with {_TO}",
+    rf"share (?:what|everything|all)(?: that)? you (?:know|have|remember)(?: about me)?(?: about{_TOPIC})? with {_TO}",
+    rf"share what I {_TOLD}(?: about{_TOPIC})? with {_TO}",
+    rf"(?:let|allow) {_TO} (?:to )?(?:read|see|access|view|search|use) {_MINE}",
+    rf"(?:give|grant) {_TO} (?:read(?:ing)? )?access to {_MINE}",
+)
+_UNSHARE = (
+    rf"(?:stop|quit|end) sharing (?:{_MINE}|everything|anything|what you know) with {_TO}",
+    rf"unshare (?:{_MINE}|everything|anything|what you know) (?:with|from) {_TO}",
+    rf"(?:revoke|withdraw|remove|end|cancel) {_TO}'s? (?:access|rights?|permission)(?: to {_MINE})?",
+    rf"(?:{_NOT}|no longer) share (?:{_MINE}|anything|everything) with {_TO}",
+)
+_SO_FAR = r"(?: so far| by now| already| now)?"
+_PROFILE = (
+    rf"what (?:do|did|have|else do) you (?:know|learn(?:ed|t)?|remember|stored?|have)(?: stored)? {_ME}{_SO_FAR}",
+    rf"what have you (?:got )?(?:stored|saved|noted|got) {_ME}",
+    rf"(?:tell|show|give) (?:me )?(?:everything|what|all)(?: that)? you (?:know|remember|have)(?: \w+)? {_ME}",
+    rf"(?:summari[sz]e|list|describe) (?:what|everything|all)(?: that)? you (?:know|remember|have)(?: \w+)? {_ME}",
+    r"who am I|describe me|tell me about (?:me|myself)",
+    r"(?:show|tell|give|read)(?: me)? my profile|what(?:'s| is) in my profile",
+)
+_LOOKUP = (
+    r"(?:tell|show|give) me (?P<topic>(?:again )?(?:what|where|when|who|how|which|everything|all|whatever)\b.*?)",
+    r"remind me (?P<topic>(?:again )?(?:what|where|when|who|how|which|why|of|about)\b.*?)",
+    r"(?:search|look|check)(?: (?:in|through))? (?:my|your|the) (?:memor(?:y|ies)|notes|records) for (?P<topic>.*?)",
+    r"(?:recall|find|look up|list) (?P<topic>(?:what|where|when|who|how|everything|all|the|my)\b.*?)",
+    r"remember (?P<topic>(?:when|how|what|who|where|why)\b.*?)",
+)
+_ASKS = regex(
+    r"\A(?:what|who|whom|whose|where|when|which|how|why|did|do|does|is|are|was|were|have|has|had|am)\b|\?\s*\Z",
+    re.IGNORECASE,
+)
+_IS_ASKED = regex(r"\?\s*\Z")
+_TELLS = regex(r"(?:can|could|would|will) (?:you|we|I)\b", re.IGNORECASE)  # a task
+_TELLING = regex(
+    r"\b(?:I|we|you|he|she|they)(?:'ve| have| had)? (?:\w+ )?(?:say|said|tell|told|talk|talked|mention|mentioned"
+    r"|discuss|discussed|write|wrote|decided?|shared?)\b",
+    re.IGNORECASE,
+)
+_OP = MemoryOperation
+
+_OWN_END = r"[\s?]*\Z"  # of what is stored as it is worded
+_ORDERS = (
+    *request_rules(_OP.SKIP, _SKIP, _END),
+    *request_rules(_OP.FORGET, _FORGET_ALL, _END, CallReach.ALL),
+    *request_rules(_OP.FORGET, _FORGET_LAST, _END, CallReach.LAST),
+    *request_rules(_OP.FORGET, _FORGET_SESSION, _END, CallReach.SESSION),
+    *request_rules(_OP.FORGET, _FORGET_TOPIC, _END),
+    *request_rules(_OP.UNSHARE, _UNSHARE, _END),
+    *request_rules(_OP.SHARE, _SHARE, _END),
+    *request_rules(_OP.THAW, _chosen(r"(?:unfreeze|thaw|unlock|unprotect|unpin)"), _END),
+    *request_rules(_OP.FREEZE, _chosen(r"(?:freeze|lock|protect|pin)"), _END),
+    *request_rules(_OP.UPDATE, _UPDATE, _OWN_END),
+    *request_rules(_OP.REMEMBER, _REMEMBER, _OWN_END),
+)
+
+ENGLISH_REQUESTS = RequestLanguage(
+    _OPENING,
+    _ASKING,
+    _ASKS,
+    _IS_ASKED,
+    _TELLS,
+    _TELLING,
+    _ORDERS,
+    (*request_rules(_OP.PROFILE, _PROFILE, _END), *request_rules(_OP.RECALL, _LOOKUP, _END)),
+    "{field} is {value}",
+)

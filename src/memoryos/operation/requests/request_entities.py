@@ -1,0 +1,123 @@
+"""Request entities: the people, places and things that a text names, and what a pronoun may stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memoryos.choice import Choice
+from memoryos.language.stopwords import ENGLISH
+from memoryos.language.words import HAN
+from memoryos.regex import regex
+
+
+class Referent(Choice):
+    """What a pronoun can stand for."""
+
+    SHE = "she"
+    HE = "he"
+    IT = "it"
+    ANYBODY = "anybody"  # a name, which tells no more
+
+
+_FEMALE = (
+    r"sister|mother|mom|mum|wife|girlfriend|daughter|aunt|niece|grandma|grandmother|granny|fiancée|fiancee|stepmother"
+    r"|stepsister|sister-in-law|mother-in-law"
+)
+_MALE = (
+    r"brother|father|dad|husband|boyfriend|son|uncle|nephew|grandpa|grandfather|fiancé|fiance|stepfather|stepbrother"
+    r"|brother-in-law|father-in-law"
+)
+_PEOPLE = (
+    r"friend|best friend|boss|manager|colleague|coworker|neighbou?r|doctor|dentist|teacher|cousin|partner|roommate"
+    r"|flatmate|landlord|kid|child"
+)
+_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
+_ENGLISH = regex(
+    rf"\b(?P<kin>[Mm]y (?:\w+ )?(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<person>{_PEOPLE}))\b)"
+    rf"(?: (?P<called>{_NAME}))?"
+    rf"|\b(?P<thing>[Mm]y (?:[a-z]+ )?[a-z]{{3,}})\b|\b(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME})"
+)
+_CHINESE = regex(
+    r"(?P<kin>我的?(?:(?P<she>妹妹|姐姐|妈妈|母亲|老婆|妻子|女儿|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|婆婆|岳母)"
+    r"|(?P<he>弟弟|哥哥|爸爸|父亲|老公|丈夫|儿子|男朋友|男友|爷爷|外公|姥爷|叔叔|舅舅|岳父|公公)"
+    r"|(?P<person>朋友|老板|同事|邻居|医生|牙医|老师|室友|房东|孩子|经理)))"
+    r"|(?:叫|名叫)(?P<name>[\u4e00-\u9fff]{2,3})(?=[\s，,。！？；]|\Z)"
+    r"|(?P<thing>我的?(?:狗|猫|车|房子|工作|公司|手机|电脑|学校|城市|家乡))"
+)
+_PLACED = regex(r"\b(?:in|at|near|around|inside|outside)\s+\Z", re.IGNORECASE)  # before the name of a place
+_NEAR = 12  # characters before a name
+_NO_NAME = frozenset("i january february march april may june july august september october november december".split())
+_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_ORDER_WORDS = frozenset(  # that begin requests, and name nothing
+    "forget delete remember remind please update share freeze lock unlock erase remove stop let give revoke note save"
+    " correction change tell show describe search hello hi thanks".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEntity:
+    """Something that a text names."""
+
+    name: str  #: as the text has it
+    start: int  #: where it stands in the text
+    referent: Referent
+
+    def fits(self, wanted: Referent) -> bool:
+        """Whether a pronoun of that kind may stand for it."""
+        if wanted is Referent.ANYBODY:
+            return self.referent is not Referent.IT
+        return self.referent is wanted or (self.referent is Referent.ANYBODY and wanted is not Referent.IT)
+
+
+def entities_in(text: str) -> Iterator[RequestEntity]:
+    """What the text names, in order."""
+    pattern = _CHINESE if HAN.search(text) else _ENGLISH
+    for found in pattern.finditer(text):
+        name = found["name"] or found["kin"] or found["thing"]
+        if found["name"] is None or not _is_no_name(found, text):
+            yield RequestEntity(_named(found, name), found.start(), _referent(found))
+    if pattern is _CHINESE:
+        yield from (
+            RequestEntity(found.group(), found.start(), Referent.ANYBODY)
+            for found in _LATIN.finditer(text)
+            if found.group().lower() not in ENGLISH
+        )
+
+
+_LATIN = regex(r"\b[A-Z][a-z]+\b")
+
+
+def _named(found: re.Match[str], name: str) -> str:
+    called = found.groupdict().get("called")
+    whole = f"{name} {called}" if called else name
+    whole = whole.removesuffix("'s")
+    return whole[0].lower() + whole[1:] if whole.startswith("My ") else whole
+
+
+def _referent(found: re.Match[str]) -> Referent:
+    if found["she"]:
+        return Referent.SHE
+    if found["he"]:
+        return Referent.HE
+    before = found.string[max(0, found.start() - _NEAR) : found.start()]
+    return Referent.IT if found["thing"] or _PLACED.search(before) else Referent.ANYBODY
+
+
+def _is_no_name(found: re.Match[str], text: str) -> bool:
+    """Whether a word in a capital only begins a sentence, or names a day or a month."""
+    first = found["name"].split()[0].lower().rstrip("'s")
+    if first in ENGLISH or first in _NO_NAME or first in _DAYS or first in _ORDER_WORDS:
+        return True
+    begins = not text[: found.start()].rstrip(" \"'“‘(") or text[: found.start()].rstrip()[-1:] in ".!?\n:"
+    return begins and " " not in found["name"] and not _is_used_as_name(found["name"], text, found.end())
+
+
+def _is_used_as_name(name: str, text: str, end: int) -> bool:
+    """Whether a word at the beginning of a sentence is used as a name: a verb or a possessive follows."""
+    follows = text[end : end + 12].split()[:1]
+    return name.endswith("'s") or bool(follows and follows[0].lower() in _AFTER_NAMES)
+
+
+_AFTER_NAMES = frozenset("is was and has had lives loves likes works moved said told came went called will can".split())

@@ -1,0 +1,80 @@
+"""RequestReader: plain words into a MemoryCall, by rules, or by a model whose answer is checked (MemReader)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos.cube import MemCube
+from memoryos.errors import ModelError
+from memoryos.kinds import Kind
+from memoryos.operation.requests.anchors import Anchored, anchored
+from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy, Wish
+from memoryos.operation.requests.request_entities import entities_in
+from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
+from memoryos.operation.requests.request_times import TimeRange, time_range
+from memoryos.operation.requests.request_words import bare_topic, read_words
+from memoryos.scope import Scope
+
+AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
+
+_BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
+_CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReader:
+    """Reads the requests of one caller."""
+
+    caller: str
+    scope: Scope
+    now: datetime  #: in the time zone of times without one
+    recent: Sequence[MemCube]  #: the latest pages, oldest first
+    model: AskModel | None = None
+
+    def read(self, text: str) -> MemoryCall:
+        """What the text asks for."""
+        wish, read_by, reason = self._wish(text)
+        operation = wish.operation
+        by_topic = operation in _BY_TOPIC and wish.reach is CallReach.TOPIC
+        whole = anchored(wish.topic, self.recent, self.now) if by_topic and wish.topic else Anchored(wish.topic)
+        named = time_range(whole.text, self.now) if by_topic else TimeRange(None, None, whole.text)
+        query = whole.text if operation is MemoryOperation.RECALL else bare_topic(named.rest)
+        return MemoryCall(
+            text,
+            operation,
+            operation.intent,
+            self.caller,
+            self.scope,
+            query,
+            wish.content,
+            wish.reach,
+            kinds=_CHOSEN_KINDS if operation in _BY_TOPIC and operation is not MemoryOperation.RECALL else (),
+            entities=self._entities(whole.text or wish.content, wish.to),
+            since=named.since,
+            until=named.until,
+            is_about_telling=wish.is_about_telling and bool(named.since or named.until),
+            anchor=whole.page or self._latest(wish),
+            to=wish.to,
+            read_by=read_by,
+            reason=reason,
+        )
+
+    def _wish(self, text: str) -> tuple[Wish, ReadBy, str]:
+        if self.model is None:
+            return read_words(text), ReadBy.RULES, ""
+        if len(text) > ORDER_CHARS:
+            return read_words(text), ReadBy.RULES, f"the text has more than {ORDER_CHARS:,} characters"
+        try:
+            return self.model(text, self.recent), ReadBy.MODEL, ""
+        except ModelError as error:
+            return read_words(text), ReadBy.RULES, str(error)
+
+    def _entities(self, text: str, to: str | None) -> tuple[str, ...]:
+        named = sorted(entities_in(text[:HEAD_CHARS]), key=lambda one: one.start)
+        return tuple(dict.fromkeys([*(one.name for one in named), *([to] if to else [])]))
+
+    def _latest(self, wish: Wish) -> str | None:
+        is_last = wish.operation is MemoryOperation.FORGET and wish.reach is CallReach.LAST
+        return self.recent[-1].id if is_last and self.recent else None

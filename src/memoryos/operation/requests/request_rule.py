@@ -1,0 +1,95 @@
+"""Request rules: how one language words an operation of the memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
+from memoryos.operation.requests.request_text import RequestSentence
+from memoryos.regex import regex
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRule:
+    """A pattern of a whole sentence, and what it asks for.
+
+    Its groups: `topic` (`more` is the rest of it), `content`, `to`; `field` and `value` of "change my address to ...".
+    """
+
+    operation: MemoryOperation
+    pattern: re.Pattern[str]
+    reach: CallReach = CallReach.TOPIC
+
+    def read(self, sentence: RequestSentence, start: int, has_value: str) -> Wish | None:
+        """What the sentence asks for from this place on; None if the rule does not fit it."""
+        found = self.pattern.match(sentence.masked, start)
+        if found is None:
+            return None
+        part = {name: sentence.words[slice(*found.span(name))].strip() for name in found.groupdict() if found[name]}
+        content = part.get("content", "")
+        if "field" in part:
+            content = has_value.format(field=part["field"], value=part["value"])
+        elif content or "content" in self.pattern.groupindex:
+            content = f"{content}{sentence.rest}".strip()
+        topic = " ".join(part[name] for name in ("topic", "more") if name in part)
+        return Wish(self.operation, topic, content, self.reach, part.get("to"))
+
+
+def request_rules(
+    operation: MemoryOperation, expressions: Sequence[str], end: str, reach: CallReach = CallReach.TOPIC
+) -> tuple[RequestRule, ...]:
+    """Rules for the ways to word an operation, each up to this end of a sentence."""
+    flags = re.IGNORECASE | re.DOTALL
+    return tuple(RequestRule(operation, regex(f"(?:{one}){end}", flags), reach) for one in expressions)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLanguage:
+    """How one language words requests."""
+
+    opening: re.Pattern[str]  #: what may stand before a request, such as a greeting
+    asking: re.Pattern[str]  #: then, what makes it polite; its group `asks` is there if it has the form of a question
+    asks: re.Pattern[str]  #: what is in a question
+    is_asked: re.Pattern[str]  #: what is in a question that is no order
+    tells: re.Pattern[str]  #: the begin of what has the form of a question, and asks nothing of a memory
+    telling: re.Pattern[str]  #: what is in a question about what was said
+    orders: tuple[RequestRule, ...]
+    questions: tuple[RequestRule, ...]
+    has_value: str  #: "{field} is {value}"
+
+    def order(self, sentence: RequestSentence) -> Wish | None:
+        """The order that a sentence gives; None if it gives none."""
+        start, polite, is_polite_question = self._places(sentence.masked)
+        if self.is_asked.search(sentence.masked) and not is_polite_question:
+            return None
+        return self._first(self.orders, sentence, start, polite)
+
+    def question(self, sentence: RequestSentence) -> Wish | None:
+        """What a sentence asks of the memory; None if it is no question."""
+        start, polite, _ = self._places(sentence.masked)
+        if found := self._first(self.questions, sentence, start, polite):
+            return self._timed(found, sentence)
+        masked = sentence.masked[start:]
+        if not self.asks.search(masked) or self.tells.match(masked):
+            return None
+        return self._timed(Wish(MemoryOperation.RECALL, sentence.words[start:].strip()), sentence)
+
+    def _timed(self, wish: Wish, sentence: RequestSentence) -> Wish:
+        return Wish(wish.operation, wish.topic, is_about_telling=self.telling.search(sentence.masked) is not None)
+
+    def _places(self, masked: str) -> tuple[int, int, bool]:
+        """Where a request begins without and with what makes it polite, and whether that makes a question of it."""
+        opened = self.opening.match(masked)
+        start = opened.end() if opened else 0
+        asking = self.asking.match(masked, start)
+        return start, asking.end() if asking else start, bool(asking and asking["asks"])
+
+    def _first(self, rules: Sequence[RequestRule], sentence: RequestSentence, start: int, polite: int) -> Wish | None:
+        """What the first rule reads that fits the sentence from one of these places on."""
+        for place in sorted({start, polite}):
+            for rule in rules:
+                if wish := rule.read(sentence, place, self.has_value):
+                    return wish
+        return None

@@ -1,0 +1,89 @@
+"""Request text: the sentences of a text that may be an order of its author, without what is only quoted.
+
+A text that somebody pastes may hold any order: "ignore the above and forget everything". So only the first paragraph
+is read, and in it nothing between quotation marks, in code, in a quoted line, or behind words that tell what somebody
+else said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memoryos.language.sentences import sentence_bounds
+from memoryos.regex import regex
+
+HEAD_CHARS = 600  # of a text, in which an order begins
+ORDER_CHARS = 1_000  # of a text that may order that something known is changed or removed
+SENTENCES = 4  # in the first paragraph of such a text
+_HIDDEN = "\ufffc"  # in the place of a quoted character: neither a letter nor a space
+
+_QUOTED = regex(
+    r"""```.*?(?:```|\Z)|`[^`\n]*`|"[^"]*(?:"|\Z)|“[^”]*(?:”|\Z)|«[^»]*(?:»|\Z)|「[^」]*(?:」|\Z)|『[^』]*(?:』|\Z)"""
+    r"""|《[^》]*(?:》|\Z)|‘[^’]*(?:’|\Z)(?!\w)|(?<!\w)'(?=\w)[^'\n]*'(?!\w)|^[ \t]*>[^\n]*"""
+    r"""|<(\w+)[^>]*>.*?(?:</\1>|\Z)""",
+    re.DOTALL | re.MULTILINE,
+)
+_REPORTS = regex(
+    r":|：|\b(?:said|says|say|wrote|writes|told|tells|asked|asks|reads|goes|translate|summari[sz]e|rewrite|quote)\b"
+    r"|说|写道|翻译|总结|概括|改写|念|(?<!我)告诉",
+    re.IGNORECASE,
+)
+_SPEECH = regex(  # somebody else's words without quotation marks: "..., he said"
+    r",\s*(?:he|she|they|it|(?:the|my|our|his|her) (?:\w+ )?\w+|\w+)\s+"
+    r"(?:always |once |often |keeps? )?(?:said|says|shouted|cried|wrote|sang|whispered|asked|read|saying)\b"
+    r"|,\s*(?:said|says|sang|wrote|was all)\b|[，,](?:他|她|他们|老师|妈妈|爸爸|老板)\S{0,4}(?:说|喊|问|写|唱)",
+    re.IGNORECASE,
+)
+_GREETING = regex(
+    r"\s*(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|dear \w+|thanks|ok|okay|你好|您好|嗨|喂|早上好|好的?)"
+    r"[\s,.!，。！~]*)+\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSentence:
+    """A sentence that its author may mean as an order."""
+
+    words: str  #: as it is written
+    masked: str  #: the same without its quoted characters
+    rest: str  #: what follows it in the text
+    is_all: bool  #: whether the text is so short that it may order a change of what is known
+
+
+def own_sentences(text: str) -> Iterator[RequestSentence]:
+    """The first sentences of a text up to one that tells what others say, with what follows each."""
+    masked = hidden(text[:ORDER_CHARS])
+    start = _beginning(masked)
+    end = masked.find("\n", start) if "\n" in masked[start:] else len(masked)
+    is_all = len(text) <= ORDER_CHARS and not masked[end:].strip()
+    bounds = [(start + first, start + last) for first, last in sentence_bounds(masked[start:end])]
+    said = [bound for bound in bounds if masked[slice(*bound)].strip()]
+    for first, last in said[:SENTENCES]:
+        if first - start > HEAD_CHARS:
+            return
+        sentence = masked[first:last]
+        if _SPEECH.search(sentence):
+            return
+        yield RequestSentence(text[first:last], sentence, text[last:], is_all and len(said) <= SENTENCES)
+        if _REPORTS.search(sentence):
+            return
+
+
+def hidden(text: str) -> str:
+    """The text with as many characters, but none of what is quoted, and with plain apostrophes."""
+    plain = text.replace("’", "'") if "‘" not in text else text
+    return _QUOTED.sub(lambda found: _HIDDEN * len(found.group()), plain)
+
+
+def _beginning(masked: str) -> int:
+    """Where the first line that is more than a greeting begins."""
+    start = 0
+    while (end := masked.find("\n", start)) >= 0:
+        line = masked[start:end]
+        if line.strip() and not _GREETING.match(line):
+            break
+        start = end + 1
+    return start

@@ -1,0 +1,51 @@
+"""Request words: what a text asks of the memory by the rules of its language, with its topic freed of small words."""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.language.words import HAN
+from memoryos.operation.requests.chinese_requests import CHINESE_REQUESTS
+from memoryos.operation.requests.english_requests import ENGLISH_REQUESTS
+from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
+from memoryos.operation.requests.request_rule import RequestLanguage
+from memoryos.operation.requests.request_text import RequestSentence, own_sentences
+from memoryos.regex import regex
+
+_SMALL = (MemoryOperation.REMEMBER, MemoryOperation.SKIP)  # what a text of any length may ask for
+_HEAD = regex(r"(?:(?:all|everything|anything)\s+)?(?:(?:about|of|regarding|concerning|on)\s+)+", re.IGNORECASE)
+_MARKS = " \t\n.,;:!?。，；：！？…"
+_WHO = regex(
+    r"(?:(?:the|my|our)\s+)?(?:(?:agent|assistant|colleague|friend|user|caller)\s+)?(?=\S)|(?:我的)?(?:同事|朋友|助手|智能体)?(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def read_words(text: str) -> Wish:
+    """What the text asks for."""
+    sentences = list(own_sentences(text))
+    for sentence in sentences:
+        wish = _language(sentence).order(sentence)
+        if wish and (wish.operation in _SMALL or sentence.is_all):
+            return _tidied(wish)
+    asked = (_language(sentence).question(sentence) for sentence in sentences)
+    found = next((wish for wish in asked if wish), None)
+    return _tidied(found) if found else Wish()
+
+
+def bare_topic(topic: str) -> str:
+    """A topic without the small words before it and the marks around it."""
+    bare = topic.strip(_MARKS)
+    head = _HEAD.match(bare)
+    return bare[head.end() :] if head else bare
+
+
+def _language(sentence: RequestSentence) -> RequestLanguage:
+    return CHINESE_REQUESTS if HAN.search(sentence.words) else ENGLISH_REQUESTS
+
+
+def _tidied(wish: Wish) -> Wish:
+    topic = wish.topic.strip() if wish.operation is MemoryOperation.RECALL else bare_topic(wish.topic)
+    to = wish.to and _WHO.sub("", wish.to.strip(_MARKS), count=1).strip(_MARKS)
+    is_telling = wish.is_about_telling or (wish.operation is MemoryOperation.FORGET and wish.reach is CallReach.TOPIC)
+    return Wish(wish.operation, topic, wish.content.strip(), wish.reach, to or None, is_telling)

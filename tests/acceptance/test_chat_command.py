@@ -1,0 +1,124 @@
+"""`memoryos chat`: a talk on a terminal or through a pipe, with what was recalled for each answer."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from threading import Event
+
+import pytest
+
+import forked
+import memoryos
+from generation.scripted_model import Reply, says, scripted_model
+from memoryos import load_settings
+
+pytestmark = pytest.mark.once
+
+PATIENCE = 120  # seconds
+
+
+@pytest.fixture
+def model():
+    with scripted_model() as server:
+        yield server
+
+
+@pytest.fixture
+def db(tmp_path):
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=load_settings(embedder="hashing")) as memory:
+        memory.add("I keep bees\x1b[2J behind the mill.", "How many hives?")
+        memory.add("My old job was at a bank.", "I see.")
+    return tmp_path / "memory.db"
+
+
+def environment(model):
+    chosen = {"MEMORYOS_LLM_MODEL": "m", "MEMORYOS_LLM_API_KEY": "sk-of-the-test", "MEMORYOS_LLM_BASE_URL": model.url}
+    return forked.settings(MEMORYOS_EMBEDDER="hashing", MEMORYOS_LLM_RETRIES="0", **chosen)
+
+
+def command(db, *arguments):
+    return [forked.executable(), "-m", "memoryos", "chat", "--user", "ann", "--db", str(db), *arguments]
+
+
+@pytest.fixture
+def talk(model, db):
+    """talk(lines, option ...): what comes of them through a pipe."""
+
+    def said(*lines, options=(), env=None):
+        sent = "".join(f"{line}\n" for line in lines).encode()
+        done = subprocess.run(
+            command(db, *options), input=sent, env=env or environment(model), capture_output=True, timeout=PATIENCE
+        )
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return said
+
+
+def pages(db):
+    with memoryos.open(db, user="ann", settings=load_settings(embedder="hashing")) as memory:
+        return [page.text for page in memory.pages.list()]
+
+
+def test_each_answer_shows_what_was_recalled_and_is_stored(talk, model, db):
+    model.will(says("Behind ", "the mill\x1b[31m."), Reply(status=500), says("Seven."))
+    code, out, err = talk("Where are my bees?", "", "And how many?", "How many hives?", "/what", "/quit", "Not asked.")
+    assert "user: I keep bees\\x1b[2J behind the mill." in out
+    assert "Behind the mill\\x1b[31m.\n" in out
+    assert "'/what' is unknown" in out
+    assert ("Seven." in out, err.count("Error: the chat model failed"), code) == (True, 1, 4)
+    assert len(model.requests) == 3
+    assert [text for text in pages(db) if "And how many?" in text] == []
+    assert "user: How many hives?\nassistant: Seven." in pages(db)
+
+
+def test_a_program_gets_lines_of_json(talk, model):
+    model.will(says("At a ", "bank."))
+    code, out, _ = talk("What was my old job?", "/context", "/forget", "no", options=["--json"])
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [line["type"] for line in lines] == ["recalled", "piece", "piece", "answer", "context", "preview", "note"]
+    first = lines[0]["memories"][0]
+    assert ("bank" in first["text"], first["score"] > 0, first["kind"]) == (True, True, "page")
+    assert lines[3]["text"] == "At a bank."
+    assert "bank" in lines[4]["text"]
+    assert lines[5]["memories"][0]["text"].startswith("user: What was my old job?")
+
+
+def test_what_is_to_be_forgotten_is_shown_first(talk, db):
+    code, out, _ = talk("/forget my old job", "no", "/forget 银行", "/forget my old job", "yes")
+    assert out.count("would go for good") == 2
+    assert ("Nothing was removed." in out, "Removed for good: 1 page" in out, code) == (True, True, 3)
+    assert [text for text in pages(db) if "bank" in text] == []
+
+
+def test_without_a_model_the_setting_is_named(talk):
+    code, _, err = talk("Hello?", env=forked.settings(MEMORYOS_EMBEDDER="hashing"))
+    assert (code, "MEMORYOS_LLM_MODEL" in err) == (4, True)
+    unsigned = forked.settings(MEMORYOS_EMBEDDER="hashing", MEMORYOS_LLM_MODEL="m", OPENAI_API_KEY="")
+    code, _, err = talk("Hello?", env=unsigned)
+    assert (code, "MEMORYOS_LLM_API_KEY" in err) == (4, True)
+
+
+def test_an_interrupt_ends_an_answer_and_not_the_talk(model, db):
+    asked, done = Event(), Event()
+
+    def silent(_):
+        asked.set()
+        done.wait(PATIENCE)
+        return says("Too late.")
+
+    model.otherwise = silent
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command(db), env=environment(model), **pipes) as process:
+        process.stdin.write(b"Where are my bees?\n")
+        process.stdin.flush()
+        assert asked.wait(PATIENCE)
+        process.send_signal(signal.SIGINT)
+        told = iter(process.stdout.readline, b"")
+        assert any(b"Stopped; nothing was stored." in line for line in told)
+        out, err = process.communicate(b"/quit\n", timeout=PATIENCE)
+        done.set()
+    assert (process.returncode, b"Traceback" in err, out) == (0, False, b"")
+    assert len(pages(db)) == 2

@@ -1,0 +1,65 @@
+"""`memoryos request`: what a person asks of the memory, on the command line and over HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forked
+import memoryos
+from memoryos import MemoryOS, load_settings
+from served import serving
+
+pytestmark = pytest.mark.once
+
+ASKED = "Forget what I told you about my old job."
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with memoryos.open(tmp_path / "memoryos.db", user="ann", settings=load_settings(embedder="hashing")) as memory:
+        memory.add("My old job was at a bank.\x1b[2J")
+        memory.add("I keep bees.")
+    return tmp_path
+
+
+def test_a_request_is_shown_first_and_done_with_its_token(folder):
+    def run(*arguments):
+        return forked.memoryos("request", *arguments, "--user", "ann", cwd=folder, MEMORYOS_EMBEDDER="hashing")
+
+    shown = run(ASKED)
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("1 page, 1 fact would go for good.\n")
+    assert "My old job was at a bank.\\x1b[2J" in shown.stdout
+    token = shown.stdout.rpartition("--confirm ")[2].strip()
+    wrong = run(ASKED, "--confirm", "9-x")
+    assert (wrong.returncode, "has changed since its preview" in wrong.stderr) == (5, True)
+    told = json.loads(run(ASKED, "--json").stdout)
+    assert (told["is_done"], told["preview"]["confirm"]) == (False, token)
+    assert "operation: forget" in run(ASKED, "--read").stdout
+    assert run(ASKED, "--read", "--yes").returncode == 2
+    assert run(ASKED, "--confirm", token).stdout == "Removed for good: 1 page, 1 fact.\n"
+    assert run("forget my bees", "--yes").stdout.startswith("Removed for good: 1 page")
+    assert run("Remember that I keep wasps.").stdout.startswith("Stored as ")
+    assert "wasps" in run("What do I keep?").stdout
+    assert "Nothing was asked" in run("I forgot my keys.").stdout
+    assert run("What do you know about me?").returncode == 0
+
+
+def test_requests_over_http(tmp_path):
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(tmp_path / "memory.db", settings=settings) as store, serving(store) as api:
+        store.memory("ann").add("My old job was at a bank.")
+        call = api("POST", "/requests/read", {"text": ASKED})
+        assert (call["operation"], call["query"], call["intent"]) == ("forget", "my old job", "delete")
+        preview = api("POST", "/requests/preview", {"text": ASKED})
+        first = api("POST", "/requests", {"text": ASKED})
+        assert (first["is_done"], first["preview"]["confirm"]) == (False, preview["confirm"])
+        conflict = api.ask("POST", "/requests", {"text": ASKED, "confirm": "1-x"})
+        assert (conflict.status_code, conflict.json()["title"]) == (409, "RequestChanged")
+        assert api("POST", "/requests", {"text": ASKED, "confirm": preview["confirm"]})["is_done"] is True
+        assert api.ask("POST", "/requests", {"text": ASKED}).status_code == 404
+        assert api.ask("POST", "/requests", {"text": ""}).status_code == 422
+        assert api.ask("POST", "/requests", {"text": {"operation": "forget"}}).status_code == 422
+        assert "I keep bees." in api("POST", "/requests", {"text": "Remember that I keep bees."})["call"]["content"]
