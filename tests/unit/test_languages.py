@@ -14,6 +14,8 @@ from memoryos.language.words import index_words, keywords, stem
         ("What did the man in the war die of?", "en"),
         ("I will die in the war, said the man.", "en"),
         ("José is at the café", "en"),
+        ("The door code of the cabin is 4471.", "en"),
+        ("Sue and Ben ran to the sea with the hay bin.", "en"),
         ("", "en"),
         ("42", "en"),
         ("Wie alt ist die Tochter?", "de"),
@@ -36,6 +38,7 @@ def test_the_language_of_a_text(text: str, language: str) -> None:
     [
         ("Wie alt ist die Tochter?", ("alt", "tochter")),
         ("The man will die in the war.", ("man", "die", "war")),
+        ("The front door of the house is green.", ("front", "door", "house", "green")),
         ("¿Qué ha comprado en la ciudad?", ("comprado", "ciudad")),
         ("Что купила моя сестра?", ("купила", "сестра")),
     ],

@@ -33,7 +33,7 @@ _SPANISH = """
 """
 _FRENCH = """
     à ai ainsi alors après as au aucun aussi autre autres aux avais avait avant avec avez avoir avons c car ce
-    cela ces cet cette ceux chaque chez comme comment d dans de depuis des deux dont du elle elles en encore
+    cela ces cet cette ceux chaque chez comme d dans de depuis des deux dont du elle elles en encore
     entre es est et étaient étais était étant été être eu eux fait faire faut ici il ils j je jusque l la là
     laquelle le lequel les lesquelles leur leurs lors lui m ma mais me même mes moi moins mon n ne ni non nos
     notre nous on ont ou où par parce pas pendant peu peut peux plus pour pourquoi près presque puis qu quand
@@ -111,11 +111,12 @@ FOREIGN: Final[Mapping[str, Words]] = {
 _ALSO_ENGLISH = (  # words or names in English, too: they tell little
     frozenset(
         """
-        a al am an ante as at be c car chose come con d da data de del den der des die do dos du due e el en
-        era et fait fare fin ge had has hat he hem her hier hut i im in ins is it j l la las le les lo los m
-        ma mai man me men met mi mine mit moi mon most n nach ne ni no non nun o om on or os over pa par pas
-        per plus pour pro rest s sans se sei sera si sin so sole son sons sun sur t te ten to toch toll ton tu
-        u um un una under une use van vers vez via video voir von voor vos war was we wie will y ya yo
+        a ad ai al allen am an ante as at be ben bin c car chose come con d da dan data de del den der
+        des die dir do door dos du due e ed el en era et fait fare fin ge had has hat hay he hem her hier hut
+        i im in ins is it j l la las le les li lo los m ma mai man me men met mi mia mine mit moi mon most n
+        nach ne ni no non nun o om on or os over pa par pas per plus pour pro rest s sans se sea sei sera si sin
+        so sole son sons soy sue sun sur t tan te ten to toch toll ton tu u um un una under une use van vers vez
+        via video voir von voor vos war was we wie will y ya yo
         """.split()
     )
     | ENGLISH
