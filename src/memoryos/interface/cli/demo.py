@@ -93,7 +93,10 @@ def demo_store(changed: Mapping[str, Any], *, quiet: bool) -> MemoryOS:
     script = load_script()
     with ExitStack() as undo:
         store = undo.enter_context(MemoryOS.open(IN_MEMORY, settings=load_settings(**{**changed, "audit": True})))
-        play(store.memory(script.user, agent=script.agent), script, quiet=quiet)
+        memory = store.memory(script.user, agent=script.agent)
+        play(memory, script, quiet=quiet)
+        for question in script.questions:  # topics that are asked about get hotter
+            memory.search(question["question"])
         undo.pop_all()
     return store
 

@@ -25,7 +25,7 @@ export function useAnswer(make, about) {
 const EMPTY = { items: [], cursor: null, isDone: false, isLoading: false, error: null };
 
 // A list of the server, part by part: `more()` asks for the next one with the cursor of the last.
-export function useListing(path, owner, query, { size = 100, round = 0 } = {}) {
+export function useListing(path, owner, query, { size = 200, round = 0 } = {}) {
   const [state, set] = useState(EMPTY);
   const about = JSON.stringify([path, owner, query, round]);
   const current = useRef(about);

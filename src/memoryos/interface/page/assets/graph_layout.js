@@ -2,7 +2,10 @@
 const MOST_TOPICS = 40; // the hottest ones
 const MOST_WORDS = 70; // those in the most topics
 const WORDS = 12; // keywords of a topic that count
-const ROUNDS = 260;
+const ROUNDS = 300;
+const GRAVITY = 0.18; // towards the middle, so that what nothing links stays near
+const APART = 120; // rounds in which words move apart
+const GOLDEN = 2.399963; // the golden angle
 
 // Topics and their words: those that link two topics, and where a topic has none of these, its first one.
 export function graphOf(segments) {
@@ -27,47 +30,72 @@ export function graphOf(segments) {
 // The same graph with places in a box. It begins on a spiral, so that the same memory always looks the same.
 export function laidOut(graph, wide, high) {
   graph.nodes.forEach((node, index) => {
-    const turn = index * 2.399963; // the golden angle
-    const far = 0.46 * Math.sqrt((index + 0.5) / graph.nodes.length);
-    node.x = wide * (0.5 + far * Math.cos(turn));
-    node.y = high * (0.5 + far * Math.sin(turn));
+    const [turn, far] = [index * GOLDEN, Math.sqrt(index + 1)];
+    [node.x, node.y] = [far * Math.cos(turn), far * Math.sin(turn)];
   });
-  const room = Math.sqrt((wide * high) / Math.max(1, graph.nodes.length));
-  for (let round = 0; round < ROUNDS; round += 1) settle(graph, room, wide, high, 1 - round / ROUNDS);
-  return graph;
+  for (let round = 0; round < ROUNDS; round += 1) settle(graph, 2 * (1 - round / ROUNDS) + 0.02);
+  return fitted(graph, wide, high);
 }
 
-function settle({ nodes, links }, room, wide, high, heat) {
-  for (const node of nodes) [node.dx, node.dy] = [(wide / 2 - node.x) * 0.012, (high / 2 - node.y) * 0.02];
-  nodes.forEach((node, index) => nodes.slice(index + 1).forEach((other) => part(node, other, room)));
-  for (const { from, to } of links) join(from, to, room);
+// One step of Fruchterman and Reingold, in which nodes want to be one apart.
+function settle({ nodes, links }, most) {
+  for (const node of nodes) [node.dx, node.dy] = [-node.x * GRAVITY, -node.y * GRAVITY];
+  nodes.forEach((one, index) => {
+    for (const other of nodes.slice(index + 1)) pull(one, other, (far) => -1 / far);
+  });
+  for (const { from, to } of links) pull(from, to, (far) => far * far);
   for (const node of nodes) {
     const by = Math.hypot(node.dx, node.dy) || 1;
-    const most = Math.min(by, 24 * heat + 0.5);
-    const edge = node.radius + 26;
-    node.x = Math.min(wide - edge - 20, Math.max(edge + 20, node.x + (node.dx / by) * most));
-    node.y = Math.min(high - edge, Math.max(edge - 6, node.y + (node.dy / by) * most));
+    node.x += (node.dx / by) * Math.min(by, most);
+    node.y += (node.dy / by) * Math.min(by, most);
   }
 }
 
-function part(node, other, room) {
-  const [x, y] = [node.x - other.x || 0.1, node.y - other.y || 0.1];
-  const far = Math.max(6, Math.hypot(x, y) - (node.radius + other.radius) * 0.7);
-  const push = (room * room * 0.55) / (far * far);
-  const unit = Math.hypot(x, y);
-  shift(node, other, (x / unit) * push * far * 0.06, (y / unit) * push * far * 0.06);
+function pull(one, other, force) {
+  const [x, y] = [other.x - one.x, other.y - one.y];
+  const far = Math.max(0.05, Math.hypot(x, y));
+  const by = force(far) / far;
+  one.dx += x * by;
+  one.dy += y * by;
+  other.dx -= x * by;
+  other.dy -= y * by;
 }
 
-function join(from, to, room) {
-  const [x, y] = [to.x - from.x, to.y - from.y];
-  const far = Math.hypot(x, y) || 1;
-  const pull = (far - room * 0.8) * 0.035;
-  shift(from, to, (x / far) * pull, (y / far) * pull);
+function fitted(graph, wide, high) {
+  const place = (name, room, edge) => {
+    const all = graph.nodes.map((node) => node[name]);
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    for (const node of graph.nodes) node[name] = most > least ? edge + ((node[name] - least) / (most - least)) * (room - 2 * edge) : room / 2;
+  };
+  place("x", wide, 78);
+  place("y", high, 44);
+  for (let round = 0; round < APART; round += 1) untangle(graph.nodes, wide, high);
+  return graph;
 }
 
-function shift(one, other, x, y) {
-  one.dx += x;
-  one.dy += y;
-  other.dx -= x;
-  other.dy -= y;
+// Moves nodes apart whose signs and words would cover each other, along the shorter way.
+function untangle(nodes, wide, high) {
+  nodes.forEach((one, index) => {
+    for (const other of nodes.slice(index + 1)) {
+      const [x, y] = [other.x - one.x, other.y + below(other) - one.y - below(one)];
+      const [coverX, coverY] = [half(one) + half(other) - Math.abs(x), tall(one) + tall(other) - Math.abs(y)];
+      if (coverX <= 0 || coverY <= 0) continue;
+      if (coverX < coverY) slide(one, other, "x", (Math.sign(x) || 1) * coverX * 0.25);
+      else slide(one, other, "y", (Math.sign(y) || 1) * coverY * 0.25);
+    }
+  });
+  for (const node of nodes) {
+    node.x = Math.min(wide - half(node), Math.max(half(node), node.x));
+    node.y = Math.min(high - node.radius - 22, Math.max(node.radius + 22, node.y));
+  }
 }
+
+function slide(one, other, name, by) {
+  one[name] -= by;
+  other[name] += by;
+}
+
+// Half of the width and of the height that a node takes with its words; those in Chinese are twice as wide.
+const half = (node) => Math.max(node.radius + 4, [...node.label].reduce((sum, sign) => sum + (sign > "\u2e80" ? 6.5 : 3.4), 4));
+const tall = (node) => (node.topic ? node.radius + 11 : 14);
+const below = (node) => (node.topic ? 10 : -8); // from the middle of the node to that of node and words

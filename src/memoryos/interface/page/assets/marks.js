@@ -1,7 +1,7 @@
 // Marks: small signs beside a memory: its tier, its state, its labels, a measure.
 import { html } from "./html.js";
 import { Stored } from "./stored.js";
-import { number, sayName } from "./words.js";
+import { decimal, sayName } from "./words.js";
 
 export const Tier = ({ tier }) => html`<span class=${`tier tier-${tier}`}>${sayName("tier", tier)}</span>`;
 
@@ -19,6 +19,6 @@ export function Measure({ value, most, label }) {
   return html`<span class="measure">
     <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
       <rect class="measure-all" width="100" height="6" rx="3" /><rect class="measure-part" width=${part * 100} height="6" rx="3" />
-    </svg><span>${label && `${label} `}${number(value, 2)}</span>
+    </svg><span>${label && `${label} `}${decimal(value)}</span>
   </span>`;
 }

@@ -23,7 +23,7 @@ export function MemoryPanel({ id, owner, onChange }) {
     else found.again();
   };
   const memory = found.data;
-  const leave = (event) => event.key === "Escape" && !event.defaultPrevented && close();
+  const leave = (event) => event.key === "Escape" && !event.target.closest("dialog") && close();
   return html`<aside class="panel" aria-label=${say("memory")} onKeyDown=${leave}>
     <header>
       <h2 tabindex="-1" ref=${heading}>${memory ? sayName("kind", memory.kind) : say("memory")}</h2>

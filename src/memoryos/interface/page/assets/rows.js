@@ -1,5 +1,6 @@
 // Rows: a list of any length, of which only the rows in sight are on the page. All rows have one height.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
+import { Waiting } from "./notice.js";
 import { say } from "./words.js";
 
 const BESIDE = 6; // rows above and below those in sight
@@ -46,6 +47,7 @@ export function Rows({ label, items, height, row, onOpen, opened, total, more, i
         aria-current=${items[index].id === opened ? "true" : undefined}
         onFocus=${() => setActive(index)} onClick=${() => onOpen(items[index])}>${row(items[index])}</button></li>`)}
     </ul>
+    <${Waiting} isLoading=${!isDone && !items.length} />
     ${isDone && !items.length && html`<p class="nothing">${say("nothing")}</p>`}
   </div>`;
 }

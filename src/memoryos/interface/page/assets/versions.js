@@ -22,7 +22,7 @@ export function Versions({ memory, owner, onChange }) {
           ${one.number > 1 && html`<button type="button" aria-pressed=${String(one.number === compared)} onClick=${() => compare(one.number === compared ? null : one.number)}>${say("what-changed")}</button>`}
           ${one.number !== memory.version && html`<button type="button" onClick=${() => restore(one.number)}>${say("go-back")}</button>`}
         </p>
-        ${one.number === compared && html`<${Difference} id=${memory.id} older=${one.number - 1} newer=${one.number} owner=${owner} />`}
+        ${one.number === compared && html`<${Difference} id=${memory.id} from=${one.number - 1} to=${one.number} owner=${owner} />`}
       </li>`)}
     </ol>
     ${restored && html`<${GoBack} memory=${memory} version=${restored} owner=${owner} onClose=${() => restore(null)} onDone=${onChange} />`}`;
@@ -36,26 +36,27 @@ function GoBack({ memory, version, owner, onClose, onDone }) {
   };
   return html`<${Asking} title=${say("go-back-to", { number: version })} verb=${say("go-back")} act=${act} onClose=${onClose}>
     <p>${say("go-back-told", { number: version })}</p>
-    <${Difference} id=${memory.id} older=${memory.version} newer=${version} owner=${owner} />
+    <${Difference} id=${memory.id} from=${memory.version} to=${version} owner=${owner} />
     <${Field} label=${say("reason")} name="reason" maxlength="200" />
   </${Asking}>`;
 }
 
-function Difference({ id, older, newer, owner }) {
-  const found = useAnswer(() => ask("GET", at`/memories/${id}/diff`, { owner, query: { older, newer } }), [id, older, newer]);
+// What is in one version and not in the other; the server compares an older with a newer one, so the way back is turned.
+function Difference({ id, from, to, owner }) {
+  const query = { older: Math.min(from, to), newer: Math.max(from, to) };
+  const found = useAnswer(() => ask("GET", at`/memories/${id}/diff`, { owner, query }), [id, from, to]);
+  const signs = from < to ? { "-": "del", "+": "ins" } : { "-": "ins", "+": "del" };
   if (!found.data) return html`<${Wrong} error=${found.error} /><${Waiting} isLoading=${found.isLoading} />`;
   if (!found.data.changes.length) return html`<p class="small">${say("same")}</p>`;
   return found.data.changes.map((change) => html`<div class="difference" key=${change.field}>
     <p class="small"><${Stored} text=${change.field} /></p>
-    <p>${change.unified.map(word)}</p>
+    <p>${change.unified.map((told, index) => word(told, index, signs))}</p>
   </div>`);
 }
 
-const SIGNS = { "-": "del", "+": "ins" };
-
-function word(told, index) {
+function word(told, index, signs) {
   if (told.startsWith("@@")) return index ? html`<span key=${index}> … </span>` : null;
-  const Tag = SIGNS[told[0]] ?? "span";
+  const Tag = signs[told[0]] ?? "span";
   return html`<${Tag} key=${index}><${Stored} text=${told.slice(1)} most=${2000} /></${Tag}> `;
 }
 

@@ -26,6 +26,8 @@ const shown = (value) => (typeof value === "number" ? number(value) : String(val
 
 export const number = (value, digits = 0) => new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value);
 
+export const decimal = (value) => new Intl.NumberFormat(locale(), { minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(value);
+
 export function moment(told) {
   if (!told) return "";
   return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(told));

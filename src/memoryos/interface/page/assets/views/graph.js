@@ -6,7 +6,7 @@ import { graphOf, laidOut } from "../graph_layout.js";
 import { Waiting, Wrong } from "../notice.js";
 import { go } from "../place.js";
 import { Stored } from "../stored.js";
-import { number, say } from "../words.js";
+import { decimal, say } from "../words.js";
 
 const WIDE = 960;
 const HIGH = 620;
@@ -25,7 +25,7 @@ export function Graph({ owner, round }) {
     </svg></div>
     <details class="card"><summary>${say("as-list")}</summary><ul class="graph-list">
       ${graph.nodes.filter((node) => node.topic).map((node) => html`<li key=${node.id}>
-        <button type="button" class="plain" onClick=${() => go({ memory: node.id })}><${Stored} text=${node.label} /></button> <span class="small">${say("count.page", { n: node.topic.page_ids.length })}, ${say("heat")} ${number(node.topic.heat, 2)}: <${Stored} text=${node.topic.keywords.join(", ")} /></span>
+        <button type="button" class="plain" onClick=${() => go({ memory: node.id })}><${Stored} text=${node.label} /></button> <span class="small">${say("count.page", { n: node.topic.page_ids.length })}, ${say("heat")} ${decimal(node.topic.heat)}: <${Stored} text=${node.topic.keywords.join(", ")} /></span>
       </li>`)}</ul></details>`;
 }
 
@@ -39,5 +39,5 @@ function Node({ node, isFar, onNear }) {
   const press = (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), open());
   return html`<g class=${`topic${far}`} role="button" tabindex="0" aria-label=${`${node.label}, ${say("count.page", { n: node.topic.page_ids.length })}`}
       transform=${`translate(${node.x} ${node.y})`} onMouseEnter=${onNear} onFocus=${onNear} onClick=${open} onKeyDown=${press}>
-    <circle r=${node.radius} style=${{ fillOpacity: 0.35 + 0.65 * node.warmth }} /><text y=${node.radius + 15}>${node.label.slice(0, 32)}</text></g>`;
+    <circle class="under" r=${node.radius} /><circle r=${node.radius} style=${{ fillOpacity: 0.35 + 0.65 * node.warmth }} /><text y=${node.radius + 15}>${node.label.slice(0, 32)}</text></g>`;
 }

@@ -12,7 +12,7 @@ import { Rows } from "../rows.js";
 import { Stored } from "../stored.js";
 import { day, say, sayName } from "../words.js";
 
-const HEIGHT = 84;
+const HEIGHT = 82;
 
 export function Knowledge({ owner, round, opened, onChange }) {
   const [subject, setSubject] = useState("user");
@@ -46,7 +46,7 @@ function Fields({ persona, onEdit }) {
   return html`<section class="card" aria-labelledby="profile"><h2 id="profile">${say("profile")}</h2>
     ${!fields.length && html`<p class="nothing">${say("nothing")}</p>`}
     <dl class="fields">${fields.map(([field, value]) => html`<div key=${field}><dt>${sayName("field", field)}</dt>
-      <dd><${Stored} text=${value} most=${300} /> <span class="small">${say("since-day", { day: day(persona.since[field]) })}</span></dd>
+      <dd><${Stored} text=${value} most=${300} /><span class="small since">${say("since-day", { day: day(persona.since[field]) })}</span></dd>
       <dd><button type="button" class="plain" onClick=${() => onEdit({ field, value })}>${say("edit")}<span class="unseen"> ${sayName("field", field)}</span></button></dd>
     </div>`)}</dl>
   </section>`;

@@ -7,7 +7,7 @@ import { Kind, Labels, State, Tier } from "../marks.js";
 import { Waiting, Wrong } from "../notice.js";
 import { go } from "../place.js";
 import { Stored } from "../stored.js";
-import { moment, number, say, sayName } from "../words.js";
+import { decimal, moment, number, say, sayName } from "../words.js";
 
 export function Search({ owner, round }) {
   const [asked, setAsked] = useState(null);
@@ -48,16 +48,18 @@ function FoundHit({ hit }) {
   </article>`;
 }
 
-// Bars from a common middle: to the right what raised the score, to the left what lowered it.
+// Bars from a common line: to the right what raised the score, to the left what lowered it.
 function Score({ hit }) {
   const parts = Object.entries(hit.parts ?? {}).filter(([, value]) => Math.abs(value) >= 0.005);
-  const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 1);
-  return html`<details class="score"><summary>${say("score")} <strong>${number(hit.score, 2)}</strong>
+  const most = Math.max(...parts.map(([, value]) => value), 1);
+  const least = Math.min(...parts.map(([, value]) => value), 0);
+  const box = `${least * 100} 0 ${(most - least) * 100} 8`;
+  return html`<details class="score"><summary>${say("score")} <strong>${decimal(hit.score)}</strong>
       ${hit.relevance !== null && html` · ${say("relevance")} <strong>${number(hit.relevance * 100)} %</strong>`}</summary>
     <table><caption class="unseen">${say("score-parts")}</caption><tbody>${parts.map(([name, value]) => html`<tr key=${name}>
       <th scope="row">${sayName("part", name)}</th>
-      <td><svg viewBox="-100 0 200 8" preserveAspectRatio="none" aria-hidden="true">
-        <rect class=${value < 0 ? "part-less" : "part-more"} x=${value < 0 ? (value / most) * 100 : 0} width=${(Math.abs(value) / most) * 100} height="8" rx="2" /></svg></td>
-      <td class="number">${value > 0 ? "+" : ""}${number(value, 2)}</td></tr>`)}</tbody></table>
+      <td><svg viewBox=${box} preserveAspectRatio="none" aria-hidden="true">
+        <rect class=${value < 0 ? "part-less" : "part-more"} x=${Math.min(value, 0) * 100} width=${Math.abs(value) * 100} height="8" /></svg></td>
+      <td class="number">${value > 0 ? "+" : ""}${decimal(value)}</td></tr>`)}</tbody></table>
   </details>`;
 }

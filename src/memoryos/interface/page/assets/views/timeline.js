@@ -9,7 +9,7 @@ import { go } from "../place.js";
 import { Rows } from "../rows.js";
 import { say, sayName } from "../words.js";
 
-const HEIGHT = 104;
+const HEIGHT = 98;
 
 export function Timeline({ owner, round, opened }) {
   const [only, setOnly] = useState({});

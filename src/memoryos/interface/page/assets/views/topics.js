@@ -5,13 +5,13 @@ import { useAnswer } from "../asked.js";
 import { Choice } from "../field.js";
 import { Related } from "../evidence.js";
 import { Labels, Measure, State, Tier } from "../marks.js";
-import { Waiting, Wrong } from "../notice.js";
+import { Wrong } from "../notice.js";
 import { go } from "../place.js";
 import { Rows } from "../rows.js";
 import { Stored } from "../stored.js";
 import { day, say } from "../words.js";
 
-const HEIGHT = 118;
+const HEIGHT = 96;
 const ORDERS = {
   heat: (one, other) => other.heat - one.heat,
   time: (one, other) => other.at.localeCompare(one.at),
@@ -32,7 +32,7 @@ export function Topics({ owner, round, opened }) {
       <label class="check"><input type="checkbox" checked=${archive} onChange=${() => setArchive(!archive)} />${say("with-archive")}</label>
     </div>
     <p class="small" aria-live="polite">${found.data && say("count.segment", { n: topics.length })}</p>
-    <${Wrong} error=${found.error} again=${found.again} /><${Waiting} isLoading=${found.isLoading && !found.data} />
+    <${Wrong} error=${found.error} again=${found.again} />
     <div class="beside">
       <${Rows} label=${say("view.topics")} items=${topics} height=${HEIGHT} isDone=${Boolean(found.data)} more=${() => {}} opened=${shown ?? opened}
         row=${(one) => html`<${TopicRow} topic=${one} most=${most} />`} onOpen=${(one) => show(one.id)} />
