@@ -32,7 +32,7 @@ def executable() -> str:
     """The browser of this machine. CI must have one; elsewhere the tests are left out."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        missing("There is no Chromium: run `make browser`, or install it (Debian: apt-get install chromium)")
+        missing("There is no Chromium: run `make browser`, or `apt-get install chromium` as root")
     if find_spec("playwright") is None:
         missing("There is no Playwright: run `make install`")
     return str(found)

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { Icon } from "./icons.js";
 import { MemoryPanel } from "./memory_panel.js";
 import { Notice } from "./notice.js";
-import { OwnerPicker } from "./owner_picker.js";
+import { OwnerForm, OwnerPicker } from "./owner_picker.js";
 import { link, ownerOf, place } from "./place.js";
 import { Preferences } from "./preferences.js";
 import { session, signOut } from "./session.js";
@@ -35,7 +35,7 @@ export function Frame() {
       <h1>${say(`view.${view.name}`)}</h1>
       ${isReady
         ? html`<${view.View} key=${`${view.name} ${JSON.stringify(owner)}`} owner=${owner} round=${round} onChange=${again} opened=${here.memory} />`
-        : html`<p class="nothing">${say("choose-user")}</p>`}
+        : html`<${OwnerForm} />`}
     </main>
     ${here.memory && owner && html`<${MemoryPanel} id=${here.memory} owner=${owner} onChange=${again} />`}
     <${Notice} />

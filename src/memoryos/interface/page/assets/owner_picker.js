@@ -10,6 +10,7 @@ import { say } from "./words.js";
 
 const MOST = 200; // owners in the list; others are typed in
 const PRIVATE = "private";
+const STORE_TENANT = "default"; // whose keys may do what concerns the whole store
 
 export function OwnerPicker() {
   const here = place.use();
@@ -36,13 +37,29 @@ export function OwnerPicker() {
 }
 
 function Typed({ onClose }) {
-  const here = place.get();
-  const act = async ({ user, agent }) => choose({ user: user.trim(), agent: agent.trim(), namespace: [] });
-  return html`<${Asking} title=${say("another-user")} verb=${say("show")} act=${act} onClose=${onClose}>
-    <${Field} label=${say("user")} name="user" required value=${here.user} />
-    <${Field} label=${say("agent")} name="agent" value=${here.agent} hint=${say("agent-told")} />
-  </${Asking}>`;
+  const act = async (typed) => chooseTyped(typed);
+  return html`<${Asking} title=${say("another-user")} verb=${say("show")} act=${act} onClose=${onClose}><${Names} /></${Asking}>`;
 }
+
+// What a view shows as long as nobody is chosen.
+export function OwnerForm() {
+  const submit = (event) => {
+    event.preventDefault();
+    chooseTyped(Object.fromEntries(new FormData(event.target)));
+  };
+  return html`<form class="card narrow" onSubmit=${submit}>
+    <p>${say("choose-user")}</p><${Names} />
+    <p><button type="submit" class="primary">${say("show")}</button></p>
+  </form>`;
+}
+
+function Names() {
+  const here = place.get();
+  return html`<${Field} label=${say("user")} name="user" required value=${here.user} />
+    <${Field} label=${say("agent")} name="agent" value=${here.agent} hint=${say("agent-told")} />`;
+}
+
+const chooseTyped = ({ user, agent }) => choose({ user: user.trim(), agent: agent.trim(), namespace: [] });
 
 const choose = (owner) => go({ ...placed(owner), memory: null });
 
@@ -50,13 +67,14 @@ const placed = ({ user, agent, namespace }) => ({ user, agent: agent ?? "", name
 
 const named = ({ user, agent, namespace }) => [user, agent, ...placed({ user, agent, namespace }).namespace].filter(Boolean).join(" · ");
 
-// The owners that a key may see: all of its tenant, or those that it names.
+// The owners that a key may list: those of the store, or the users that it names. Policies may permit less.
 async function known(info, tenant) {
-  try {
-    const found = await ask("GET", "/scopes", { query: { tenant, limit: MOST } });
-    return found.items;
-  } catch (problem) {
+  const named = (info?.users ?? []).map((user) => ({ user, agent: "default", namespace: [] }));
+  const isOfStore = !info || (!info.users && info.tenant === STORE_TENANT && info.actions.includes("administer"));
+  if (!isOfStore) return named;
+  const found = await ask("GET", "/scopes", { query: { tenant, limit: MOST } }).catch((problem) => {
     if (problem.status !== 403) throw problem;
-    return (info?.users ?? []).map((user) => ({ user, agent: "default", namespace: [] }));
-  }
+    return { items: named };
+  });
+  return found.items;
 }
