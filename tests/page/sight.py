@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-PATIENCE = 12_000  # milliseconds; nobody waits that long when all is well
+PATIENCE = 60_000  # milliseconds; nobody waits that long when all is well
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

@@ -37,7 +37,7 @@ def test_20_000_pages_are_scrolled_to_the_end(tab, tmp_path):
                 """async () => {
                   const box = document.querySelector('.rows'), list = box.querySelector('ul'), before = list.clientHeight;
                   box.scrollTop = box.scrollHeight;
-                  for (let wait = 0; wait < 600 && list.clientHeight === before; wait += 1) await new Promise(requestAnimationFrame);
+                  for (let wait = 0; wait < 600 && list.clientHeight === before; wait += 1) await new Promise(done => setTimeout(done, 25));
                   return box.querySelectorAll('.row').length;
                 }"""
             )
