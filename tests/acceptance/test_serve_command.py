@@ -131,4 +131,7 @@ def test_the_demo_is_served_with_its_page_and_leaves_nothing_behind(start, tmp_p
     assert (server.returncode, [*tmp_path.glob("*.db*")]) == (0, [])
     here = {"MEMORYOS_EMBEDDER": "hashing"}
     refused = forked.memoryos("serve", "--demo", "--db", "mine.db", "--json", cwd=tmp_path, **here)
-    assert (refused.returncode, "--demo: has a store of its own" in json.loads(refused.stdout)["error"]["message"]) == (2, True)
+    assert (refused.returncode, "--demo: has a store of its own" in json.loads(refused.stdout)["error"]["message"]) == (
+        2,
+        True,
+    )

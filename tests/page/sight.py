@@ -98,7 +98,7 @@ class Sight:
         self.until("!document.querySelector('.waiting')")
 
     def until(self, expression: str) -> None:
-        """Wait until it is true. The policy of the page forbids Playwright to do so by itself, which it does with eval."""
+        """Wait until it is true. Playwright itself would do so with eval, which the policy of the page forbids."""
         end = monotonic() + PATIENCE / 1000
         while not self.page.evaluate(expression):
             assert monotonic() < end, f"never true: {expression}"

@@ -10,6 +10,13 @@ from memoryos.errors import StillRunning
 from served import serving
 
 MANY = 20_000
+SCROLLED = """async () => {
+  const box = document.querySelector('.rows'), list = box.querySelector('ul'), before = list.clientHeight;
+  box.scrollTop = box.scrollHeight;
+  for (let wait = 0; wait < 600 && list.clientHeight === before; wait += 1)
+    await new Promise(done => setTimeout(done, 25));
+  return box.querySelectorAll('.row').length;
+}"""
 START = datetime(2024, 1, 1, tzinfo=UTC)
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=100_000, jobs="worker")  # nothing moves meanwhile
 
@@ -33,14 +40,7 @@ def test_20_000_pages_are_scrolled_to_the_end(tab, tmp_path):
         most, steps = 0, 0
         while sight.page.locator(f".rows li[aria-posinset='{MANY}']").count() == 0:
             steps += 1
-            loaded = sight.page.evaluate(
-                """async () => {
-                  const box = document.querySelector('.rows'), list = box.querySelector('ul'), before = list.clientHeight;
-                  box.scrollTop = box.scrollHeight;
-                  for (let wait = 0; wait < 600 && list.clientHeight === before; wait += 1) await new Promise(done => setTimeout(done, 25));
-                  return box.querySelectorAll('.row').length;
-                }"""
-            )
+            loaded = sight.page.evaluate(SCROLLED)
             most = max(most, loaded)
         assert "Note 0." in sight.page.locator(f".rows li[aria-posinset='{MANY}']").inner_text()
         assert most < 60, "rows on the page at a time"

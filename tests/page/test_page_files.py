@@ -28,7 +28,9 @@ RELEASED = {
     ASSETS / "vendor/htm-license.txt": "740725f7252e750af735d0028cc534970772f513331e9f68150fede8fb3ce00f",
     ROOT / "tests/page/vendor/axe.min.js": "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c",
 }
-NEVER = re.compile(r"innerHTML|outerHTML|insertAdjacent|dangerously|\beval\b|new Function|document\.write|https?://|onclick=")
+NEVER = re.compile(
+    r"innerHTML|outerHTML|insertAdjacent|dangerously|\beval\b|new Function|document\.write|https?://|onclick="
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def keyed(tmp_path_factory):
 
 
 def test_the_page_needs_no_key_and_what_it_shows_does(keyed):
-    served, key = keyed
+    served, _ = keyed
     moved = served.http.get("/ui")
     assert (moved.status_code, moved.headers["location"]) == (308, "ui/")
     for name, kind in (("", "text/html"), ("main.js", "text/javascript"), ("style/parts.css", "text/css")):

@@ -15,7 +15,10 @@ LONG = "long words " * 9_091  # 100,001 characters
 
 
 def test_hostile_text_is_shown_as_it_is_everywhere(tab, served):
-    ids = [served("POST", "/memories", {"query": text, "tags": [text[:60]]}, user="<i>eve</i>")["ids"][0] for text in (EVIL, TURNED)]
+    ids = [
+        served("POST", "/memories", {"query": text, "tags": [text[:60]]}, user="<i>eve</i>")["ids"][0]
+        for text in (EVIL, TURNED)
+    ]
     fact = served("POST", "/facts", {"text": EVIL, "metadata": {EVIL: EVIL}}, user="<i>eve</i>")["id"]
     served("PUT", "/profile/location", {"value": EVIL}, user="<i>eve</i>")
     sight = tab().open(user="<i>eve</i>")
@@ -29,8 +32,8 @@ def test_hostile_text_is_shown_as_it_is_everywhere(tab, served):
     main.get_by_label("Question or words").fill(EVIL[:200])
     main.get_by_role("button", name="Search", exact=True).click()
     main.locator(".hit", has_text="<b>bold</b>").first.wait_for()
-    for id in (*ids, fact):
-        sight.open("knowledge", id, user="<i>eve</i>")
+    for one in (*ids, fact):
+        sight.open("knowledge", one, user="<i>eve</i>")
         panel = sight.page.locator(".panel")
         panel.locator(".words .stored", has_text="e").first.wait_for()
         for tab_name in ("words", "evidence", "versions", "life"):
@@ -52,7 +55,9 @@ def test_nothing_turns_text_into_html_or_code(sight):
     }
     sight.page.locator(".tier-card").first.wait_for()
     for name, code in tries.items():
-        result = sight.page.evaluate(f"() => {{ try {{ {code}; return 'done' }} catch (error) {{ return String(error) }} }}")
+        result = sight.page.evaluate(
+            f"() => {{ try {{ {code}; return 'done' }} catch (error) {{ return String(error) }} }}"
+        )
         assert result != "done", name
     assert "TypeError" in sight.page.evaluate("fetch('http://127.0.0.1:1/').catch(String)")
     told = ("Content Security Policy", "TrustedHTML", "TrustedScript")
@@ -62,10 +67,10 @@ def test_nothing_turns_text_into_html_or_code(sight):
 
 
 def test_a_page_of_100_000_characters_is_shown_cut_and_whole(tab, served):
-    (id,) = served("POST", "/memories", {"query": LONG}, user="lea")["ids"]
-    whole = served("GET", f"/memories/{id}", user="lea")["turns"][0]["text"]
+    (page,) = served("POST", "/memories", {"query": LONG}, user="lea")["ids"]
+    whole = served("GET", f"/memories/{page}", user="lea")["turns"][0]["text"]
     assert len(whole) > 100_000
-    sight = tab().open("timeline", id, user="lea")
+    sight = tab().open("timeline", page, user="lea")
     sight.page.locator(".rows .row").first.wait_for()
     assert len(sight.page.locator(".rows .row").first.text_content()) < 1_000
     assert sight.page.locator(".panel .words .turn p.stored").text_content() == whole
@@ -82,7 +87,9 @@ def two(tmp_path_factory):
             store.memory("ann", tenant=tenant).add(f"The secret of {tenant} is {tenant}-0815.")
             store.memory("ann", tenant=tenant).facts.add(f"Ann lives in the {tenant}.")
         every = ("read", "write", "share", "delete", "administer")
-        keys = {tenant: store.keys.create(f"{tenant}ern web", tenant=tenant, actions=every) for tenant in ("north", "south")}
+        keys = {
+            tenant: store.keys.create(f"{tenant}ern web", tenant=tenant, actions=every) for tenant in ("north", "south")
+        }
         keys["reader"] = store.keys.create("reader", tenant="north", actions=["read"], users=["ann"])
         with serving(store) as served:
             yield served, keys
@@ -108,7 +115,9 @@ def test_a_key_shows_its_own_tenant_alone_and_leaves_nothing_behind(tab, two):
     sight.page.locator(".tier-card", has_text="north-0815").wait_for()
     assert "northern web" in sight.page.locator(".who").inner_text()
     assert keys["north"].key not in sight.page.content()
-    assert keys["north"].key not in sight.page.evaluate("location.href + document.cookie + JSON.stringify(localStorage)")
+    assert keys["north"].key not in sight.page.evaluate(
+        "location.href + document.cookie + JSON.stringify(localStorage)"
+    )
     sight.page.reload()
     sight.page.locator(".tier-card", has_text="north-0815").wait_for()  # this tab keeps the key
     other = sight.page.context.new_page()

@@ -9,6 +9,10 @@ import pytest
 from page.sight import VIEWS
 
 NORA = {"user": "Nora", "agent": "Atlas"}
+INSIDE = """all => all.every(one => {
+  const box = one.ownerSVGElement.getBoundingClientRect(), own = one.getBoundingClientRect();
+  return own.left >= box.left && own.right <= box.right && own.top >= box.top && own.bottom <= box.bottom;
+})"""
 
 
 @pytest.fixture
@@ -115,8 +119,7 @@ def test_the_graph_links_topics_by_words_and_opens_them(sight, served):
     topics = served("GET", "/segments", **NORA)["items"]
     assert main.locator("g.topic").count() == len(topics)
     assert main.locator("g.word").count() > 5
-    inside = "one => { const box = one.ownerSVGElement.getBoundingClientRect(), own = one.getBoundingClientRect(); return own.left >= box.left && own.right <= box.right && own.top >= box.top && own.bottom <= box.bottom }"
-    assert main.locator("svg g.topic").evaluate_all(f"all => all.every({inside})")
+    assert main.locator("svg g.topic").evaluate_all(INSIDE)
     first = main.locator("g.topic").first
     first.focus()
     first.press("Enter")
@@ -163,4 +166,6 @@ def test_a_user_without_memories_has_empty_views(sight):
     for view in VIEWS:
         main = sight.go(view)
         assert main.locator(".wrong").count() == 0
-        assert view in ("search", "usage", "manage", "sharing") or "nothing here" in main.inner_text() or view == "audit"
+        assert (
+            view in ("search", "usage", "manage", "sharing") or "nothing here" in main.inner_text() or view == "audit"
+        )

@@ -15,8 +15,8 @@ def bea(served):
     served.ask("POST", "/forget", user="bea")
 
 
-def memory(served, id, user="bea"):
-    return served("GET", f"/memories/{id}", user=user)
+def memory(served, memory_id):
+    return served("GET", f"/memories/{memory_id}", user="bea")
 
 
 def test_a_fact_is_edited_compared_and_brought_back(tab, served, bea):
@@ -74,7 +74,9 @@ def test_a_memory_is_frozen_thawed_and_let_expire(tab, served, bea):
     assert memory(served, bea[1])["state"] == "frozen"
     panel = sight.page.locator(".panel")
     panel.get_by_role("button", name="Thaw").wait_for()
-    assert [panel.get_by_role("button", name=name, exact=True).is_disabled() for name in ("Edit", "Expire", "Forget")] == [True] * 3
+    assert [
+        panel.get_by_role("button", name=name, exact=True).is_disabled() for name in ("Edit", "Expire", "Forget")
+    ] == [True] * 3
     panel.locator("[data-tab=life]").click()
     panel.locator(".life li", has_text="under review").wait_for()
     sight.press("Thaw", ".panel")
@@ -165,4 +167,7 @@ def test_a_session_and_then_everything_is_forgotten_after_a_preview(tab, served,
     sight.dialog().get_by_label("Type “bea” to confirm").fill("bea")
     sight.confirm("Forget")
     sight.told("Forgotten:")
-    assert (served("GET", "/pages/count", user="bea")["count"], served("GET", "/facts/count", user="bea")["count"]) == (0, 0)
+    assert (served("GET", "/pages/count", user="bea")["count"], served("GET", "/facts/count", user="bea")["count"]) == (
+        0,
+        0,
+    )

@@ -29,9 +29,7 @@ class SelectionPart:
         self._owner = owner
         self._readable = readable
 
-    def listed(
-        self, wanted: Selection, after: int, limit: int | None, *, is_latest: bool = False
-    ) -> list[Positioned]:
+    def listed(self, wanted: Selection, after: int, limit: int | None, *, is_latest: bool = False) -> list[Positioned]:
         """The first cubes after a position, up to the limit; with `is_latest`, the last ones before it (0: of all)."""
         found: list[Positioned] = []
         for one in self._admitted(wanted, after, is_latest=is_latest):

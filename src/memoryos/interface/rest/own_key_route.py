@@ -16,6 +16,6 @@ async def own_key(desk: Desk, _: Parameters, asked: RestRequest) -> Response:
     """Answer with the key of the request, without its secret; null if the store has no keys."""
     if asked.asking.caller is None:
         return JSONResponse({"key": None})
-    _, _, key = asked.request.headers["authorization"].partition(" ")
-    info = await desk.run(lambda: desk.store.keys.info(key.strip()))
+    key = asked.request.headers["authorization"].partition(" ")[2].strip()
+    info = await desk.run(lambda: desk.store.keys.info(key))
     return JSONResponse({"key": plain(info)})
