@@ -119,11 +119,14 @@ class Sight:
         """Wait until the page says so."""
         self.page.locator(".notice", has_text=text).wait_for()
 
-    def violations(self) -> list[str]:
-        """What axe finds that is serious or critical."""
+    def violations(self, *rules: str) -> list[str]:
+        """What axe finds that is serious or critical; by these rules, or all."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text("utf-8"))
-        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        found = self.page.evaluate(
+            "rules => axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})",
+            rules,
+        )
         return [
             f"{one['id']}: {node['html'][:120]} {[part['message'] for part in node['any']]}"
             for one in found["violations"]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
 import pytest
+
+from memoryos import MemoryOS, load_settings
+from served import serving
 
 
 @pytest.fixture
@@ -171,3 +177,31 @@ def test_a_session_and_then_everything_is_forgotten_after_a_preview(tab, served,
         0,
         0,
     )
+
+
+def test_a_job_that_failed_too_often_is_tried_again(tab, tmp_path):
+    now = [datetime.now(UTC)]
+    failing = [True]
+
+    def do(scope, job):
+        if failing:
+            raise ValueError("<b>no day</b> is like another")
+
+    settings = load_settings(embedder="hashing")
+    with closing(MemoryOS.open(tmp_path / "jobs.db", settings=settings, clock=lambda: now[0])) as store:
+        store.admin.register_job("digest", do)
+        memory = store.memory("ann")
+        memory.jobs.add("digest")
+        for _ in range(6):
+            now[0] += timedelta(hours=1)
+            memory.jobs.run()
+        failing.clear()
+        with serving(store) as served:
+            sight = tab(served.url).open("jobs", user="ann", agent="default")
+            row = sight.page.locator("tbody tr", has_text="digest")
+            row.get_by_text("failed").wait_for()
+            assert "ValueError" in row.inner_text()
+            row.get_by_role("button", name="Try again").click()
+            sight.told("1 job is tried again.")
+            sight.page.get_by_label("Show").select_option("done")
+            row.get_by_text("done").wait_for()

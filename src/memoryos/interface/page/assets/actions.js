@@ -38,7 +38,7 @@ function Edit({ memory, owner, onChange, onClose }) {
   };
   return html`<${Asking} title=${say("edit")} verb=${say("save")} act=${act} onClose=${onClose}>
     ${roles.length > 1 && html`<${Choice} label=${say("whose-words")} value=${role} options=${roles.map((one) => [one, sayName("role", one)])} onChange=${(event) => setRole(event.target.value)} />`}
-    <${Field} key=${role} as="textarea" label=${say("text")} name="text" rows="8" dir="auto" required value=${turn ? turn.text : memory.text} />
+    <${Field} key=${role} as="textarea" label=${say("text")} name="text" rows="8" dir="auto" required defaultValue=${turn ? turn.text : memory.text} />
     <${Field} label=${say("reason")} name="reason" maxlength="200" />
     <p class="small">${say("edit-told")}</p>
   </${Asking}>`;

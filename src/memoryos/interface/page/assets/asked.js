@@ -22,9 +22,10 @@ export function useAnswer(make, about) {
   return { ...state, again: useCallback(() => again((count) => count + 1), []) };
 }
 
-const EMPTY = { items: [], cursor: null, isDone: false, isLoading: false, error: null };
+const EMPTY = { about: null, items: [], cursor: null, isDone: false, isLoading: false, error: null };
 
-// A list of the server, part by part: `more()` asks for the next one with the cursor of the last.
+// A list of the server, part by part: `more()` asks for the next one with the cursor of the last. While another list is
+// on its way, the items are still those of the one before it, and there is no more of them.
 export function useListing(path, owner, query, { size = 200, round = 0 } = {}) {
   const [state, set] = useState(EMPTY);
   const about = JSON.stringify([path, owner, query, round]);
@@ -38,7 +39,7 @@ export function useListing(path, owner, query, { size = 200, round = 0 } = {}) {
       (found) => {
         if (current.current !== about) return;
         busy.current = false;
-        set({ ...EMPTY, items: [...before.items, ...found.items], cursor: found.cursor, isDone: found.cursor === null });
+        set({ ...EMPTY, about, items: [...before.items, ...found.items], cursor: found.cursor, isDone: found.cursor === null });
       },
       (error) => {
         if (current.current !== about || error.name === "AbortError") return;
@@ -52,5 +53,6 @@ export function useListing(path, owner, query, { size = 200, round = 0 } = {}) {
     busy.current = false;
     load(EMPTY);
   }, [about]);
-  return { ...state, more: () => !state.error && load(state), retry: () => load(state) };
+  const more = () => state.about === about && !state.error && load(state);
+  return { ...state, more, retry: () => load(state.about === about ? state : EMPTY) };
 }

@@ -55,8 +55,8 @@ export function OwnerForm() {
 
 function Names() {
   const here = place.get();
-  return html`<${Field} label=${say("user")} name="user" required value=${here.user} />
-    <${Field} label=${say("agent")} name="agent" value=${here.agent} hint=${say("agent-told")} />`;
+  return html`<${Field} label=${say("user")} name="user" required defaultValue=${here.user} />
+    <${Field} label=${say("agent")} name="agent" defaultValue=${here.agent} hint=${say("agent-told")} />`;
 }
 
 const chooseTyped = ({ user, agent }) => choose({ user: user.trim(), agent: agent.trim(), namespace: [] });

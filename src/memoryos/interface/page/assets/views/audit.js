@@ -33,7 +33,7 @@ export function Audit({ owner, round }) {
   return html`<div class="filters">
       <${Choice} label=${say("action")} value=${only.action ?? ""} options=${choices("action", ACTIONS)} onChange=${(event) => set("action", event.target.value)} />
       <${Choice} label=${say("decision")} value=${only.decision ?? ""} options=${choices("decision", DECISIONS)} onChange=${(event) => set("decision", event.target.value)} />
-      <${Field} label=${say("caller")} value=${only.caller} onChange=${(event) => set("caller", event.target.value)} />
+      <${Field} label=${say("caller")} defaultValue=${only.caller} onChange=${(event) => set("caller", event.target.value)} />
       <label class="check"><input type="checkbox" checked=${only.isOfAll} onChange=${() => set("isOfAll", !only.isOfAll)} />${say("all-users")}</label>
       <button type="button" onClick=${check}>${say("verify")}</button>
     </div>

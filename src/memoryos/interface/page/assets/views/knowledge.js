@@ -32,7 +32,7 @@ export function Knowledge({ owner, round, opened, onChange }) {
     <${Waiting} isLoading=${!persona && profile.isLoading} />
     <div class="knowledge">
       <section class="card" aria-labelledby="facts"><h2 id="facts">${say("facts")}</h2>
-        <${Rows} label=${say("facts")} items=${facts.items} height=${HEIGHT} isDone=${facts.isDone} more=${facts.more} opened=${opened}
+        <${Rows} key=${`${subject} ${tier}`} label=${say("facts")} items=${facts.items} height=${HEIGHT} isDone=${facts.isDone} more=${facts.more} opened=${opened}
           row=${(fact) => html`<${FactRow} fact=${fact} />`} onOpen=${(fact) => go({ memory: fact.id })} />
       </section>
       ${persona && html`<div><${Fields} persona=${persona} onEdit=${setOpen} /><${Traits} persona=${persona} /></div>`}
@@ -82,6 +82,6 @@ function SetField({ field, value, owner, subject, onClose, onDone }) {
   };
   return html`<${Asking} title=${field ? sayName("field", field) : say("set-field")} verb=${say("save")} act=${act} onClose=${onClose}>
     ${!field && html`<${Field} label=${say("field-name")} name="field" required />`}
-    <${Field} label=${say("value")} name="value" dir="auto" required value=${value} />
+    <${Field} label=${say("value")} name="value" dir="auto" required defaultValue=${value} />
   </${Asking}>`;
 }

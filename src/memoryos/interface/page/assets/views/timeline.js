@@ -19,7 +19,7 @@ export function Timeline({ owner, round, opened }) {
   return html`<${Filters} only=${only} onChange=${setOnly} />
     <p class="small" aria-live="polite">${count.data && say("count.page", { n: count.data.count })}</p>
     <${Wrong} error=${found.error} again=${found.retry} />
-    <${Rows} label=${say("view.timeline")} items=${found.items} height=${HEIGHT} isDone=${found.isDone} more=${found.more} opened=${opened}
+    <${Rows} key=${JSON.stringify(only)} label=${say("view.timeline")} items=${found.items} height=${HEIGHT} isDone=${found.isDone} more=${found.more} opened=${opened}
       total=${count.data?.count} row=${(page) => html`<${PageRow} page=${page} />`} onOpen=${(page) => go({ memory: page.id })} />`;
 }
 
@@ -30,10 +30,10 @@ function Filters({ only, onChange }) {
   return html`<div class="filters" role="search" aria-label=${say("filter")}>
     <${Choice} label=${say("property.tier")} value=${only.tier ?? ""} options=${tiers} onChange=${(event) => set("tier", event.target.value)} />
     <${Choice} label=${say("order")} value=${only.oldest ?? ""} options=${orders} onChange=${(event) => set("oldest", event.target.value)} />
-    <${Field} label=${say("since")} type="date" value=${only.since} onChange=${(event) => set("since", event.target.value)} />
-    <${Field} label=${say("until")} type="date" value=${only.until} onChange=${(event) => set("until", event.target.value)} />
-    <${Field} label=${say("property.session")} value=${only.session} onChange=${(event) => set("session", event.target.value)} />
-    <${Field} label=${say("property.tags")} value=${(only.tags ?? []).join(", ")} onChange=${(event) => set("tags", labels(event.target.value))} />
+    <${Field} label=${say("since")} type="date" defaultValue=${only.since} onChange=${(event) => set("since", event.target.value)} />
+    <${Field} label=${say("until")} type="date" defaultValue=${only.until} onChange=${(event) => set("until", event.target.value)} />
+    <${Field} label=${say("property.session")} defaultValue=${only.session} onChange=${(event) => set("session", event.target.value)} />
+    <${Field} label=${say("property.tags")} defaultValue=${(only.tags ?? []).join(", ")} onChange=${(event) => set("tags", labels(event.target.value))} />
   </div>`;
 }
 
