@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from page.sight import Sight, browsing
 from served import Served, serving
 
 Opened = Callable[..., Sight]
+SCREEN = {"locale": "en-GB", "viewport": {"width": 1280, "height": 800}}
 
 
 @pytest.fixture(scope="session")
@@ -38,21 +39,27 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             yield found
 
 
+@pytest.fixture(scope="session")
+def usual(browser: Any) -> Iterator[Any]:
+    """What most tabs share: the files of the page, which a browser keeps, and the size of the screen."""
+    with closing(browser.new_context(**SCREEN)) as context:
+        yield context
+
+
 @pytest.fixture
-def tab(browser: Any, served: Served) -> Iterator[Opened]:
-    """tab(url, ...): a new tab in a browser that knows nothing; at the end, nothing may have gone wrong in it."""
+def tab(browser: Any, usual: Any, served: Served) -> Iterator[Opened]:
+    """tab(url, ...): a new tab of somebody who has chosen nothing; at the end, nothing may have gone wrong in it."""
     seen: list[Sight] = []
-    contexts = []
+    with ExitStack() as stack:
 
-    def make(url: str = served.url, **settings: Any) -> Sight:
-        context = browser.new_context(**{"locale": "en-GB", "viewport": {"width": 1280, "height": 800}, **settings})
-        contexts.append(context)
-        seen.append(Sight(context.new_page(), url))
-        return seen[-1]
+        def make(url: str = served.url, **settings: Any) -> Sight:
+            context = stack.enter_context(closing(browser.new_context(**{**SCREEN, **settings}))) if settings else usual
+            seen.append(Sight(stack.enter_context(closing(context.new_page())), url))
+            return seen[-1]
 
-    yield make
-    for context in contexts:
-        context.close()
+        yield make
+        for sight in seen:
+            sight.forget()
     assert [sight.wrong for sight in seen] == [[] for _ in seen]
 
 

@@ -93,6 +93,11 @@ class Sight:
         self.settled()
         return main
 
+    def forget(self) -> None:
+        """Forget what was chosen, such as the language: other tabs would have it, too."""
+        if self.page.url.startswith(self.url):
+            self.page.evaluate("localStorage.clear()")
+
     def settled(self) -> None:
         """Wait until nothing is loading."""
         self.until("!document.querySelector('.waiting')")

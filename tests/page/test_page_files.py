@@ -17,6 +17,7 @@ from served import serving
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ROOT / "src/memoryos/interface/page/assets"
+RELEASE = max(page_files()).partition("/")[0]
 SCRIPTS = sorted(path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor")
 
 # Those of the releases that tools/fetch_page_vendor.py names, and of axe-core 4.14.1 of npm.
@@ -47,20 +48,22 @@ def test_the_page_needs_no_key_and_what_it_shows_does(keyed):
     served, _ = keyed
     moved = served.http.get("/ui")
     assert (moved.status_code, moved.headers["location"]) == (308, "ui/")
-    for name, kind in (("", "text/html"), ("main.js", "text/javascript"), ("style/parts.css", "text/css")):
+    kinds = (("", "text/html"), (f"{RELEASE}/main.js", "text/javascript"), (f"{RELEASE}/style/parts.css", "text/css"))
+    for name, kind in kinds:
         found = served.http.get(f"/ui/{name}")
         assert (found.status_code, found.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
         assert found.headers["content-security-policy"] == POLICY
         assert found.headers["x-content-type-options"] == "nosniff"
         same = served.http.get(f"/ui/{name}", headers={"If-None-Match": found.headers["etag"]})
-        assert (same.status_code, same.content, same.headers["cache-control"]) == (304, b"", "no-cache")
+        kept = "public, max-age=31536000, immutable" if name else "no-cache"
+        assert (same.status_code, same.content, same.headers["cache-control"]) == (304, b"", kept)
         head = served.http.head(f"/ui/{name}")
         assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", found.headers["etag"])
     assert [served.ask("GET", "/pages").status_code, served.ask("GET", "/keys/own").status_code] == [401, 401]
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing.js", "vendor", "vendor/", "%2e%2e/page_files.py", "..%2fpage_files.py", "a" * 4000]
+    "name", ["main.js", "0" * 16 + "/main.js", "vendor/", "%2e%2e/page_files.py", "..%2fpage_files.py", "a" * 4000]
 )
 def test_there_is_no_other_file(keyed, name):
     found = keyed[0].http.get(f"/ui/{name}")
@@ -68,7 +71,10 @@ def test_there_is_no_other_file(keyed, name):
 
 
 def test_the_page_is_only_read(keyed):
-    assert [keyed[0].http.post("/ui/").status_code, keyed[0].http.delete("/ui/main.js").status_code] == [405, 405]
+    assert [keyed[0].http.post("/ui/").status_code, keyed[0].http.delete(f"/ui/{RELEASE}/main.js").status_code] == [
+        405,
+        405,
+    ]
 
 
 def test_a_key_tells_what_it_opens(keyed):
@@ -100,7 +106,9 @@ def test_no_script_makes_code_or_html_of_text():
     assert len(SCRIPTS) > 30
     assert {path.name: found[0] for path in SCRIPTS if (found := NEVER.search(path.read_text("utf-8")))} == {}
     index = (ASSETS / "index.html").read_text("utf-8")
-    assert re.findall(r"<script(?! type=\"module\" src=\"main\.js\"></script>)|<style|style=| on\w+=", index) == []
+    assert (
+        re.findall(r"<script(?! type=\"module\" src=\"assets/main\.js\"></script>)|<style|style=| on\w+=", index) == []
+    )
 
 
 def test_no_script_is_long():

@@ -51,7 +51,9 @@ def test_axe_finds_nothing_serious_in_any_view(tab, scheme, tongue, rules):
 
 def test_both_languages_have_words_for_everything(sight):
     sight.open(**NORA)
-    tables = sight.page.evaluate("import('./words.js').then(found => found.TABLES)")
+    tables = sight.page.evaluate(
+        "import(document.scripts[0].src.replace('main.js', 'words.js')).then(found => found.TABLES)"
+    )
     assert tables["en"].keys() == tables["zh"].keys()
     assert all(word.strip() for table in tables.values() for word in table.values())
     used = {key for path in ASSETS.rglob("*.js") for key in re.findall(r"say\(\"([^\"]+)\"", path.read_text("utf-8"))}

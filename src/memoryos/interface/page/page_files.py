@@ -45,8 +45,9 @@ _HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",  # kept by the browser, and asked for again by its tag: a new release shows at once
 }
+_ASKED_AGAIN = "no-cache"  # the first file, which names the others: a new release shows at once
+_FOR_GOOD = "public, max-age=31536000, immutable"  # all others: their addresses change with their contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,17 @@ class PageFile:
     content: bytes
     media_type: str
     tag: str  #: of this content, in quotes
+    caching: str  #: how long a browser may keep it
 
 
 @cache
 def page_files() -> Mapping[str, PageFile]:
-    """All files by their names below the address of the page."""
-    return dict(_found(files(__package__).joinpath("assets"), ""))
+    """All files by their names below the address of the page: the first has none, others are in a folder of the release."""
+    found = dict(_found(files(__package__).joinpath("assets"), ""))
+    release = sha256(b"".join(sha256(found[name]).digest() for name in sorted(found))).hexdigest()[:16]
+    first = found.pop(FIRST).replace(b'"assets/', f'"{release}/'.encode())
+    others = {f"{release}/{name}": _sent(name, content, _FOR_GOOD) for name, content in found.items()}
+    return {"": _sent(FIRST, first, _ASKED_AGAIN), **others}
 
 
 def page_routes() -> list[BaseRoute]:
@@ -72,13 +78,17 @@ def page_routes() -> list[BaseRoute]:
     ]
 
 
-def _found(folder: Traversable, before: str) -> Iterator[tuple[str, PageFile]]:
+def _found(folder: Traversable, before: str) -> Iterator[tuple[str, bytes]]:
     for one in folder.iterdir():
         if one.is_dir():
             yield from _found(one, f"{before}{one.name}/")
-        elif kind := _TYPES.get(f".{one.name.rpartition('.')[2]}"):
-            content = one.read_bytes()
-            yield before + one.name, PageFile(content, kind, f'"{sha256(content).hexdigest()[:32]}"')
+        else:
+            yield before + one.name, one.read_bytes()
+
+
+def _sent(name: str, content: bytes, caching: str) -> PageFile:
+    kind = _TYPES[f".{name.rpartition('.')[2]}"]
+    return PageFile(content, kind, f'"{sha256(content).hexdigest()[:32]}"', caching)
 
 
 async def _moved(_: Request) -> Response:
@@ -87,10 +97,10 @@ async def _moved(_: Request) -> Response:
 
 
 async def _file(request: Request) -> Response:
-    found = page_files().get(request.path_params["name"] or FIRST)
+    found = page_files().get(request.path_params["name"])
     if found is None:
         raise HTTPException(404, "There is no such file")
-    headers = {**_HEADERS, "ETag": found.tag}
+    headers = {**_HEADERS, "ETag": found.tag, "Cache-Control": found.caching}
     if found.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.content, headers=headers, media_type=found.media_type)

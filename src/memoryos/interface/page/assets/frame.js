@@ -1,6 +1,6 @@
 // Frame: the ways to the views, whose memory it is, the view itself, and the memory beside it.
 import { html, useEffect, useRef, useState } from "./html.js";
-import { Icon } from "./icons.js";
+import { ICON, Icon } from "./icons.js";
 import { MemoryPanel } from "./memory_panel.js";
 import { Notice } from "./notice.js";
 import { OwnerForm, OwnerPicker } from "./owner_picker.js";
@@ -25,7 +25,7 @@ export function Frame() {
   return html`<div class=${here.memory ? "frame with-panel" : "frame"}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${say("skip")}</a>
     <nav class="side" aria-label=${say("views")}>
-      <p class="brand"><img src="icon.svg" alt="" width="24" height="24" />MemoryOS</p>
+      <p class="brand"><img src=${ICON} alt="" width="24" height="24" />MemoryOS</p>
       <${OwnerPicker} />
       <ul>${VIEWS.map((one) => html`<li key=${one.name}><a href=${link({ view: one.name, memory: null })} aria-current=${one === view ? "page" : undefined}>
         <${Icon} name=${one.name} />${say(`view.${one.name}`)}</a></li>`)}</ul>

@@ -15,4 +15,6 @@ const LINES = {
   manage: "M10 12.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5zM10 3v2M10 15v2M3 10h2M15 10h2",
 };
 
+export const ICON = new URL("icon.svg", import.meta.url).href;
+
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 20 20" aria-hidden="true"><path d=${LINES[name]} /></svg>`;

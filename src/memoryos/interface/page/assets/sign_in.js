@@ -1,6 +1,7 @@
 // SignIn: asks for the API key.
 import { html } from "./html.js";
 import { Field } from "./field.js";
+import { ICON } from "./icons.js";
 import { Preferences } from "./preferences.js";
 import { session, signIn } from "./session.js";
 import { say } from "./words.js";
@@ -14,7 +15,7 @@ export function SignIn() {
   };
   return html`<main class="alone">
     <form class="sign-in" onSubmit=${submit}>
-      <img src="icon.svg" alt="" width="40" height="40" />
+      <img src=${ICON} alt="" width="40" height="40" />
       <h1>${say("sign-in")}</h1>
       <p>${say("sign-in-told")}</p>
       ${notice && html`<div class="wrong" role="alert"><p>${say(notice)}</p></div>`}
