@@ -62,7 +62,7 @@ class PageFile:
 
 @cache
 def page_files() -> Mapping[str, PageFile]:
-    """All files by their names below the address of the page: the first has none, others are in a folder of the release."""
+    """All files by their names below the address of the page; all but the first are in a folder of this release."""
     found = dict(_found(files(__package__).joinpath("assets"), ""))
     release = sha256(b"".join(sha256(found[name]).digest() for name in sorted(found))).hexdigest()[:16]
     first = found.pop(FIRST).replace(b'"assets/', f'"{release}/'.encode())
