@@ -10,7 +10,7 @@ from memoryos.errors import StillRunning
 from served import serving
 
 MANY = 20_000
-SCROLLS = 25  # to the end of what is there, each of which brings 200 more
+SCROLLS = 10  # to the end of what is there, each of which brings 200 more
 SCROLLED = """async () => {
   const box = document.querySelector('.rows'), list = box.querySelector('ul'), before = list.clientHeight;
   box.scrollTop = box.scrollHeight;

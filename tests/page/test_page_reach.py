@@ -39,6 +39,9 @@ def test_axe_finds_nothing_serious_in_any_view(tab, scheme, tongue, rules):
             sight.page.locator(".panel .words").wait_for()
         if view == "topics":
             main.locator(".row").first.click()
+        if view == "audit":  # axe looks at every cell
+            main.locator("select").first.select_option("share")
+            sight.until("document.querySelectorAll('tbody tr').length < 40")
         found[view] = sight.violations(*rules)
         if view == "knowledge":
             sight.page.locator(".panel .danger").click()

@@ -25,7 +25,7 @@ def memory(served, memory_id):
     return served("GET", f"/memories/{memory_id}", user="bea")
 
 
-def test_a_fact_is_edited_compared_and_brought_back(tab, served, bea):
+def test_a_fact_is_edited_compared_and_brought_back(served, bea, tab):
     sight = tab().open("knowledge", bea[0], user="bea")
     sight.press("Edit", ".panel")
     sight.dialog().get_by_label("Text").fill("Bea keeps wasps.")
@@ -47,7 +47,7 @@ def test_a_fact_is_edited_compared_and_brought_back(tab, served, bea):
     assert (found["text"], found["version"]) == ("Bea keeps bees.", 3)
 
 
-def test_an_edit_that_another_one_overtook_is_refused_and_keeps_what_was_typed(tab, served, bea):
+def test_an_edit_that_another_one_overtook_is_refused_and_keeps_what_was_typed(served, bea, tab):
     sight = tab()
     sight.refused = {412}
     sight.open("knowledge", bea[0], user="bea")
@@ -60,7 +60,7 @@ def test_an_edit_that_another_one_overtook_is_refused_and_keeps_what_was_typed(t
     assert memory(served, bea[0])["text"] == "Bea keeps ants."
 
 
-def test_one_turn_of_a_page_is_edited(tab, served, bea):
+def test_one_turn_of_a_page_is_edited(served, bea, tab):
     page = served("GET", "/pages", user="bea", limit=1)["items"][0]
     sight = tab().open("timeline", page["id"], user="bea")
     sight.press("Edit", ".panel")
@@ -71,7 +71,7 @@ def test_one_turn_of_a_page_is_edited(tab, served, bea):
     assert [turn["text"] for turn in memory(served, page["id"])["turns"]] == ["I keep bees behind the mill.", "Good."]
 
 
-def test_a_memory_is_frozen_thawed_and_let_expire(tab, served, bea):
+def test_a_memory_is_frozen_thawed_and_let_expire(served, bea, tab):
     sight = tab().open("knowledge", bea[1], user="bea")
     sight.press("Freeze", ".panel")
     sight.dialog().get_by_label("Reason").fill("under review")
@@ -98,7 +98,7 @@ def test_a_memory_is_frozen_thawed_and_let_expire(tab, served, bea):
     sight.page.locator(".rows .row", has_text="Bea is tall.").wait_for(state="detached")
 
 
-def test_a_memory_is_forgotten_after_a_preview(tab, served, bea):
+def test_a_memory_is_forgotten_after_a_preview(served, bea, tab):
     served("PATCH", f"/memories/{bea[0]}", {"text": "Bea keeps ants."}, user="bea")
     sight = tab().open("knowledge", bea[0], user="bea")
     sight.press("Forget", ".panel")
@@ -115,7 +115,7 @@ def test_a_memory_is_forgotten_after_a_preview(tab, served, bea):
     sight.page.locator(".rows .row", has_text="Bea keeps ants.").wait_for(state="detached")
 
 
-def test_a_fact_is_added_and_a_field_is_set(tab, served, bea):
+def test_a_fact_is_added_and_a_field_is_set(served, bea, tab):
     sight = tab().open("knowledge", user="bea")
     sight.press("Add a fact")
     sight.dialog().get_by_label("Text").fill("Bea 喜欢喝茶。")
@@ -134,7 +134,7 @@ def test_a_fact_is_added_and_a_field_is_set(tab, served, bea):
     assert "Bea 喜欢喝茶。" in {one["text"] for one in served("GET", "/facts", user="bea")["items"]}
 
 
-def test_a_right_is_passed_on_and_revoked(tab, served, bea):
+def test_a_right_is_passed_on_and_revoked(served, bea, tab):
     sight = tab().open("sharing", user="bea")
     sight.press("Share")
     sight.dialog().get_by_label("To").fill("nurse")
@@ -150,7 +150,7 @@ def test_a_right_is_passed_on_and_revoked(tab, served, bea):
     assert served("GET", "/delegations", user="bea")["items"] == []
 
 
-def test_a_session_and_then_everything_is_forgotten_after_a_preview(tab, served, bea):
+def test_a_session_and_then_everything_is_forgotten_after_a_preview(served, bea, tab):
     served("POST", "/memories", {"query": "This is for today alone."}, user="bea", session="today")
     sight = tab().open("manage", user="bea")
     sight.page.get_by_label("Session").fill("today")
