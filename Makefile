@@ -9,7 +9,7 @@ PAGES ?= 1000,10000
 # Where this is set, every program that starts compiles all of ours again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install demo demo-postgres check fix test bench docs clean
+.PHONY: install browser demo demo-postgres demo-page check fix test bench docs clean
 
 ## install: make .venv with MemoryOS, its extras and the development tools
 install: .venv/installed
@@ -22,9 +22,22 @@ install: .venv/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
 	@touch $@
 
-## demo: play a conversation of seven weeks and ask six questions
+## browser: the Chromium that tests/page drives, where a Debian or Ubuntu has none
+browser:
+	@if [ -n "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" ]; then :; \
+	elif ! command -v apt-get >/dev/null; then echo "No Chromium: install it to run tests/page"; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	elif sudo -n true 2>/dev/null; then sudo -n apt-get update -qq && sudo -n apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else echo "No Chromium: run apt-get install chromium as root to run tests/page"; fi
+
+## demo: play a conversation of seven weeks and ask six questions (make demo-page shows it in a browser)
 demo: install
 	$(BIN)/memoryos demo
+	@echo "Look at it in a browser: make demo-page"
+
+## demo-page: the same conversation in a web page, until Ctrl-C
+demo-page: install
+	$(BIN)/memoryos serve --demo
 
 ## demo-postgres: the same on a real PostgreSQL, which is started for it and gone afterwards
 demo-postgres: install
@@ -43,7 +56,7 @@ fix: install
 	$(BIN)/ruff format .
 
 ## test: every test, those of a memory on SQLite and on a PostgreSQL that they start
-test: install
+test: install browser
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 ## bench: speed by size (PAGES=1000,100000), and recall where the data is (DATA=locomo10.json)

@@ -112,3 +112,26 @@ def test_the_library_does_not_load_the_server(tmp_path):
     )
     run = [sys.executable, "-c", code]  # an interpreter of its own: forked ones have loaded it
     assert subprocess.run(run, cwd=tmp_path, env=forked.settings(), capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_the_demo_is_served_with_its_page_and_leaves_nothing_behind(start, tmp_path):
+    server, line = start("--demo")
+    assert line["page"] == line["url"] + "/ui/"
+    with httpx.Client(base_url=line["url"], timeout=SOON, trust_env=False) as http:
+        assert "<title>MemoryOS</title>" in http.get("/ui/").text
+        (owner,) = http.get("/v1/scopes").json()["items"]
+        assert (owner["user"], owner["agent"]) == ("Nora", "Atlas")
+        stats = http.get("/v1/stats?user=Nora&agent=Atlas").json()
+        assert (stats["stm_pages"], stats["jobs_waiting"]) == (7, 0)
+        hottest = http.get("/v1/segments?user=Nora&agent=Atlas").json()["items"][0]
+        assert hottest["visits"] > 0  # its questions were asked
+        assert http.get("/v1/audit?user=Nora&agent=Atlas&limit=1").json()["items"]
+    server.send_signal(signal.SIGTERM)
+    server.communicate(timeout=SOON)
+    assert (server.returncode, [*tmp_path.glob("*.db*")]) == (0, [])
+    here = {"MEMORYOS_EMBEDDER": "hashing"}
+    refused = forked.memoryos("serve", "--demo", "--db", "mine.db", "--json", cwd=tmp_path, **here)
+    assert (refused.returncode, "--demo: has a store of its own" in json.loads(refused.stdout)["error"]["message"]) == (
+        2,
+        True,
+    )

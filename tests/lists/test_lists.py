@@ -63,6 +63,26 @@ def test_pages_are_listed_in_steps(memory, limit):
     assert memory.pages.list(limit=12).cursor is None
 
 
+@pytest.mark.parametrize("limit", [1, 5, 12])
+def test_pages_are_listed_in_steps_the_latest_first(memory, limit):
+    latest = lambda **place: memory.pages.list(latest=True, **place)  # noqa: E731
+    assert notes(in_steps(latest, limit)) == list(reversed(range(12)))
+    assert notes(in_steps(lambda **place: latest(tags=["third"], **place), limit)) == [9, 6, 3, 0]
+    memory.snapshots.create("then")
+    memory.add("Note 12.")
+    assert notes(in_steps(lambda **place: latest(as_of="then", **place), limit)) == list(reversed(range(12)))
+    assert notes(latest(limit=1)) == [12]
+
+
+def test_the_cursor_of_one_order_is_none_of_the_other(memory):
+    for first, second in ((True, False), (False, True)):
+        cursor = memory.pages.list(limit=2, latest=first).cursor
+        with pytest.raises(InvalidInput, match="does not come from this listing"):
+            memory.pages.list(limit=2, latest=second, cursor=cursor)
+    with pytest.raises(InvalidInput, match="latest"):
+        memory.pages.list(latest="yes")
+
+
 def test_what_comes_and_goes_meanwhile_is_no_reason_to_skip_or_repeat(memory):
     present = [page.id for page in memory.pages.list()]
 

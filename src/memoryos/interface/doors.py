@@ -154,7 +154,6 @@ NOT_REST: Mapping[str, str] = {
     "store:audit.export": "`GET /v1/audit` gives the same entries, part by part.",
     "store:keys.caller": "The server does this for each request.",
     "store:keys.exist": "`memoryos serve` does this itself.",
-    "store:keys.info": "The server does this for each request.",
     "store:keys.is_valid": "The server does this for each request.",
     "store:mounts.add": _CODE,
     "store:mounts.remove": _CODE,

@@ -35,9 +35,12 @@ class Pages(Noun):
         limit: int | None = None,
         cursor: str | None = None,
         as_of: datetime | str | None = None,
+        latest: bool = False,
         **only: Unpack[arguments.PageFilters],
     ) -> Listing[MemCube]:
         """List the dialogue pages of a tier (default: all tiers), in the order in which they were added.
+
+        With `latest`, the page that was added last comes first.
 
         `limit` bounds the length of the list, and the `cursor` of a list returns the next part; pages that are added or
         deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
@@ -46,9 +49,9 @@ class Pages(Noun):
         the tier where they are now. With `tier`, the call first waits until the pages that were just added have moved
         to their tiers; without it, they may still be in STM.
         """
-        then = looked_back(self._engine, self._scope, as_of)
+        then, is_latest = looked_back(self._engine, self._scope, as_of), arguments.flag("latest", latest)
         with self._read(tier) as reader:
-            return listed(reader, self._selection(tier, **only), limit, cursor, then)
+            return listed(reader, self._selection(tier, **only), limit, cursor, then, is_latest=is_latest)
 
     def count(
         self, *, tier: Tier | None = None, as_of: datetime | str | None = None, **only: Unpack[arguments.PageFilters]

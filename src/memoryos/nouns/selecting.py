@@ -49,15 +49,25 @@ def selection(
 
 
 def listed(
-    reader: Reader, wanted: Selection, limit: int | None, cursor: str | None, then: LookBack | None = None
+    reader: Reader,
+    wanted: Selection,
+    limit: int | None,
+    cursor: str | None,
+    then: LookBack | None = None,
+    *,
+    is_latest: bool = False,
 ) -> Listing[MemCube]:
-    """Return up to `limit` cubes after the cursor, in the order in which they were added; as they were `then`."""
+    """Return up to `limit` cubes after the cursor, in the order in which they were added; as they were `then`.
+
+    With `is_latest`, the last one is the first.
+    """
     if then is not None:
-        return _listed_then(reader, wanted, limit, cursor, then)
-    what = f"{wanted.kind.value}s"
+        return _listed_then(reader, wanted, limit, cursor, then, is_latest=is_latest)
+    what = _what(wanted, is_latest=is_latest)
     key = key_in(what, cursor, [int])
     most = arguments.optional("limit", limit, least=1)
-    found = reader.listed(wanted, after=key[0] if key else 0, limit=None if most is None else most + 1)
+    asked = None if most is None else most + 1
+    found = reader.listed(wanted, after=key[0] if key else 0, limit=asked, is_latest=is_latest)
     has_more = most is not None and len(found) > most
     shown = found[:most]
     return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if has_more else None)
@@ -87,13 +97,24 @@ def holding(
     return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if shown != found else None)
 
 
+def _what(wanted: Selection, *, is_latest: bool) -> str:
+    """What a cursor is for: that of one order is none of the other."""
+    return f"{wanted.kind.value}s-latest" if is_latest else f"{wanted.kind.value}s"
+
+
 def _listed_then(
-    reader: Reader, wanted: Selection, limit: int | None, cursor: str | None, then: LookBack
+    reader: Reader,
+    wanted: Selection,
+    limit: int | None,
+    cursor: str | None,
+    then: LookBack,
+    *,
+    is_latest: bool = False,
 ) -> Listing[MemCube]:
     """The same at an earlier time; all of the selection is read, because its columns tell of the present."""
-    what = f"{wanted.kind.value}s"
+    what = _what(wanted, is_latest=is_latest)
     key, most = key_in(what, cursor, [int]), arguments.optional("limit", limit, least=1)
-    found = reader.listed(replace(wanted, looks_back=True), after=key[0] if key else 0)
+    found = reader.listed(replace(wanted, looks_back=True), after=key[0] if key else 0, is_latest=is_latest)
     places = {one.cube.id: one.position for one in found}
     cubes = then.cubes(reader, [one.cube for one in found])
     shown = cubes[:most]

@@ -29,10 +29,10 @@ class SelectionPart:
         self._owner = owner
         self._readable = readable
 
-    def listed(self, wanted: Selection, after: int, limit: int | None) -> list[Positioned]:
-        """The first cubes after a position, up to the limit."""
+    def listed(self, wanted: Selection, after: int, limit: int | None, *, is_latest: bool = False) -> list[Positioned]:
+        """The first cubes after a position, up to the limit; with `is_latest`, the last ones before it (0: of all)."""
         found: list[Positioned] = []
-        for one in self._admitted(wanted, after):
+        for one in self._admitted(wanted, after, is_latest=is_latest):
             found.append(one)
             if len(found) == limit:
                 break
@@ -50,18 +50,20 @@ class SelectionPart:
         query = select(_cubes.c.tags, func.count()).where(self._selected(wanted)).group_by(_cubes.c.tags)
         return {row[0]: row[1] for row in self._connection.execute(query)}
 
-    def _admitted(self, wanted: Selection, after: int) -> Iterator[Positioned]:
-        while rows := self._connection.execute(self._some(wanted, after)).all():
+    def _admitted(self, wanted: Selection, after: int, *, is_latest: bool = False) -> Iterator[Positioned]:
+        while rows := self._connection.execute(self._some(wanted, after, is_latest=is_latest)).all():
             for position, *stored in rows:
                 cube = self._readable(*stored)
                 if cube and cube.kind is wanted.kind and wanted.admits(cube):
                     yield Positioned(position, cube)
             after = rows[-1].position
 
-    def _some(self, wanted: Selection, after: int) -> Select[Any]:
-        query = select(_cubes.c.position, _cubes.c.id, _cubes.c.document, _cubes.c.checksum)
-        query = query.where(self._selected(wanted), _cubes.c.position > after)
-        return query.order_by(_cubes.c.position).limit(_AT_ONCE)
+    def _some(self, wanted: Selection, after: int, *, is_latest: bool) -> Select[Any]:
+        place = _cubes.c.position
+        query = select(place, _cubes.c.id, _cubes.c.document, _cubes.c.checksum).where(self._selected(wanted))
+        if after:
+            query = query.where(place < after if is_latest else place > after)
+        return query.order_by(place.desc() if is_latest else place).limit(_AT_ONCE)
 
     def _selected(self, wanted: Selection) -> ColumnElement[bool]:
         mine = (_cubes.c[name] == self._owner[name] for name in OWNER)

@@ -112,8 +112,13 @@ class CubeReader(Protocol):
         """Return the number of cubes by kind and tier."""
         ...
 
-    def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
-        """Return up to `limit` cubes of a selection above that position; a damaged cube is left out and logged."""
+    def listed(
+        self, wanted: Selection, *, after: int = 0, limit: int | None = None, is_latest: bool = False
+    ) -> list[Positioned]:
+        """Return up to `limit` cubes of a selection above that position; a damaged cube is left out and logged.
+
+        With `is_latest`, those below it (0: of all), last first.
+        """
         ...
 
     def counted(self, wanted: Selection) -> int:

@@ -236,8 +236,12 @@ class StoredCubes:
         with legible("cubes"):
             return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
-    def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
-        return SelectionPart(self._connection, self._owner, self._readable).listed(wanted, after, limit)
+    def listed(
+        self, wanted: Selection, *, after: int = 0, limit: int | None = None, is_latest: bool = False
+    ) -> list[Positioned]:
+        return SelectionPart(self._connection, self._owner, self._readable).listed(
+            wanted, after, limit, is_latest=is_latest
+        )
 
     def counted(self, wanted: Selection) -> int:
         return SelectionPart(self._connection, self._owner, self._readable).counted(wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
@@ -23,6 +23,7 @@ from memoryos.operation.recall.hit import Hit
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
+    from memoryos.memory_os import MemoryOS
     from memoryos.operation.recall.overview import SegmentView, Stats
 
 SHOWN = 3  # pages shown for each question
@@ -75,7 +76,7 @@ def demo(db: Db = None, json: Json = False) -> None:
     with ExitStack() as stack:
         path = db or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "demo.db"
         memory = stack.enter_context(open_memory(path, user=script.user, agent=script.agent))
-        topics = _play(memory, script, quiet=json)
+        topics = play(memory, script, quiet=json)
         answers = [(question, memory.search(question["question"]).hits[:SHOWN]) for question in script.questions]
         if json:
             render.print_json(_json(memory, topics, answers))
@@ -83,7 +84,24 @@ def demo(db: Db = None, json: Json = False) -> None:
             _print(memory, topics, answers)
 
 
-def _play(memory: Memory, script: Script, *, quiet: bool) -> Sequence[SegmentView]:
+def demo_store(changed: Mapping[str, Any], *, quiet: bool) -> MemoryOS:
+    """A store in a temporary folder, removed on close, with the conversation and an audit log."""
+    from memoryos.arguments import IN_MEMORY
+    from memoryos.config import load_settings
+    from memoryos.memory_os import MemoryOS
+
+    script = load_script()
+    with ExitStack() as undo:
+        store = undo.enter_context(MemoryOS.open(IN_MEMORY, settings=load_settings(**{**changed, "audit": True})))
+        memory = store.memory(script.user, agent=script.agent)
+        play(memory, script, quiet=quiet)
+        for question in script.questions:  # topics that are asked about get hotter
+            memory.search(question["question"])
+        undo.pop_all()
+    return store
+
+
+def play(memory: Memory, script: Script, *, quiet: bool) -> Sequence[SegmentView]:
     """Play all sessions; return the topics at the end of the conversation."""
     with render.progress(quiet=quiet) as bar:
         task = bar.add_task(f"{script.user} talks with {script.agent}", total=script.turn_count, note="")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from json import dumps
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memoryos.errors import MissingExtra, StillRunning
+from memoryos.errors import InvalidInput, MissingExtra, StillRunning
 from memoryos.interface.cli import render
+from memoryos.interface.cli.demo import demo_store
 from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.interface.rest.rest_limits import RestLimits
+
+if TYPE_CHECKING:
+    from memoryos.memory_os import MemoryOS
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "httpx2")
 _DEFAULT = RestLimits()
@@ -38,10 +43,13 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve the conversation of `memoryos demo`, from a temporary store.")
+    ] = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Answer HTTP requests until SIGTERM or Ctrl-C; /openapi.json describes them."""
+    """Answer HTTP requests until SIGTERM or Ctrl-C; /openapi.json describes them, and /ui/ is a page for people."""
     if not all(map(find_spec, NEEDED)):
         raise MissingExtra("memoryos serve", "server")
     from memoryos.interface.added_doors import added_doors
@@ -49,7 +57,7 @@ def serve(
     from memoryos.interface.rest.rest_server import RestServer
 
     limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
-    store = open_store(db, changed={"upstream": upstream} if upstream else None)
+    store = _opened(db, {"upstream": upstream} if upstream else {}, demo=demo, quiet=json)
     try:
         server = RestServer.bound(store, host, port, limits, partial(rest_app, added=added_doors(store.settings)))
         _tell(server.url, has_keys=store.keys.exist(), json=json)
@@ -61,9 +69,19 @@ def serve(
             render.error_console().print("Background work is left to the next process.")
 
 
+def _opened(db: str | None, changed: Mapping[str, Any], *, demo: bool, quiet: bool) -> MemoryOS:
+    if not demo:
+        return open_store(db, changed=changed)
+    if db:
+        raise InvalidInput("--demo", "has a store of its own, which is removed at the end", "Leave --db out")
+    return demo_store(changed, quiet=quiet)
+
+
 def _tell(url: str, *, has_keys: bool, json: bool) -> None:
+    page = f"{url}/ui/"
     if json:
-        typer.echo(dumps({"url": url, "keys": has_keys}))  # one line, before the server runs
+        typer.echo(dumps({"url": url, "keys": has_keys, "page": page}))  # one line, before the server runs
         return
     whom = "with an API key" if has_keys else "without a key, from this machine alone"
-    render.console().print(f"Answering at {url} ({whom}). Ctrl-C stops.", markup=False, soft_wrap=True)
+    told = f"Answering at {url} ({whom}). The page for people is {page}. Ctrl-C stops."
+    render.console().print(told, markup=False, soft_wrap=True)

@@ -19,10 +19,12 @@ from starlette.types import Scope
 
 from memoryos.distribution import VERSION as RELEASE
 from memoryos.errors import MemoryOSError
+from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
@@ -35,7 +37,7 @@ from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.memory_os import MemoryOS
 
-_OPEN = {"/health", "/ready", "/openapi.json"}  # without a key
+_OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
 
 Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
@@ -77,11 +79,12 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         lifespan=partial(_life, added),
     )
     for route in ROUTES:
-        _add(app, desk, route, Desk.answer)
+        _add(app, desk, route, own_key if route is OWN_KEY else Desk.answer)
     _add(app, desk, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
     _add(app, desk, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
     _add(app, desk, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
     _add_probes(app, desk, metrics)
+    app.router.routes.extend(page_routes())
     for door in added:
         app.router.routes.extend(door.routes(desk, metrics))
 
@@ -92,13 +95,18 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         app.add_exception_handler(kind, partial(_failed, refused))
 
     async def admit(request: Request) -> None:
-        if request.scope["path"] not in _OPEN:
+        if not is_open(request.scope["path"]):
             await desk.run(lambda: admission.admit(request))
 
     app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread)
     described = app.openapi
     app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
     return app
+
+
+def is_open(path: str) -> bool:
+    """Whether an address is answered without a key; what is below that of the page are files of the program."""
+    return path in _OPEN or path.startswith(f"{PAGE}/")
 
 
 @asynccontextmanager

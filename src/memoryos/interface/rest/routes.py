@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoryos.interface.rest.own_key_route import OWN_KEY
 from memoryos.interface.rest.route import Route
 
 _MEMORY = "/memories/{cube_id}"
@@ -96,6 +97,7 @@ ROUTES: tuple[Route, ...] = (
     Route("store:users.forget", "POST", "/users/forget", {"user": "ann"}),
     Route("store:keys.create", "POST", "/keys", {"identity": "web", "users": ["ann"]}, 201),
     Route("store:keys.list", "GET", "/keys"),
+    OWN_KEY,
     Route("store:keys.rotate", "POST", "/keys/{key_id}/rotate", {"overlap": 3600}),
     Route("store:keys.revoke", "DELETE", "/keys/{key_id}"),
     Route("store:roles.grant", "POST", "/roles", {"identity": "dr-lee", "roles": ["doctor"]}, 201),

@@ -1,0 +1,68 @@
+"""One browser and one server for all tests of the page; each test has a tab of its own, and its own user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryos import MemoryOS, load_settings
+from memoryos.interface.cli.demo import load_script
+from page.sight import Sight, browsing
+from served import Served, serving
+
+Opened = Callable[..., Sight]
+SCREEN = {"locale": "en-GB", "viewport": {"width": 1280, "height": 800}}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    with browsing() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The conversation of the demo, and an audit log, on a store without keys."""
+    place: Path = tmp_path_factory.mktemp("page") / "memory.db"
+    script = load_script()
+    with closing(MemoryOS.open(place, settings=load_settings(embedder="hashing", audit=True))) as store:
+        memory = store.memory(script.user, agent=script.agent)
+        for session in script.sessions:
+            memory.add_many(session)
+        memory.wait()
+        memory.consolidate()
+        with serving(store) as found:
+            yield found
+
+
+@pytest.fixture(scope="session")
+def usual(browser: Any) -> Iterator[Any]:
+    """What most tabs share: the files of the page, which a browser keeps, and the size of the screen."""
+    with closing(browser.new_context(**SCREEN)) as context:
+        yield context
+
+
+@pytest.fixture
+def tab(browser: Any, usual: Any, served: Served) -> Iterator[Opened]:
+    """tab(url, ...): a new tab of somebody who has chosen nothing; at the end, nothing may have gone wrong in it."""
+    seen: list[Sight] = []
+    with ExitStack() as stack:
+
+        def make(url: str = served.url, **settings: Any) -> Sight:
+            context = stack.enter_context(closing(browser.new_context(**{**SCREEN, **settings}))) if settings else usual
+            seen.append(Sight(stack.enter_context(closing(context.new_page())), url))
+            return seen[-1]
+
+        yield make
+        for sight in seen:
+            sight.forget()
+    assert [sight.wrong for sight in seen] == [[] for _ in seen]
+
+
+@pytest.fixture
+def sight(tab: Opened) -> Sight:
+    return tab()

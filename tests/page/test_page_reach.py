@@ -1,0 +1,139 @@
+"""Everybody can use the page: with a keyboard, a screen reader, in the dark, in English and in Chinese."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import memoryos
+from page.sight import VIEWS
+
+NORA = {"user": "Nora", "agent": "Atlas"}
+ASSETS = Path(memoryos.__file__).parent / "interface/page/assets"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tongue", "rules"),
+    [
+        ("light", "en", ()),
+        ("dark", "zh", ("color-contrast", "html-has-lang", "html-lang-valid", "label", "button-name")),
+    ],
+)
+def test_axe_finds_nothing_serious_in_any_view(tab, scheme, tongue, rules):
+    sight = tab(color_scheme=scheme, locale="zh-CN" if tongue == "zh" else "en-GB").open(**NORA)
+    assert sight.page.evaluate("document.documentElement.lang").startswith(tongue)
+    dark = sight.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (dark == "rgb(20, 24, 26)") == (scheme == "dark")
+    found = {}
+    for view in VIEWS:
+        main = sight.go(view)
+        if view == "search":
+            main.locator("input[type=search]").fill("Juno")
+            main.locator("input[type=search]").press("Enter")
+            main.locator(".score summary").first.click()
+        if view == "knowledge":
+            main.locator(".row").first.click()
+            sight.page.locator(".panel .words").wait_for()
+        if view == "topics":
+            main.locator(".row").first.click()
+        if view == "audit":  # axe looks at every cell
+            main.locator("select").first.select_option("share")
+            sight.until("document.querySelectorAll('tbody tr').length < 40")
+        found[view] = sight.violations(*rules)
+        if view == "knowledge":
+            sight.page.locator(".panel .danger").click()
+            sight.dialog().locator(".preview").wait_for()
+            found["dialog"] = sight.violations(*rules)
+            sight.page.keyboard.press("Escape")
+    assert {view: wrong for view, wrong in found.items() if wrong} == {}
+    assert len(found) == len(VIEWS) + 1
+
+
+def test_both_languages_have_words_for_everything(sight):
+    sight.open(**NORA)
+    tables = sight.page.evaluate(
+        "import(document.scripts[0].src.replace('main.js', 'words.js')).then(found => found.TABLES)"
+    )
+    assert tables["en"].keys() == tables["zh"].keys()
+    assert all(word.strip() for table in tables.values() for word in table.values())
+    used = {key for path in ASSETS.rglob("*.js") for key in re.findall(r"say\(\"([^\"]+)\"", path.read_text("utf-8"))}
+    assert len(used) > 150
+    assert used - tables["en"].keys() == set()
+    names = re.compile(r"\{\w+\}")
+    for key, word in tables["en"].items():
+        assert set(names.findall(word)) == set(names.findall(tables["zh"][key])), key
+    chinese = re.compile(r"[\u4e00-\u9fff]")
+    same = {key for key, word in tables["zh"].items() if not chinese.search(word)}
+    assert same == {"part.bm25"}
+
+
+def test_language_and_theme_are_chosen_and_kept(sight):
+    sight.open(**NORA)
+    sight.page.get_by_label("Language").select_option("zh")
+    sight.page.locator("h1", has_text="概览").wait_for()
+    sight.page.get_by_label("主题").select_option("dark")
+    assert sight.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 26)"
+    sight.page.reload()
+    sight.page.locator("h1", has_text="概览").wait_for()
+    assert sight.page.title() == "概览 · MemoryOS"
+    assert sight.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 26)"
+    missing = re.compile(r"\b[a-z]+[.-][a-z_]+\b")  # a key that has no word is shown itself
+    for view in ("jobs", "sharing", "manage", "knowledge"):
+        assert missing.findall(sight.go(view).locator("h1, h2, button, label, th").first.inner_text()) == []
+
+
+def test_a_memory_is_changed_with_the_keyboard_alone(tab, served):
+    things = "hats boats lamps cups doors pens".split()
+    ids = [served("POST", "/facts", {"text": f"Kim likes {one}."}, user="kim")["id"] for one in things]
+    sight = tab().open("knowledge", user="kim")
+    sight.page.locator(".row").first.wait_for()
+    keys = sight.page.keyboard
+    keys.press("Tab")
+    assert sight.page.evaluate("document.activeElement.className") == "skip"
+    keys.press("Enter")
+    assert sight.page.evaluate("document.activeElement.id") == "main"
+    for _ in range(5):  # two lists, two buttons, and the rows
+        keys.press("Tab")
+    assert "Kim likes hats." in sight.page.evaluate("document.activeElement.innerText")
+    keys.press("ArrowDown")
+    keys.press("ArrowDown")
+    assert "Kim likes lamps." in sight.page.evaluate("document.activeElement.innerText")
+    keys.press("End")
+    sight.until("document.activeElement.innerText.includes('Kim likes pens.')")
+    keys.press("Enter")
+    sight.page.locator(".panel .words").wait_for()
+    assert sight.page.evaluate("document.activeElement.tagName") == "H2"  # the focus goes where the news are
+    keys.press("Tab")  # close
+    keys.press("Tab")  # edit
+    keys.press("Enter")
+    sight.dialog().wait_for()
+    assert sight.dialog().get_by_label("Text").evaluate("one => one === document.activeElement")
+    keys.press("Control+A")
+    keys.type("Kim has no hat.")
+    for _ in range(3):  # reason, cancel, save
+        keys.press("Tab")
+    keys.press("Enter")
+    sight.dialog().wait_for(state="detached")
+    assert served("GET", f"/memories/{ids[-1]}", user="kim")["text"] == "Kim has no hat."
+    assert sight.page.evaluate("document.activeElement.innerText") == "Edit"  # and back where it was
+    keys.press("Escape")
+    sight.page.locator(".panel").wait_for(state="detached")
+    tabs = sight.open("knowledge", ids[0], user="kim").page.locator("[role=tab]").first
+    tabs.focus()
+    keys.press("ArrowRight")
+    assert (
+        sight.page.evaluate("document.activeElement.getAttribute('aria-selected') + document.activeElement.dataset.tab")
+        == "trueevidence"
+    )
+
+
+def test_a_narrow_screen_has_everything_in_one_column(tab):
+    sight = tab(viewport={"width": 390, "height": 800}).open(**NORA)
+    for view in VIEWS:
+        sight.go(view)
+        wide = sight.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390, (view, wide)
+    assert json.dumps(sight.violations()) == "[]"
