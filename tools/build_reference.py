@@ -18,6 +18,7 @@ from typing import Any
 
 import memoryos
 from memoryos import Settings, errors
+from memoryos.exports import MODULES
 from memoryos.interface.faults import EXIT_CODES
 from memoryos.interface.rest.problems import STATUSES
 from reference_commands import commands_page, exit_codes
@@ -135,7 +136,7 @@ def _first(thing: Any) -> str:
 
 def alias_meaning(name: str) -> str:
     """What the comment behind an exported alias says."""
-    module = import_module(f"memoryos.{memoryos._MODULES[name]}")
+    module = import_module(f"memoryos.{MODULES[name]}")
     found = re.search(rf"^{name} = .*  #: (.+)$", inspect.getsource(module), re.MULTILINE)
     if found is None:
         raise SystemExit(f"{name} has no description: add `#: ...` behind it")

@@ -53,6 +53,17 @@ COMMANDS: dict[str, str] = {
     "verify": "",
     "scrub": "",
     "documents add": "POLICIES",
+    "consolidate": "",
+    "events": "",
+    "attachments": "PAGE",
+    "attachment": "PAGE picture FILE",
+    "request": "remember-zorbitis",
+    "pipelines run": "tidy-old --param until=2026-01-01",
+    "pipelines list": "",
+    "pipelines show": "tidy-old",
+    "pipelines check": "tidy-old",
+    "duplicates merged": "PAGE",
+    "proposals publish": "new --source hr",
     "facts add": "new",
     "profile get": "",
     "profile set": "name Bob",
@@ -128,6 +139,8 @@ COMMANDS: dict[str, str] = {
 WITHOUT_STORE = {  # and benches; the status of encryption is read of the head of the file, and tells no more
     "serve",  # asks each of its callers for a key of their own
     "mcp",  # checks the key at each call of a tool
+    "chat",  # checks the key at each line
+    "doctor",  # tells who has the file what state it is in, and nothing of what is stored
     *("demo", "policy check", "policy schema", "privacy find", "encryption new-key", "encryption status"),
 }
 NO_USER = (

@@ -22,7 +22,7 @@ import pytest
 import memoryos
 from attack.arguments import _NAMES
 from contract import server
-from memoryos import Action, Attachment, Caller, Memory, MemoryOS, Scope, Turn
+from memoryos import Action, AddStep, Attachment, Caller, Memory, MemoryOS, Pipeline, Scope, Turn
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, PermissionDenied, PrivacyRefused
 from memoryos.kinds import Role
@@ -112,6 +112,13 @@ def stream(memory: Memory, word: str, **role: str) -> None:
     memory.wait()
 
 
+def noting(query: str) -> Pipeline:
+    """A pipeline that stores a text, or the value of the parameter that stands there."""
+    names = [query.strip("{}")] if query.startswith("{") else []
+    parameters = dict.fromkeys(names, "text")
+    return Pipeline("note", [AddStep(query=query)], parameters=parameters)
+
+
 DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("add", "query"): lambda memory, word: memory.add(f"Write to {word} today."),
     ("add", "query of messages"): lambda memory, word: memory.add(
@@ -164,6 +171,10 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ),
     ("jobs.add", "payload"): add_job,
     ("admin.load", "path"): load,
+    ("pipelines.run", "pipeline"): lambda memory, word: memory.pipelines.run(noting(f"Write to {word}.")),
+    ("pipelines.run", "parameters"): lambda memory, word: memory.pipelines.run(noting("{what}"), {"what": word}),
+    ("pipelines.run", "query"): lambda memory, word: memory.pipelines.run(noting("{query}"), query=f"Is it {word}?"),
+    ("requests.do", "text"): lambda memory, word: memory.requests.do(f"Remember that I write to {word}."),
     ("respond", "query"): respond,
     ("respond_stream", "query"): stream,
 }
@@ -175,6 +186,8 @@ QUESTIONS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("context", "dialogue"): lambda memory, word: memory.context(
         "Who is Tom?", dialogue=[{"role": "user", "content": f"Write to {word}."}]
     ),
+    ("requests.read", "text"): lambda memory, word: memory.requests.read(f"What do you know about {word}?"),
+    ("requests.preview", "text"): lambda memory, word: memory.requests.preview(f"What do you know about {word}?"),
     ("digest", "query"): lambda memory, word: memory.digest(query=f"Who is {word}?"),
     ("respond", "role"): lambda memory, word: respond(memory, "Tom", role=f"the assistant of {word}"),
     ("respond_stream", "role"): lambda memory, word: stream(memory, "Tom", role=f"the assistant of {word}"),
@@ -198,6 +211,7 @@ KEPT: dict[str, str] = {
     **dict.fromkeys(("strategy", "tiers", "kinds", "role", "cursor", "do", "check", "min_trust"), _CHOICE),
     **dict.fromkeys(("filters", "speaker", "tags of a filter", "caller", "operation"), _COMPARED),
     **dict.fromkeys(("action", "decision", "format", "mode"), _CHOICE),
+    "confirm": "the token of a preview",
     "known": "numbers and hashes of the audit log",
     "source_ids": _COMPARED,
     "receipt": "its signature is checked",
@@ -213,7 +227,7 @@ _FILTERING = ("search", "context", "tagged", "pages.list", "pages.count", "facts
 def is_kept(method: str, parameter: str) -> bool:
     if parameter == "tags":
         return method in (*_FILTERING, "segments.count", "retention.add")  # a rule of a tenant: refused
-    return parameter in KEPT or (method, parameter) == ("governance.reveal", "text")
+    return parameter in KEPT or (method, parameter) in (("governance.reveal", "text"), ("pipelines.check", "pipeline"))
 
 
 class Listening:

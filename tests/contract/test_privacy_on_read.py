@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import memoryos
-from memoryos import Attachment, Memory, Mount, Scope, Turn
+from memoryos import Attachment, AugmentStep, Memory, Mount, Pipeline, RetrieveStep, Scope, Turn
 from memoryos.errors import InvalidInput
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
@@ -114,6 +114,7 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "requests.read": lambda memory: memory.requests.read(f"Who wrote to {WORD}?"),
     "requests.preview": lambda memory: memory.requests.preview("forget everything"),
     "requests.do": lambda memory: memory.requests.do("forget everything"),
+    "pipelines.run": lambda memory: memory.pipelines.run(Pipeline("look", [RetrieveStep(query="tea"), AugmentStep()])),
     "search": lambda memory: memory.search("tea", kinds=["page", "fact", "profile", "segment"], explain=True),
     "context": lambda memory: memory.context("tea"),
     "digest": lambda memory: [memory.digest(tokens=tokens) for tokens in (64, 10_000)],
@@ -186,6 +187,7 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(("governance.erase", "pages.swept", "governance.explain"), _COUNTS),
     **dict.fromkeys(("governance.delegate", "governance.delegations"), _COUNTS),
     "governance.revoke": "nothing",
+    **dict.fromkeys(("pipelines.check", "pipelines.list"), "what the caller passed, or a file has"),
     **dict.fromkeys(("snapshots.create", "snapshots.list", "snapshots.remove"), _COUNTS),
     **dict.fromkeys(("branches.create", "branches.list", "branches.named", "branches.discard"), _COUNTS),
     "archiving.remove": "nothing",

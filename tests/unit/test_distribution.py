@@ -18,6 +18,7 @@ import pytest
 import memoryos
 from memoryos import distribution
 from memoryos.errors import MissingExtra, StoreTooNew
+from memoryos.exports import MODULES
 from memoryos.regex import _Regex
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,12 @@ HEAVY = {"numpy", "sqlalchemy", "pydantic", "alembic", "rich", "asyncio", "onnxr
 def installs():
     for path in TEXTS:
         for wanted in WANTED.findall(path.read_text("utf-8")):
-            yield path.name, wanted.rstrip(".").replace("{distribution.NAME}", distribution.NAME)
+            yield (
+                path.name,
+                wanted.rstrip(".")
+                .replace("{distribution.NAME}", distribution.NAME)
+                .replace("{NAME}", distribution.NAME),
+            )
 
 
 def modules_after(code, **environment):
@@ -202,7 +208,7 @@ def test_type_checkers_see_the_names_that_programs_get():
     tree = ast.parse(Path(memoryos.__file__).read_text("utf-8"))
     (checked,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {alias.name: line.module for line in checked.body for alias in line.names}
-    assert seen == {name: f"memoryos.{module}" for name, module in memoryos._MODULES.items()}
+    assert seen == {name: f"memoryos.{module}" for name, module in MODULES.items()}
     assert set(memoryos.__all__) == {*seen, "__version__"}
 
 
