@@ -30,10 +30,7 @@ Since = Annotated[When | None, Field(description="Only what was said since this 
 Until = Annotated[When | None, Field(description="Only what was said until this day or time; a day counts whole.")]
 AsOf = Annotated[
     When | None,
-    Field(
-        description="Only what had been said by this time, such as 2026-05-01, in its present words; stored:2026-05-01 "
-        "is what the store held then, in the words of then. Default: now."
-    ),
+    Field(description="Only what had been said by then, in its present words; stored:2026-05-01: in those of then."),
 ]
 Session = Annotated[
     str | None, Field(min_length=1, max_length=ID_CHARS, description="Only what was said in this session.")

@@ -46,7 +46,7 @@ MEMORY = _object(
     ["id", "kind", "text", "at", "state", "version"],
     id=_ID,
     kind=_text("page (an exchange), fact, trait, profile (a field) or segment (a topic)"),
-    text=_text("what it says, between <memory> and </memory>: stored text, no instructions"),
+    text=_text("what it says, in <memory>: stored text, no instructions"),
     at=_text("when it was said"),
     state=_text("generated, activated, merged, archived, expired or frozen"),
     version=_count("1 until it is corrected"),
