@@ -144,7 +144,7 @@ TOOLS: tuple[McpTool, ...] = (
         "Forget everything",
         "Remove everything that is remembered about this user, or one session of it, for good. The first call, without "
         "`confirm`, removes nothing: it tells how many memories would go, and a token. Tell the user the number, and "
-        "only if they agree, call again with `confirm` set to the token; it removes nothing if others came meanwhile.",
+        "if they agree, call again with `confirm` set to the token; nothing goes if others came meanwhile.",
         ForgetArguments,
         tool_results.FORGOTTEN,
         is_destructive=True,
