@@ -88,7 +88,7 @@ def _method(level: str, name: str, function: Any) -> list[str]:
 
 def _returned(annotation: Any) -> str:
     """The type of a result, with links to the values in it."""
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    text = annotation.replace("memoryos.", "") if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if text in ("", "None", "_empty", "Self"):
         return ""
     parts = re.split(r"(\w+)", text)

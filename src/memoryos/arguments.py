@@ -11,10 +11,10 @@ from io import TextIOBase
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from memoryos.caller import Caller
 from memoryos.clock import parse_end, parse_time
 from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
+from memoryos.expected import instance
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.kinds import Kind, Role, Tier, Trust, UpdateMode
@@ -22,7 +22,7 @@ from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.retention import GOVERNED
-from memoryos.scope import ID_LIMIT, Scope
+from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
 
 IN_MEMORY = ":memory:"  # as SQLite calls it; only `open` knows it
@@ -107,18 +107,6 @@ def _file_path(value: Path) -> Path:
     return path
 
 
-def scope(value: object) -> Scope:
-    """Check that the value is a Scope."""
-    if not isinstance(value, Scope):
-        raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass Scope(user=...)")
-    return value
-
-
-def caller(value: Caller | None, owner: Scope) -> Caller:
-    """The caller who uses the memory: by default its user."""
-    return Caller(owner.user) if value is None else instance("caller", value, Caller, "Pass Caller(...)")
-
-
 def question(value: str) -> str:
     """Check the text of a question."""
     return checked_text("query", value, limit=QUERY_CHARS)
@@ -188,13 +176,6 @@ def share(field: str, value: float) -> float:
 def timeout(value: float | None) -> float:
     """Check a timeout in seconds; None means no timeout."""
     return math.inf if value is None else duration("timeout", value, most=LONGEST_WAIT)
-
-
-def instance(field: str, value: object, kind: type[_Item], fix: str) -> _Item:
-    """Check that a value is an instance of the class."""
-    if not isinstance(value, kind):
-        raise InvalidInput(field, f"expected {kind.__name__}, got {type(value).__name__}", fix)
-    return value
 
 
 _PARTS = {

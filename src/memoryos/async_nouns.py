@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_args
 
-from memoryos import arguments
+from memoryos import expected
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
@@ -46,7 +46,7 @@ class Awaited(Generic[_Sync]):
     def __init__(self, sync: _Sync) -> None:
         """Raises InvalidInput if `sync` is not an instance of the class that this one wraps."""
         kind: type[_Sync] = get_args(type(self).__orig_bases__[0])[0]  # type: ignore[attr-defined]
-        self.sync = arguments.instance("sync", sync, kind, _made_by(type(self), kind))
+        self.sync = expected.instance("sync", sync, kind, _made_by(type(self), kind))
 
     def __repr__(self) -> str:
         return f"Async{self.sync!r}"

@@ -12,7 +12,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.about import NOTHING, AboutArguments, about
 from memoryos.adding import Adding
 from memoryos.caller import Action, Caller, doing
@@ -64,9 +64,9 @@ class Memory(MemoryParts):
         release: Callable[[float | None], None] | None = None,
     ) -> None:
         """Call `MemoryOS.memory` or `memoryos.open` instead; `close` calls `release`."""
-        self._engine = arguments.instance("engine", engine, Engine, "Call memoryos.open(...)")
-        self._scope = arguments.scope(scope)  # None only in a call that is refused, with words that help
-        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
+        self._engine = expected.instance("engine", engine, Engine, "Call memoryos.open(...)")
+        self._scope = expected.scope(scope)  # None only in a call that is refused, with words that help
+        self._caller = expected.instance("caller", caller, Caller, "Pass Caller(...)")
         self._release = release
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Memory(MemoryParts):
 
     def of(self, scope: Scope) -> Memory:
         """Return another owner's memory in the same store. Closing it does not close the store."""
-        return Memory(self._engine, arguments.scope(scope), self._caller)
+        return Memory(self._engine, expected.scope(scope), self._caller)
 
     def branch(self, name: str) -> Memory:
         """Return a branch that `branches.create` made: what is stored or changed there stays there. Raises NotFound."""

@@ -1,34 +1,29 @@
-"""MemoryOS: a store of memories; and `open`, which opens a store and one owner's memory in it."""
+"""MemoryOS: a store of memories; and `open`, which opens a store and one owner's memory in it.
+
+What works on a store, and the database below it, is imported when a store is opened. So what stands here says
+`memoryos.Memory`: the package imports that when it is first used.
+"""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from memoryos import arguments
+import memoryos
+from memoryos import expected
 from memoryos.caller import OPERATOR, Caller, Gate
 from memoryos.clock import Clock, system_clock
-from memoryos.config import Settings
-from memoryos.engine import Engine, left
 from memoryos.errors import InvalidInput
-from memoryos.memory import Memory
-from memoryos.models.chat import ChatModel
-from memoryos.models.embedder import Embedder
-from memoryos.models.reranker import Reranker
-from memoryos.nouns.admin import Admin
-from memoryos.nouns.audit import Audit
-from memoryos.nouns.keys import Keys
-from memoryos.nouns.mounts import Mounts
-from memoryos.nouns.roles import Roles
-from memoryos.nouns.tenant_retention import TenantRetention
-from memoryos.nouns.users import Users
-from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand, by_a_hand
 from memoryos.operation.calls.keywords import named
+from memoryos.operation.scheduler import forked_imports  # noqa: F401 - a thread that opens a store imports modules
 from memoryos.scope import PRIVATE, Scope
+
+if TYPE_CHECKING:
+    from memoryos.engine import Engine
 
 
 @door
@@ -37,8 +32,10 @@ class MemoryOS:
 
     def __init__(self, engine: Engine, caller: Caller = OPERATOR) -> None:
         """Call `MemoryOS.open` instead; `caller` is the caller of the operations on the whole store."""
-        self._engine = arguments.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
-        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
+        from memoryos.engine import Engine  # loaded already, unless this is something else
+
+        self._engine = expected.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
+        self._caller = expected.instance("caller", caller, Caller, "Pass Caller(...)")
 
     def __repr__(self) -> str:
         return f"MemoryOS(store={self._engine.vault.name!r})"
@@ -50,10 +47,10 @@ class MemoryOS:
         cls,
         path: str | Path,
         *,
-        settings: Settings | None = None,
-        embedder: Embedder | None = None,
-        chat: ChatModel | None = None,
-        reranker: Reranker | None = None,
+        settings: memoryos.Settings | None = None,
+        embedder: memoryos.Embedder | None = None,
+        chat: memoryos.ChatModel | None = None,
+        reranker: memoryos.Reranker | None = None,
         clock: Clock = system_clock,
         gate: Gate | None = None,
         policies: str | Path | None = None,
@@ -74,6 +71,8 @@ class MemoryOS:
         behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, policies
         without `governance`, or a key without `encryption`.
         """
+        from memoryos.opening import engine_at  # with all that works on a store: most of the time of an import
+
         engine = engine_at(
             path,
             settings=settings,
@@ -104,7 +103,7 @@ class MemoryOS:
         tenant: str = "default",
         namespace: tuple[str, ...] = PRIVATE,
         caller: Caller | None = None,
-    ) -> Memory:
+    ) -> memoryos.Memory:
         """Return one owner's memory. Creating it is cheap, and closing it keeps the store open. Raises InvalidInput.
 
         `caller` says who uses the memory (default: the caller with the `key` that the store was opened with, or the
@@ -112,54 +111,54 @@ class MemoryOS:
         """
         return self.of(Scope(user, agent, session, tenant, namespace), caller)
 
-    def of(self, scope: Scope, caller: Caller | None = None) -> Memory:
+    def of(self, scope: Scope, caller: Caller | None = None) -> memoryos.Memory:
         """Like `memory`, for a scope."""
         known = self._caller if caller is None and self._caller.key is not None else caller
-        return Memory(self._engine, arguments.scope(scope), arguments.caller(known, scope))
+        return memoryos.Memory(self._engine, expected.scope(scope), expected.caller(known, scope))
 
     def by(self, caller: Caller) -> MemoryOS:
         """Return the same store, whose operations are those of this caller. Closing it closes the store."""
-        return MemoryOS(self._engine, arguments.instance("caller", caller, Caller, "Pass Caller(...)"))
+        return MemoryOS(self._engine, expected.instance("caller", caller, Caller, "Pass Caller(...)"))
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> memoryos.Settings:
         """The settings of the store."""
         return self._engine.settings
 
     @property
-    def mounts(self) -> Mounts:
+    def mounts(self) -> memoryos.Mounts:
         """The mounted memories, which searches include."""
-        return Mounts(self._engine, self._caller)
+        return memoryos.Mounts(self._engine, self._caller)
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> memoryos.Keys:
         """The API keys by which callers are known."""
-        return Keys(self._engine, self._caller)
+        return memoryos.Keys(self._engine, self._caller)
 
     @property
-    def users(self) -> Users:
+    def users(self) -> memoryos.Users:
         """The users whose memories the store holds."""
-        return Users(self._engine, self._caller)
+        return memoryos.Users(self._engine, self._caller)
 
     @property
-    def roles(self) -> Roles:
+    def roles(self) -> memoryos.Roles:
         """The roles that identities were granted."""
-        return Roles(self._engine, self._caller)
+        return memoryos.Roles(self._engine, self._caller)
 
     @property
-    def retention(self) -> TenantRetention:
+    def retention(self) -> memoryos.TenantRetention:
         """The retention rules of whole tenants."""
-        return TenantRetention(self._engine, self._caller)
+        return memoryos.TenantRetention(self._engine, self._caller)
 
     @property
-    def admin(self) -> Admin:
+    def admin(self) -> memoryos.Admin:
         """Operations on the whole store."""
-        return Admin(self._engine, self._caller)
+        return memoryos.Admin(self._engine, self._caller)
 
     @property
-    def audit(self) -> Audit:
+    def audit(self) -> memoryos.Audit:
         """The audit log: who did what to which memory."""
-        return Audit(self._engine, self._caller)
+        return memoryos.Audit(self._engine, self._caller)
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
@@ -186,6 +185,8 @@ class MemoryOS:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        from memoryos.engine import left  # loaded already
+
         left(self._engine, kind, self.close)
 
     @property
@@ -203,10 +204,10 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     session: str | None = None,
     tenant: str = "default",
     namespace: tuple[str, ...] = PRIVATE,
-    settings: Settings | None = None,
-    embedder: Embedder | None = None,
-    chat: ChatModel | None = None,
-    reranker: Reranker | None = None,
+    settings: memoryos.Settings | None = None,
+    embedder: memoryos.Embedder | None = None,
+    chat: memoryos.ChatModel | None = None,
+    reranker: memoryos.Reranker | None = None,
     clock: Clock = system_clock,
     gate: Gate | None = None,
     caller: Caller | None = None,
@@ -214,7 +215,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     policies: str | Path | None = None,
     read_only: bool = False,
     encryption_key: str | None = None,
-) -> Memory:
+) -> memoryos.Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
     The arguments are those of `MemoryOS.open` and `MemoryOS.memory`. An API `key` tells who calls, in place of the
@@ -237,6 +238,6 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     )
     with ExitStack() as undo:
         undo.callback(store.close)
-        known = arguments.caller(caller, owner) if key is None else store.keys.caller(key)
+        known = expected.caller(caller, owner) if key is None else store.keys.caller(key)
         undo.pop_all()
-    return Memory(store._engine, owner, known, store.close)
+    return memoryos.Memory(store._engine, owner, known, store.close)

@@ -135,9 +135,45 @@ def test_completion_does_not_load_the_database(words):
     assert modules_after(RUN.format(["memoryos"]), **typed) & {"sqlalchemy", "numpy", "alembic"} == set()
 
 
-def test_importing_the_store_loads_no_library_that_it_may_not_need():
+# A program that imports the store gets the rest when it opens one, and so do type hints.
+IMPORTED = """
+import sys, typing
+from memoryos import MemoryOS, MemoryOSError, open as open_memory
+loaded = {name.partition(".")[0] for name in sys.modules}
+print(sorted(loaded & {*HEAVY, "cedarpy", "sqlite3"}), sum(name.startswith("memoryos") for name in sys.modules) < 40)
+print("memoryos.operation.scheduler.forked_imports" in sys.modules)  # a fork while another thread opens a store
+for wrong in (lambda: MemoryOS("memory.db"), lambda: open_memory("", user="ann")):
+    try:
+        wrong()
+    except MemoryOSError as error:
+        print(error)
+hints = [typing.get_type_hints(one) for one in (MemoryOS.open, MemoryOS.memory, MemoryOS.users.fget, open_memory)]
+print([one["return"].__name__ for one in hints[1:]], hints[0]["settings"].__args__[0].__name__)
+with open_memory("memory.db", user="ann") as memory:
+    memory.add("我住在成都。")
+with MemoryOS.open("memory.db") as store:
+    print([one.text for one in store.memory("ann").search("成都").hits], len(store.users.list()))
+print("sqlalchemy" in sys.modules)
+""".replace("HEAVY", repr(HEAVY - {"asyncio"}))
+
+
+def test_importing_the_store_loads_nothing_heavy_and_opening_it_loads_the_rest(tmp_path):
+    done = subprocess.run([sys.executable, "-c", IMPORTED], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "[] True",
+        "True",
+        "engine: expected Engine, got str. Call MemoryOS.open(...)",
+        "path: is not a file name. Pass e.g. 'memory.db'",
+        "['Memory', 'Users', 'Memory'] Settings",
+        "['user: 我住在成都。'] 1",
+        "True",
+    ]
+
+
+def test_importing_a_memory_loads_no_library_that_it_may_not_need():
     unused = {"alembic", "mako", "rich", "typer", "rjieba", "stdnum", "phonenumbers", "yaml", *EXTRA_MODULES}
-    assert modules_after("from memoryos import MemoryOS") & unused == set()
+    assert modules_after("from memoryos import Memory") & unused == set()
 
 
 def test_importing_the_store_compiles_no_expression_of_its_modules():
@@ -165,7 +201,7 @@ def test_every_expression_compiles():
 
 
 def test_opening_a_memory_does_not_load_a_database_server_s_drivers():
-    code = "import sys; from memoryos import MemoryOS; assert 'sqlalchemy.dialects.postgresql' not in sys.modules"
+    code = "import sys; from memoryos import Memory; assert 'sqlalchemy.dialects.postgresql' not in sys.modules"
     assert "sqlalchemy" in modules_after(code)
 
 

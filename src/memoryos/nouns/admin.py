@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.caller import Action, Caller, doing
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
@@ -178,7 +178,7 @@ class Admin:
         that are due at a certain time are looked for every `poll_seconds`. With `poll_seconds=None`, the call returns
         when no job is due.
         """
-        arguments.instance("stop", stop, threading.Event, "Pass threading.Event()")
+        expected.instance("stop", stop, threading.Event, "Pass threading.Event()")
         at_once = arguments.natural("threads", threads, least=1, most=MOST_THREADS)
         if poll_seconds is not None:
             arguments.duration("poll_seconds", poll_seconds, most=LONGEST_WAIT)

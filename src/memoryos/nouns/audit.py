@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
@@ -231,10 +231,10 @@ class _Counted:
 def _checked_head(head: ChainHead) -> ChainHead:
     fix = "Pass the `heads` of an earlier report"
     if head.scope is not None:
-        arguments.instance("known.scope", head.scope, Scope, fix)
+        expected.instance("known.scope", head.scope, Scope, fix)
     if not isinstance(head.number, int) or head.number < 1:
         raise InvalidInput("known.number", "is not the number of an entry", fix)
-    arguments.instance("known.hash", head.hash, str, fix)
+    expected.instance("known.hash", head.hash, str, fix)
     return head
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from uuid_utils.compat import uuid7
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.about import About, about
 from memoryos.caller import NAME_LIMIT, Action, Caller, doing
 from memoryos.cube import MemCube
@@ -278,7 +278,7 @@ class MemGovernance(Noun):
         NotFound, PermissionDenied, and InvalidInput if there are no policies.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
-        arguments.instance("caller", caller, Caller, "Pass Caller(...)")
+        expected.instance("caller", caller, Caller, "Pass Caller(...)")
         wanted = arguments.one_of("action", action, Action)
         ruling = self._policies(policies).ruling(caller, wanted, self._scope.tenant)
         checked = arguments.cube_id(memory_id)

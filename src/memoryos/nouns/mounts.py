@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.caller import Action, Caller
 from memoryos.config import Settings
 from memoryos.engine import Engine
@@ -45,7 +45,7 @@ class Mounts:
         while that fails. Raises InvalidInput if the name is taken or the place is wrong, StorageError if the store
         cannot be used.
         """
-        arguments.instance("mount", mount, Mount, "Pass memoryos.Mount(...)")
+        expected.instance("mount", mount, Mount, "Pass memoryos.Mount(...)")
         self._engine.admit(Action.ADMINISTER)
         self._engine.mounted.check(mount)
         seconds = self._engine.settings.mount_timeout_seconds
