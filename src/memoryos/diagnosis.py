@@ -54,6 +54,10 @@ EXTRAS: Mapping[str, str] = {
     "server": "uvicorn",
     "mcp": "mcp",
     "keyring": "keyring",
+    "langgraph": "langgraph",
+    "openai-agents": "agents",
+    "llamaindex": "llama_index",
+    "agent-framework": "agent_framework",
 }
 
 

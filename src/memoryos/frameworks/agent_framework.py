@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.errors import MissingExtra
 from memoryos.language.memory_notes import notes_of
 from memoryos.memory import Memory
@@ -30,7 +30,7 @@ class MemoryProvider(ContextProvider):
         Notes have at most `tokens` (default: the setting `context_tokens`).
         """
         super().__init__(source_id)
-        self._memory = arguments.instance("memory", memory, Memory, "Pass memoryos.open(...)")
+        self._memory = expected.instance("memory", memory, Memory, "Pass memoryos.open(...)")
         self._tokens = arguments.optional("tokens", tokens, least=1)
 
     async def before_run(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memoryos import arguments as checks
+from memoryos import expected
 from memoryos.errors import InvalidInput, NotFound, Refused
 from memoryos.language.memory_notes import TAG
 from memoryos.language.quotation import fenced
@@ -85,7 +85,7 @@ class MemoryTools:
     """The functions `remember` and `recall` on one owner's memory."""
 
     def __init__(self, memory: Memory) -> None:
-        self._memory = checks.instance("memory", memory, Memory, "Pass memoryos.open(...)")
+        self._memory = expected.instance("memory", memory, Memory, "Pass memoryos.open(...)")
 
     @property
     def openai(self) -> list[dict[str, Any]]:

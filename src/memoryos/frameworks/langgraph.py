@@ -15,7 +15,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.about import AboutArguments
 from memoryos.cube import MemCube, Page
 from memoryos.errors import InvalidInput, MissingExtra
@@ -62,7 +62,7 @@ class LangGraphStore(BaseStore):
         search, that does not reach so far is then refused, so no call sees the items of two users. A time to live
         (`ttl`, `default_ttl`, in minutes) counts from the last `put`; reads do not refresh it.
         """
-        self._memory = arguments.instance("memory", memory, Memory, "Pass memoryos.open(...)")
+        self._memory = expected.instance("memory", memory, Memory, "Pass memoryos.open(...)")
         self._user_at = arguments.optional("user_at", user_at)
         self.ttl_config = TTLConfig(refresh_on_read=False, omit_expired=True, default_ttl=default_ttl)
 

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
-from memoryos import arguments
+from memoryos import arguments, expected
 from memoryos.about import AboutArguments
 from memoryos.async_nouns import Awaited, awaited
 from memoryos.caller import Caller
@@ -317,7 +317,7 @@ def _part(config: Mapping[str, Any], name: str, provider: str, known: Sequence[s
 
 
 def _only(field: str, told: Any, known: Sequence[str]) -> None:
-    told = arguments.instance(field, told, dict, "Pass a dict")
+    told = expected.instance(field, told, dict, "Pass a dict")
     if unknown := next((name for name in told if name not in known), None):
         raise InvalidInput(f"{field}.{unknown}", "has no meaning here", f"Use some of: {', '.join(known)}")
 

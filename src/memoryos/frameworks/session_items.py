@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from memoryos import arguments
+from memoryos import expected
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Role
@@ -35,7 +35,7 @@ class SessionItems:
     def __init__(self, memory: Memory, session_id: str, tag: str) -> None:
         """`tag` is that of the pages, which tells them from what else was said in the session."""
         self.session_id = checked_text("session_id", session_id, limit=ID_LIMIT)
-        owner = arguments.instance("memory", memory, Memory, "Pass memoryos.open(...)")
+        owner = expected.instance("memory", memory, Memory, "Pass memoryos.open(...)")
         self.memory = owner.of(replace(owner.scope, session=self.session_id))
         self._tag = tag
 
