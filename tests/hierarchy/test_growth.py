@@ -32,8 +32,11 @@ from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.maintenance import rebuild
+from memoryos.operation.maintenance.moves import Mover
 from memoryos.operation.paging import pager
 from memoryos.operation.portability import load_export
 from memoryos.operation.portability.export_file import read_lines
@@ -136,6 +139,17 @@ def moved(world: World, count: int) -> list[int]:
     added(memory, (f"🍵 tea {number}" for number in range(count)))
     with locks_of(world.vault) as taken:
         memory.wait()
+    return taken
+
+
+def asked_in_a_new_process(world: World, count: int) -> list[int]:
+    """All segments are to be read, by a process that has nothing of the scope in memory."""
+    memory = world.open(f"asked-{count}.db", short_term_capacity=1)
+    added(memory, (f"🍵 tea {number}" for number in range(count)))
+    memory.wait()
+    residency = Residency(10**9, lambda: Resident(world.embedder.dim, world.embedder, 1))
+    with locks_of(world.vault) as taken:
+        Mover(world.vault, residency, world.settings, world.clock).promote_all(ANN)
     return taken
 
 
@@ -304,7 +318,9 @@ def swept(world: World, count: int) -> list[int]:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("work", [deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed])
+@pytest.mark.parametrize(
+    "work", [asked_in_a_new_process, deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed]
+)
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(
     world: World, size: int, work: Callable[[World, int], list[int]]
 ):
