@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from memoryos import MemoryOS, load_settings
 from memoryos.bench import lock_times
-from memoryos.bench import lock_times
 from memoryos.bench.lock_times import ScopeKind, measure
 from memoryos.clock import system_clock
 from memoryos.engine import Engine
