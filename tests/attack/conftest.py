@@ -20,9 +20,3 @@ def tmp_path(tmp_path: Path, back_end: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     with files_on(back_end, tmp_path):
         yield tmp_path
-
-
-@pytest.fixture
-def long(request: pytest.FixtureRequest) -> bool:
-    """Whether the attack may take minutes."""
-    return bool(request.config.getoption("--long"))

@@ -73,6 +73,13 @@ def test_what_is_forgotten_last_leaves_nothing_to_measure():
     assert found.held["forget"].steps > 1
 
 
+def test_it_waits_for_what_goes_on_beside_it(monkeypatch: pytest.MonkeyPatch):
+    waits = list[float]()
+    monkeypatch.setattr(lock_times, "_measured", lambda *given: waits.append(given[2].busy_timeout_seconds) or {})
+    list(measure([ScopeKind.ORDINARY], 60, load_settings(embedder="hashing", busy_timeout_seconds=1)))
+    assert waits == [lock_times.WAIT_SECONDS]
+
+
 def test_the_command_tells_it_as_json(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
     result = CliRunner().invoke(app, ["bench", "locks", "--pages", "200", "--scope", "ordinary", "--json"])

@@ -32,7 +32,12 @@ from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
 from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.maintenance import rebuild
+from memoryos.operation.maintenance.moves import Mover
+from memoryos.operation.paging import pager
 from memoryos.operation.portability import load_export
 from memoryos.operation.portability.export_file import read_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
@@ -40,7 +45,7 @@ from memoryos.operation.scheduler.step import CUBES_AT_ONCE, some_at_a_time
 from memoryos.scope import Scope
 
 from .work import Writing, calls_in, carry_out, locks_of
-from .world import ANN, START, LineExtractor, World, added, texts
+from .world import ANN, AXES, START, LineExtractor, World, added, texts
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
 LINEAR = 2.8  # a little more than twice as much
@@ -137,10 +142,33 @@ def moved(world: World, count: int) -> list[int]:
     return taken
 
 
+def asked_in_a_new_process(world: World, count: int) -> list[int]:
+    """All segments are to be read, by a process that has nothing of the scope in memory."""
+    memory = world.open(f"asked-{count}.db", short_term_capacity=1)
+    added(memory, (f"🍵 tea {number}" for number in range(count)))
+    memory.wait()
+    residency = Residency(10**9, lambda: Resident(world.embedder.dim, world.embedder, 1))
+    with locks_of(world.vault) as taken:
+        Mover(world.vault, residency, world.settings, world.clock).promote_all(ANN)
+    return taken
+
+
 def rebuilt(world: World, count: int) -> list[int]:
     memory = world.open(f"rebuild-{count}.db", short_term_capacity=1)
     added(memory, (f"🍵 tea {number}" for number in range(count)))
     memory.wait()
+    with locks_of(world.vault) as taken:
+        memory.upkeep.rebuild()
+    return taken
+
+
+def rebuilt_of_small_segments(world: World, count: int) -> list[int]:
+    """So many pages, each in a segment of its own."""
+    memory = world.open(f"small-{count}.db", short_term_capacity=1)
+    added(memory, (f"{symbol} {symbol}" for symbol in AXES[:count]))
+    memory.add("bye")
+    memory.wait()
+    assert len(memory.segments.list()) == count
     with locks_of(world.vault) as taken:
         memory.upkeep.rebuild()
     return taken
@@ -290,7 +318,9 @@ def swept(world: World, count: int) -> list[int]:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("work", [deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed])
+@pytest.mark.parametrize(
+    "work", [asked_in_a_new_process, deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed]
+)
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(
     world: World, size: int, work: Callable[[World, int], list[int]]
 ):
@@ -320,6 +350,49 @@ def test_nor_do_steps_that_together_grow_with_it_and_no_faster(
     few, many = work(world, size), work(world, 2 * size)
     assert max(many) < SAME * max(few)
     assert sum(many) < LINEAR * sum(few)
+
+
+@pytest.mark.once
+def test_a_step_of_a_rebuild_costs_little_for_each_segment_that_ends(world: World):
+    """Each of them was removed by itself: a step of pages from many segments took five times as long as of one."""
+    rebuilt_of_small_segments(world, 1)
+    few, many = rebuilt_of_small_segments(world, 4), rebuilt_of_small_segments(world, 8)
+    assert max(many) < SAME * max(few)
+
+
+def large_pages(memory: Memory, count: int, chars: int) -> list[str]:
+    return added(memory, (f"🍵 tea {number} " + "x " * (chars // 2) for number in range(count)))
+
+
+@contextmanager
+def changed_by(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The characters of the documents that each call of `update` replaces."""
+    update, sizes = SqlWriter.update, list[int]()
+
+    def counting(writer: SqlWriter, entries: Sequence[Entry], operation: Operation, **more: Any) -> None:
+        sizes.append(sum(len(to_json(entry.cube)) for entry in entries))
+        update(writer, entries, operation, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlWriter, "update", counting)
+        yield sizes
+
+
+def test_steps_of_large_pages_have_fewer_of_them(world: World, monkeypatch):
+    """A step moved 64 pages and took back 32, whatever their size."""
+    for module in (pager, rebuild):
+        monkeypatch.setattr(module, "CHARS_AT_ONCE", 20_000)
+    memory = world.open("large.db", short_term_capacity=1)
+    large_pages(memory, 12, 6_000)
+    with changed_by(monkeypatch) as moved:
+        memory.wait()
+    with changed_by(monkeypatch) as rebuilt:
+        memory.upkeep.rebuild()
+    for sizes in (moved, rebuilt):
+        assert sum(sizes) > 12 * 6_000
+        assert max(sizes) < 30_000
+    (segment,) = memory.segments.list()
+    assert len(segment.page_ids) == 11
 
 
 @pytest.mark.once
@@ -680,6 +753,25 @@ def test_what_a_load_stores_in_one_step_does_not_grow(world: World, tmp_path: Pa
         assert sum(rows for rows, _ in stored) > 2 * count
         assert max(size for _, size in stored) <= max(60_000, (REVISIONS + 2) * largest)
         assert max(rows for rows, _ in stored) <= 4 * CUBES_AT_ONCE
+
+
+def test_a_load_stores_large_versions_after_their_memory(world: World, tmp_path: Path, monkeypatch):
+    """One transaction stored a memory of a million characters with 33 earlier versions of that size."""
+    monkeypatch.setattr(load_export, "CHARS_AT_ONCE", 20_000)
+    file, trait = exported(world, 80, tmp_path)
+    keep, kept = SqlWriter.keep_versions, list[int]()
+
+    def counting(writer: SqlWriter, earlier: Sequence[Entry]) -> None:
+        kept.append(sum(len(entry.document or "") for entry in earlier))
+        keep(writer, earlier)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlWriter, "keep_versions", counting)
+        loaded(world, file)
+    assert sum(kept) > 80 * 3_000
+    assert max(kept) <= 20_000
+    assert [cube.version.number for cube in versions(world, trait)] == list(range(1, trait.version.number + 1))
+    assert verify(world.vault).is_sound
 
 
 def test_what_a_branch_copies_in_one_step_does_not_grow(world: World, monkeypatch):

@@ -73,11 +73,13 @@ class Mover:
                 with self.vault.write(owner) as writer:
                     if (events := self._since(plan, writer)) is not None:
                         return _written(plan, writer, events, settled)
+            self._follow(owner)
             with self.vault.write(owner) as writer:  # others are faster
                 return _written(self._planned_alone(owner, writer, visits), writer, 0, settled)
 
     def promote_all(self, owner: Scope) -> None:
         """Queue the extraction of all segments with new pages, hot or not, and of the pages of STM."""
+        self._follow(owner)
         with self.vault.write(owner) as writer:
             pager = self._pager(owner, writer)
             pager.promote_all()
@@ -92,6 +94,11 @@ class Mover:
             yield
         finally:
             self._lock.release()
+
+    def _follow(self, owner: Scope) -> None:
+        """Load the index, or follow what was written, beside others: under the lock only what came since is left."""
+        with self.vault.read(owner) as reader:
+            self.residency.following(owner, reader)
 
     def _planned(self, owner: Scope, visits: Counts, limit: int) -> _Plan | None:
         """Plan the moves on a snapshot; None if the segments must be formed again, which needs a writer."""

@@ -12,7 +12,7 @@ with the next write or the next rebuild. Raw pages are found at any moment; what
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -25,14 +25,14 @@ from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
-from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.operation.hierarchy.recent import ask_for_all_recent, extracted, forget_early, read_early
 from memoryos.operation.knowledge.stated import restated
 from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.knowledge.trait import graded
-from memoryos.operation.scheduler.step import LEARNED, Step, some_at_a_time, take
+from memoryos.operation.scheduler.step import LEARNED, Step, some_at_a_time, take, together
 from memoryos.scope import Scope
 
 AT_A_TIME = 32  # pages in one transaction
@@ -119,7 +119,8 @@ class Rebuilder:
 
     def _unwind(self, owner: Scope) -> None:
         with self.promoter.vault.read(owner) as reader:
-            pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
+            placed_pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
+        pages = next(together(placed_pages, lambda page: len(page.text), CHARS_AT_ONCE), [])
         entries = [entry.prepared for entry in page_entries([_raw(page) for page in pages], self.promoter.embedder)]
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
@@ -226,14 +227,19 @@ def _take_out(writer: Writer, pages: set[str]) -> list[str]:
     known = extracted(writer, pages)
     writer.unlink(writer.targets(known, LinkKind.EXTRACTED))
     read = [*early, *sorted((known | _due(writer, pages, homes)) - early)]
-    for segment in writer.get(members).values():
-        leaving = members[segment.id]
-        left = len(writer.sources([segment.id], LinkKind.MEMBER_OF)) if _may_be_empty(segment, leaving) else None
-        if left == 0:
-            writer.delete([segment.id])
-        else:
-            writer.update([Entry(_smaller(segment, leaving))], Operation.REFRESH)
+    _shrink(writer, members)
     return read
+
+
+def _shrink(writer: Writer, leaving: Mapping[str, Sequence[str]]) -> None:
+    """Let go of the segments that these pages leave empty, all together, and tell the others that they are smaller."""
+    segments = writer.get(leaving)
+    doubtful = [one for one, segment in segments.items() if _may_be_empty(segment, leaving[one])]
+    held = {link.target for link in writer.sources(doubtful, LinkKind.MEMBER_OF)}
+    empty = [one for one in doubtful if one not in held]
+    writer.delete(empty)
+    left = (segment for one, segment in segments.items() if one not in empty)
+    writer.update([Entry(_smaller(segment, leaving[segment.id])) for segment in left], Operation.REFRESH)
 
 
 def _due(writer: Writer, pages: set[str], homes: Sequence[Link]) -> set[str]:

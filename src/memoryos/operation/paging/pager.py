@@ -16,7 +16,7 @@ from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Oper
 from memoryos.kinds import Kind, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.hierarchy.chain import continues, summarised
-from memoryos.operation.hierarchy.changes import Changes, Urgency
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
 from memoryos.operation.hierarchy.page_entries import topic_words
@@ -41,6 +41,7 @@ class Pager:
         self._unread: Set[str] = frozenset()  # pages that leave STM before rules, which do not wait, have read them
         self._kept: set[str] = set()  # segments that may not be evicted, as far as this step has seen
         self._capacity = settings.short_term_capacity
+        self._sizes: dict[str, int] = {}  # characters of the pages that are written
         self.changes = Changes(reader)
         self._calibrator = Calibrator(resident, self.changes, settings)
         self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
@@ -60,8 +61,8 @@ class Pager:
             page = self._chained(entry, short_term.last) if entry.cube.mark is None else entry
             for leaving in short_term.push(page):
                 self._place(leaving)
-            if self.asks_for_other_segments:
-                return True  # the next step begins with that
+            if self.asks_for_other_segments or sum(self._sizes.values()) > CHARS_AT_ONCE:
+                return True  # the next step begins with that, or goes on
         return len(stored) == wanted
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
@@ -118,11 +119,13 @@ class Pager:
         behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
         chained = replace(page.cube, payload=payload, behaviour=behaviour, mark=CubeMark.CHAINED)
         self.changes.change(Entry(chained), Operation.CHAIN)
+        self._sizes[page.cube.id] = len(page.cube.text)
         return replace(page, cube=chained)
 
     def _place(self, page: Entry) -> None:
         """Move a page from STM into the segment it fits, or into one of its own."""
         self.changes.move([page.cube], Tier.MTM)
+        self._sizes[page.cube.id] = len(page.cube.text)
         home = self._open_home_of(page)
         topic = joined(home, page, self._now) if home else opened(page, self._now)
         if home:

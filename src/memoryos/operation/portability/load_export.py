@@ -1,7 +1,8 @@
 """Load: read a file of `export` back into a store, with ids, versions and links.
 
 The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction, and
-the third links them. A memory with very many earlier versions gets the first and the last of them, and then the others.
+the third links them. A memory with very many earlier versions gets the first and the last of them, and then the others;
+one with large versions gets them all after it.
 Existing memories stay as they are, but get versions that they lack if they are as in the file, so a second load after a
 crash continues. The embedder of the store makes vectors and words.
 """
@@ -71,9 +72,12 @@ class _Record:
         return (*self.earlier, self.cube)[0].version.number > 1
 
     @property
-    def middle(self) -> tuple[MemCube, ...]:
-        """The earlier versions between them, newest first: `verify` accepts a gap only before many that follow it."""
-        return self.earlier[1:-REVISIONS][::-1]
+    def later(self) -> tuple[MemCube, ...]:
+        """The earlier versions that may be stored after the memory: those between the edges, or all if it is large.
+
+        The newest comes first: `verify` accepts a gap only before many that follow it.
+        """
+        return (self.earlier if self.size > CHARS_AT_ONCE else self.earlier[1:-REVISIONS])[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class Loader:
 
     def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
-        earlier = {record.cube.id: [Entry(one).prepared for one in record.edges] for record in records}
+        earlier = {record.cube.id: _if_small([Entry(one).prepared for one in record.edges]) for record in records}
 
         def store() -> list[str]:
             with self.vault.write(owner) as writer:
@@ -135,8 +139,8 @@ class Loader:
         return [record for record in records if record.cube.id in stored]
 
     def _completed(self, owner: Scope, records: Sequence[_Record]) -> None:
-        """Add the versions in the middle that are missing, also those that an earlier load did not get to."""
-        long = {record.cube.id: record for record in records if record.middle}
+        """Add the other versions that are missing, also those that an earlier load did not get to."""
+        long = {record.cube.id: record for record in records if record.later}
         if not long:
             return
         with self.vault.read(owner) as reader:
@@ -145,7 +149,7 @@ class Loader:
         lacking = (
             Entry(one).prepared
             for cube in there
-            for one in long[cube.id].middle
+            for one in long[cube.id].later
             if (one.id, one.version.number) not in kept
         )
         for some in together(lacking, chars_of, CHARS_AT_ONCE):
@@ -174,6 +178,11 @@ class Loader:
         made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
         entries = {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
         return {cube_id: entry.prepared for cube_id, entry in entries.items()}
+
+
+def _if_small(entries: list[Entry]) -> list[Entry]:
+    """All of them, or none if they are too large for the transaction that stores their memory."""
+    return entries if sum(map(chars_of, entries)) <= CHARS_AT_ONCE else []
 
 
 def _is_same(stored: MemCube, cube: MemCube) -> bool:
