@@ -189,9 +189,13 @@ def test_the_words_for_a_time_that_counts_from_today_are_no_words_to_look_for(
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("question", ["What did I get last Christmas?", "What did I do last Friday?", "去年圣诞节怎么样？"])
+@pytest.mark.parametrize(
+    "question", ["What did I get last Christmas?", "What did I do last Friday?", "去年圣诞节怎么样？"]
+)
 def test_names_of_days_are_words_to_look_for(talk: Talk, question: str) -> None:
-    memory = talk({"2023-08-01": "Christmas was cold.", "2023-08-02": "That Friday was hot.", "2023-08-03": "圣诞节很冷。"})
+    memory = talk(
+        {"2023-08-01": "Christmas was cold.", "2023-08-02": "That Friday was hot.", "2023-08-03": "圣诞节很冷。"}
+    )
     assert memory.search(question, explain=True).turns[0].parts["words"] > 0
 
 
