@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Self
 
 from memoryos import arguments
 from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.kinds import Kind, Role
+from memoryos.kinds import Kind, Role, Trust
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.looking_back import looked_back
 from memoryos.operation.intake.messages import Messages, is_messages, turns_of_messages
@@ -18,8 +19,10 @@ from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.in_dialogue import said_in
+from memoryos.operation.recall.replaced import Replaced, by_page
 from memoryos.scope import Scope
 
+_NARROWING = ("since", "until", "tags", "filters", "tiers", "session")  # filters
 _MOST_MORE = 50  # pages that are asked for in the place of those in the dialogue
 
 
@@ -67,7 +70,23 @@ class Packing:
             covers=Filters(today, since=start, until=end).covers,
             pages=settings.most_pages,
             abstain_below=settings.abstain_below,
+            replaced=self._replaced(others, only, names, ended_by, least),
         )
+
+    def _replaced(
+        self, recalled: Recall, only: arguments.Only, names: frozenset[str], by: datetime | None, least: Trust
+    ) -> Mapping[str, tuple[Replaced, ...]]:
+        """What the found pages tell that no longer holds, as the caller may see it, by page.
+
+        What holds now may not pass the filters of the search; then only the end is told.
+        """
+        if by is None:
+            return {}
+        told = self.engine.recaller.replaced(self.scope, recalled, names, by=by, least=least)
+        if any(map(only.get, _NARROWING)):
+            told = [one.brief for one in told]
+        view = self.engine.view()
+        return by_page([one.shown(view.cube) for one in told] if view else told)
 
 
 def _turns(engine: Engine, scope: Scope, dialogue: Messages) -> Sequence[Turn]:

@@ -803,7 +803,7 @@ def test_what_was_replaced_is_marked_if_the_caller_has_what_replaced_it(
         assert before in context.text
         assert sign in context.text
         assert after not in context.text
-    assert "(until" not in memory.context(query, tokens=300).text  # the new value says it
+    assert f"{sign[:-1]}; now: " in memory.context(query, tokens=300).text
     assert "(until" not in memory.context(query, tokens=300, exclude=["m1"]).text
     assert "(until" not in memory.context(query, tokens=300, exclude=["m2"], as_of="2024-03-01").text
     assert "(until" not in memory.context(query, tokens=300, exclude=["m2"], kinds=["page"]).text

@@ -158,6 +158,47 @@ def test_a_question_without_a_time_of_ours_has_no_such_part(talk: Talk, question
     assert turns_in(found) == turns_in(without)
 
 
+SPOKEN_OF = {
+    "2023-07-25": "I planned a week of sailing and a month of rest for a year, two weeks each.",
+    "2023-08-16": "I started bouldering at the hall.",
+    "2023-08-23": "We dropped the old parser.",
+    "2023-08-28": "我每周写周报，每个月写月报。",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("What did I do last week?", "2023-08-23"),
+        ("What did I say the week before last?", "2023-08-16"),
+        ("What did I do two weeks ago?", "2023-08-16"),
+        ("What did I do last month?", "2023-07-25"),
+        ("上周我做了什么？", "2023-08-23"),
+        ("两周前我做了什么？", "2023-08-16"),
+        ("上个月我做了什么？", "2023-07-25"),
+    ],
+)
+def test_the_words_for_a_time_that_counts_from_today_are_no_words_to_look_for(
+    talk: Talk, question: str, day: str
+) -> None:
+    memory = talk(SPOKEN_OF)
+    found = memory.search(question, explain=True)
+    assert found.hits[0].at.strftime("%Y-%m-%d") == day
+    assert not any(turn.parts.get("words", 0.0) + turn.parts.get("day", 0.0) for turn in found.turns)
+    assert SPOKEN_OF[day] in memory.context(question, tokens=32).text
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "question", ["What did I get last Christmas?", "What did I do last Friday?", "去年圣诞节怎么样？"]
+)
+def test_names_of_days_are_words_to_look_for(talk: Talk, question: str) -> None:
+    memory = talk(
+        {"2023-08-01": "Christmas was cold.", "2023-08-02": "That Friday was hot.", "2023-08-03": "圣诞节很冷。"}
+    )
+    assert memory.search(question, explain=True).turns[0].parts["words"] > 0
+
+
 def test_the_time_is_no_filter(talk: Talk) -> None:
     assert len(days(talk(EACH_MONTH), "What did we bake in May 2023?")) == len(EACH_MONTH)
 

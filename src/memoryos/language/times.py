@@ -44,6 +44,7 @@ _MONTH_HINT = Marked(
 
 _FROM = regex(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
 _BETWEEN_HAN = regex(r"(?:之间|期间)")
+_NAMES = ("month", "weekday", "holiday")  # groups of rules: people say these names, too, of what was then
 _TO = regex(r"\s*(?:and|to|until|till|through|-|–|—|和|与|到|至)\s*(?:the )?", re.IGNORECASE)
 
 
@@ -55,6 +56,7 @@ class TimeMention:
     end: int
     period: Period
     is_relative: bool = False  #: whether it means another period when it is said on another day
+    is_counted: bool = False  #: whether it only counts from that day: "last week", but not "last May" or "last Friday"
     bound: Bound | None = None  #: what a question makes of the period that the words name
 
 
@@ -128,6 +130,11 @@ def untimed(text: str, asked_at: datetime) -> str:
     return without_times(text, _times(text, asked_at.date()))
 
 
+def uncounted(text: str, asked_at: datetime) -> str:
+    """The text without the expressions that only count from today: nobody says "last week" of what was said then."""
+    return without_times(text, [mention for mention in _times(text, asked_at.date()) if mention.is_counted])
+
+
 def without_times(text: str, mentions: Sequence[TimeMention]) -> str:
     """The text without these expressions, which are in order."""
     for mention in reversed(mentions):
@@ -166,7 +173,8 @@ def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[TimeMenti
             taken[read] = b"\1" * len(match.group())
             period = rule.period(match, said_on)
             if period is not None:
-                found.append(TimeMention(match.start(), match.end(), period, rule.is_relative))
+                is_counted = rule.is_relative and not any(map(match.groupdict().get, _NAMES))
+                found.append(TimeMention(match.start(), match.end(), period, rule.is_relative, is_counted))
     return sorted(found, key=lambda mention: mention.start)
 
 

@@ -25,6 +25,7 @@ from memoryos.operation.recall.fusion import Asked, analysed
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.left_out import LeftOut
 from memoryos.operation.recall.offer import Wanted
+from memoryos.operation.recall.replaced import Replaced, replaced_in, trusted_only
 from memoryos.operation.recall.search import Search
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.trust import trusted
@@ -82,6 +83,16 @@ class Recaller:
             others = left_out.without(recalled)
             told = left_out.with_ended(others, ended_by, self.clock()) if ended_by else others
         return self._trusted(owner, told, least)
+
+    def replaced(
+        self, owner: Scope, recalled: Recall, names: frozenset[str], *, by: datetime, least: Trust
+    ) -> list[Replaced]:
+        """What the found pages tell that had given way by then, with what holds instead unless the caller has that."""
+        pages = {hit.cube.id for hit in (*recalled.hits, *recalled.recent) if hit.mount is None}
+        with self._read(owner) as readers:
+            left_out = LeftOut(names, readers)
+            told = list(replaced_in(readers, pages, by, lambda heir: not left_out.has(heir)))
+            return told if least is Trust.OUTSIDE else trusted_only(told, least, readers)
 
     def latest(self, owner: Scope, filters: Filters, most: int, mounts: Sequence[str] | None = None) -> list[Hit]:
         """Return what passes the filters, latest first."""

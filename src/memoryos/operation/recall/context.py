@@ -7,15 +7,16 @@ question per token. If nothing is asked ("Hello!"), they and the latest turns ge
 words that it rests on. The best turn is cut if the whole budget is too small for it. The rest of the budget goes to
 turns that were too long, shortened to what matters, then to turns around the best ones, then to the latest ones. A turn
 that says nothing by itself ("Okay.") only stands beside another turn of its page, and a short reply only behind what it
-answers (`waiting`).
+answers (`waiting`). Behind words that no longer hold, a note says until when they did, and what holds now (`replaced`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
+from types import MappingProxyType
 
 from memoryos.cube import MemCube, Trait
 from memoryos.kinds import Level, Subject
@@ -27,8 +28,8 @@ from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import Draft
 from memoryos.operation.recall.growing import CountTokens
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit, quoted
-from memoryos.operation.recall.left_out import has_given_way
-from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
+from memoryos.operation.recall.line import Line, Section, hit_line, notes, whole_turn
+from memoryos.operation.recall.replaced import Replaced, has_given_way
 from memoryos.operation.recall.trust import outside_mark
 from memoryos.operation.recall.waiting import Waiting
 from memoryos.plain import Plain
@@ -78,6 +79,7 @@ def pack(
     recent: bool = True,
     persona: bool = True,
     abstain_below: float = 0.0,
+    replaced: Mapping[str, tuple[Replaced, ...]] = MappingProxyType({}),
 ) -> Context:
     """Fill the budget in order of value, then arrange the text by section and time.
 
@@ -86,11 +88,11 @@ def pack(
     was derived from them out of `recalled` before. `covers` says whether the time of a turn is allowed. The found turns
     come from at most `pages` pages. `recent=False` and `persona=False` leave out the latest turns, or profile and
     traits, for prompts that have them elsewhere. If the confidence is below `abstain_below`, the text only says that
-    nothing was found.
+    nothing was found. `replaced` is what pages tell that no longer holds; a turn with it has a note.
     """
     if 0 < recalled.confidence < abstain_below:  # 0: the text would be empty anyway
         return _nothing(Draft(budget, count_tokens, today))
-    stock = _Stock(recalled, frozenset(exclude), covers, today, pages, LOOKED_AT * (budget + FREE))
+    stock = _Stock(recalled, frozenset(exclude), covers, today, pages, LOOKED_AT * (budget + FREE), replaced)
     draft = Draft(budget, count_tokens, today)
     asked = asked_words(recalled.query)
     beside = stock.beside(asked, count_tokens, persona=persona)
@@ -132,12 +134,15 @@ def _take_cut(draft: Draft, line: Line, asked: Collection[str], least: int = LEA
     """Take the part of a turn that matches the question best, if there is enough room for it; whether there was."""
     if draft.room < least or line.turn is None:
         return False
-    words = turns_of(line.cube)[line.turn].words
-    room = min(LONGEST, draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(1, 1)])))
+    words, brief = (
+        turns_of(line.cube)[line.turn].words,
+        replace(line, replaced=tuple(one.brief for one in line.replaced)),
+    )
+    noted = draft.count_tokens(" ".join(notes(words, brief.replaced)))
+    room = min(LONGEST, draft.room - draft.price(brief.with_spans([(1, 1)])) - noted)
     for start, end in line.spans:
         if found := cut(words[start:end], asked, room, lambda part: draft.count_tokens(quotation(part))):
-            span = start + found[0], start + found[1]
-            return draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
+            return draft.take(brief.with_spans([(start + found[0], start + found[1])]))
     return False
 
 
@@ -179,6 +184,7 @@ class _Stock:
     today: datetime | None
     pages: int | None
     characters: int  # of found turns that are looked at: in a text with few words, the search finds far too many
+    replaced: Mapping[str, tuple[Replaced, ...]]  # by page
 
     def is_wanted(self, page: MemCube, number: int) -> bool:
         """Whether the text may have the turn."""
@@ -197,7 +203,7 @@ class _Stock:
         seen = 0
         for hit in self._hits():
             if not says_nothing(hit.text):
-                yield hit_line(_section(hit.mount), hit)
+                yield hit_line(_section(hit.mount), hit, self.replaced.get(hit.cube.id, ()))
             seen += hit.span[1] - hit.span[0]
             if seen > self.characters:
                 return
@@ -256,7 +262,7 @@ class _Stock:
             if waiting.is_lone_reply(cube, number):
                 continue
             if draft.may_take((cube.id, number), turn.words) and self.is_wanted(cube, number):
-                yield whole_turn(section, cube, number)
+                yield whole_turn(section, cube, number, self.replaced.get(cube.id, ()))
 
 
 def _spoken(page: MemCube) -> Iterator[tuple[MemCube, int]]:

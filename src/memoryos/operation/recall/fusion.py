@@ -29,7 +29,7 @@ from memoryos.infrastructure.vault.records import Mark, Vector
 from memoryos.language.clauses import clauses
 from memoryos.language.foreign import latin_language
 from memoryos.language.marks import asks_assistant
-from memoryos.language.times import untimed
+from memoryos.language.times import uncounted, untimed
 from memoryos.language.words import index_words, stem
 from memoryos.language.yearly import without_yearly
 from memoryos.operation.index.resident import Resident
@@ -90,6 +90,11 @@ class Asked:
     vector: Vector
     at: datetime | None = None  #: what "yesterday" is the day before; None leaves times unresolved
     clauses: tuple[Asked, ...] = ()  #: the questions in it, when there are several
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its words as those of an index, without the times that only count from today: when they are is part W."""
+        return index_words(self.text if self.at is None else uncounted(self.text, self.at))
 
     @property
     def whole_and_clauses(self) -> tuple[Asked, ...]:
@@ -158,7 +163,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
 
 def _says_enough(index: TurnIndex, clause: Asked, asked: Asked) -> bool:
     """Whether a clause can be answered by itself: "What is this skill?" says too little."""
-    own, whole = (attainable(index, index_words(one.text)) for one in (clause, asked))
+    own, whole = (attainable(index, one.words) for one in (clause, asked))
     return own >= ENOUGH * whole
 
 
@@ -224,22 +229,27 @@ def _word_share(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     So a passage that shares a single ordinary word with a long question does not count like one that has them all.
     """
     scores = _word_scores(resident, asked, weights)
-    return _share(scores, FULL * attainable(resident.turns, index_words(asked.text)))
+    return _share(scores, FULL * attainable(resident.turns, asked.words))
 
 
 def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     index = resident.turns
-    asked_words = list(dict.fromkeys(index_words(asked.text)))
+    asked_words = list(dict.fromkeys(asked.words))
     if not weights.context:
-        return _plain_scores(index, asked)
+        return _plain_scores(index, asked, asked_words)
     kin = kin_of(resident, timeless(asked, asked_words)) if weights.kin and _has_kin(asked.text) else {}
     undated = words_left_out(asked.text, asked.at)
     groups = [WordGroup(word, kin.get(word, NO_KIN), word not in undated) for word in asked_words]
     return bm25_in_context(index, groups)
 
 
-def _plain_scores(index: TurnIndex, asked: Asked) -> Floats:
-    return bm25(index, index_words(asked.text), words_left_out(asked.text, asked.at))
+def _plain_scores(index: TurnIndex, asked: Asked, asked_words: Sequence[str]) -> Floats:
+    return bm25(index, asked_words, words_left_out(asked.text, asked.at))
+
+
+def _literal_scores(index: TurnIndex, asked: Asked) -> Floats:
+    """The same with all words, for strategies that do not know when something was said."""
+    return _plain_scores(index, asked, index_words(asked.text))
 
 
 def _identified(index: TurnIndex, asked: Asked) -> Floats:
@@ -283,7 +293,7 @@ def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     if not len(index):
         return np.zeros(0, np.float32)
     days = index.derived("days in order", partial(_DayGroups.of, index))
-    scores = _share(_plain_scores(index, asked), FULL * attainable(index, index_words(asked.text)))
+    scores = _share(_plain_scores(index, asked, asked.words), FULL * attainable(index, asked.words))
     return days.best(scores)
 
 
@@ -355,7 +365,7 @@ def _conditions(index: TurnIndex, own: int) -> dict[str, Flags | Floats]:
 
 
 def _bm25(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
-    return Scores.of(bm25=_plain_scores(resident.turns, asked))
+    return Scores.of(bm25=_literal_scores(resident.turns, asked))
 
 
 def _dense(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
@@ -364,14 +374,14 @@ def _dense(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
 
 def _linear(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
     index = resident.turns
-    lexical, meaning = _plain_scores(index, asked), _meaning(index, asked)
+    lexical, meaning = _literal_scores(index, asked), _meaning(index, asked)
     half = np.float32(0.5)
     return Scores.of(bm25=half * _scaled(lexical, index.alive), cosine=half * _scaled(meaning, index.alive))
 
 
 def _rrf(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
     index = resident.turns
-    lexical, meaning = _plain_scores(index, asked), _meaning(index, asked)
+    lexical, meaning = _literal_scores(index, asked), _meaning(index, asked)
     return Scores.of(bm25=_reciprocal(lexical, index), cosine=_reciprocal(meaning, index))
 
 

@@ -12,13 +12,13 @@ from datetime import datetime
 
 from memoryos.cube import Fact, MemCube, ProfileField
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import LinkKind
-from memoryos.kinds import State, Subject
+from memoryos.kinds import Subject
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Hit, Recall
 from memoryos.operation.recall.line import as_compared
 from memoryos.operation.recall.moment import first_said
 from memoryos.operation.recall.overview import lasting
+from memoryos.operation.recall.replaced import given_way
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class LeftOut:
             user_facts=self._other(recalled.user_facts),
             agent_facts=self._other(recalled.agent_facts),
             knowledge=self._other(recalled.knowledge),
-            profile=tuple(cube for cube in recalled.profile if not self._has(cube)),
-            traits=tuple(cube for cube in recalled.traits if not self._has(cube)),
+            profile=tuple(cube for cube in recalled.profile if not self.has(cube)),
+            traits=tuple(cube for cube in recalled.traits if not self.has(cube)),
         )
 
     def with_ended(self, recalled: Recall, ended_by: datetime, now: datetime) -> Recall:
@@ -49,20 +49,18 @@ class LeftOut:
         return replace(recalled, user_facts=ended[Subject.USER], agent_facts=ended[Subject.AGENT])
 
     def _other(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
-        return tuple(hit for hit in hits if not self._has(hit.cube))
+        return tuple(hit for hit in hits if not self.has(hit.cube))
 
     def _ended(self, recalled: Recall, by: datetime) -> Iterator[MemCube]:
         pages = {hit.cube.id for hit in (*recalled.hits, *recalled.recent) if hit.mount is None}
         told = [page for page in pages if page not in self.names]
         for reader in self.readers:
-            derived = {link.source for link in reader.sources(told, LinkKind.DERIVED_FROM)}
-            merged = [one for one, state in reader.states(derived).items() if state is State.MERGED]
-            facts = [fact for fact in reader.get(sorted(merged)).values() if has_given_way(fact, by)]
+            facts = given_way(reader, told, by)
             heirs = reader.get({fact.version.superseded_by or "" for fact in facts})
-            had = {heir.id for heir in heirs.values() if self._has(heir)}
-            yield from (fact for fact in facts if fact.version.superseded_by in had and not self._has(fact))
+            had = {heir.id for heir in heirs.values() if self.has(heir)}
+            yield from (fact for fact in facts if fact.version.superseded_by in had and not self.has(fact))
 
-    def _has(self, cube: MemCube) -> bool:
+    def has(self, cube: MemCube) -> bool:
         """Whether the caller has the memory, or all that it rests on."""
         known = cube.descriptive
         if not self.names.isdisjoint((cube.id, *known.source_ids)):
@@ -88,12 +86,6 @@ class LeftOut:
             found = (reader.whole.get([page_id]).get(page_id) for reader in self.readers)
             self._pages[page_id] = next(filter(None, found), None)
         return self._pages[page_id]
-
-
-def has_given_way(fact: MemCube, now: datetime) -> bool:
-    """Whether another fact has replaced it, and it had ended by then."""
-    end = fact.descriptive.valid_to
-    return fact.version.superseded_by is not None and not fact.is_withdrawn and end is not None and end <= now
 
 
 def _quote(cube: MemCube) -> str:

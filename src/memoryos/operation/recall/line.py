@@ -14,6 +14,7 @@ from memoryos.language.calendar import spoken
 from memoryos.language.quotation import label, said
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
+from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.recall.stretches import Stretches
 from memoryos.operation.recall.trust import outside_mark
 from memoryos.plain import Plain, plain
@@ -43,6 +44,7 @@ class Line(Plain):
     spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
     score: float = 0.0  #: the score of the search; 0 if it was not searched for
     is_ended: bool = False  #: whether it is a fact that was replaced; a turn does not tell that
+    replaced: tuple[Replaced, ...] = field(default=(), compare=False, repr=False)  #: what its turn says that was
 
     def to_dict(self) -> dict[str, Any]:
         """The line, and which turn of which memory it is made of."""
@@ -91,7 +93,9 @@ class Line(Plain):
 
     def with_spans(self, spans: Iterable[Span]) -> Line:
         """The line with these stretches of its turn."""
-        return self if self.turn is None else turn_line(self.section, self.cube, self.turn, spans, self.score)
+        if self.turn is None:
+            return self
+        return turn_line(self.section, self.cube, self.turn, spans, self.score, self.replaced)
 
 
 def as_compared(words: str) -> str:
@@ -99,12 +103,32 @@ def as_compared(words: str) -> str:
     return " ".join(words.casefold().split())
 
 
-def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span], score: float = 0.0) -> Line:
-    """A turn, or these stretches of it."""
+def turn_line(
+    section: Section,
+    cube: MemCube,
+    number: int,
+    spans: Iterable[Span],
+    score: float = 0.0,
+    replaced: tuple[Replaced, ...] = (),
+) -> Line:
+    """A turn, or these stretches of it, with notes on what it says that no longer holds."""
     turn = turns_of(cube)[number]
     held = Stretches.of(turn.words, spans).spans
-    text = said(turn.speaker, turn.role.value, quoted(turn.words, held))
-    return Line(section, f"{outside_mark(cube, turn)}{_origin(cube)}{text}", cube, number, held, score)
+    words = quoted(turn.words, held)
+    text = " ".join([said(turn.speaker, turn.role.value, words), *notes(words, replaced)])
+    return Line(
+        section, f"{outside_mark(cube, turn)}{_origin(cube)}{text}", cube, number, held, score, replaced=replaced
+    )
+
+
+def notes(words: str, replaced: Iterable[Replaced]) -> list[str]:
+    """The notes on these words of a turn: one for all that gave way to the same at the same time."""
+    if not replaced:
+        return []
+    compared = as_compared(words)
+    told = [one for one in replaced if one.quote and as_compared(one.quote) in compared]
+    told.sort(key=lambda one: len(one.quote))
+    return [one.note(words) for one in {one.end: one for one in told}.values()]
 
 
 def _origin(cube: MemCube) -> str:
@@ -113,11 +137,11 @@ def _origin(cube: MemCube) -> str:
     return f"{told} " if told else ""
 
 
-def whole_turn(section: Section, cube: MemCube, number: int) -> Line:
+def whole_turn(section: Section, cube: MemCube, number: int, replaced: tuple[Replaced, ...] = ()) -> Line:
     """All of a turn."""
-    return turn_line(section, cube, number, [(0, len(turns_of(cube)[number].words))])
+    return turn_line(section, cube, number, [(0, len(turns_of(cube)[number].words))], replaced=replaced)
 
 
-def hit_line(section: Section, hit: TurnHit) -> Line:
+def hit_line(section: Section, hit: TurnHit, replaced: tuple[Replaced, ...] = ()) -> Line:
     """The line of a found turn."""
-    return turn_line(section, hit.cube, hit.index, [hit.span], hit.score)
+    return turn_line(section, hit.cube, hit.index, [hit.span], hit.score, replaced)

@@ -1,0 +1,75 @@
+"""What a turn says that no longer holds has a note: until when it held, and what holds now."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryos.models.tokenizer import count_tokens
+
+ENGLISH = ("I work as a nurse.", "I'm a physiotherapist now.", "What do I work as?", "physiotherapist")
+CHINESE = ("我住在成都。", "我搬到了广州。", "我住在哪里？", "广州")
+
+
+def told(memory, *said):
+    """Say these sentences in the course of two years, with other talk between them."""
+    for number, sentence in enumerate(said):
+        memory.add(sentence, "Okay.", at=f"202{3 + number}-02-01")
+        for month in range(3, 6):
+            memory.add(f"The train was late again, number {month}.", "Sure.", at=f"202{3 + number}-0{month}-01")
+    memory.wait()
+    memory.consolidate()
+    return memory
+
+
+def line_of(context, words):
+    """The lines of the text with these words."""
+    return [line for line in context.text.splitlines() if words in line]
+
+
+@pytest.mark.parametrize(("said", "stm"), [(ENGLISH, 2), (CHINESE, 40)])  # the first turn has left STM, or not
+def test_what_no_longer_holds_is_marked_at_every_budget(open_memory, said, stm):
+    before, after, query, value = said
+    memory = told(open_memory(short_term_capacity=stm), before, after)
+    for tokens in (16, 24, 32, 64, 256):
+        context = memory.context(query, tokens=tokens)
+        assert context.tokens == count_tokens(context.text) <= tokens
+        for line in line_of(context, before):
+            assert "(until 1 February 2024" in line
+            assert tokens < 64 or ("; now: " in line and value in line)
+        assert tokens < 64 or line_of(context, before)
+    assert not any("(until" in line for line in line_of(memory.context(query, tokens=256), after))
+
+
+@pytest.mark.once
+def test_the_note_tells_the_last_value_and_what_it_is_about(open_memory):
+    long = f"{'We talked about many things at the lake. ' * 4}I work as a nurse. {'It rained. ' * 3}"
+    memory = told(open_memory(), long, "I'm a florist now.", "I'm a baker now.")
+    context = memory.context("What do I work as?", tokens=300)
+    [first] = line_of(context, "as a nurse. It")
+    assert first.endswith("(User works as a nurse: until 1 February 2024; now: User is a baker now)")
+    [second] = line_of(context, "user: I'm a florist now.")
+    assert second.endswith("(until 1 February 2025; now: User is a baker now)")
+    then = memory.context("What do I work as?", tokens=300, as_of="2024-12-01")
+    assert line_of(then, "as a nurse. It")[0].endswith("now: User is a florist now)")
+    assert not any("(until" in line for line in line_of(then, "user: I'm a florist now."))
+
+
+@pytest.mark.once
+def test_the_note_tells_nothing_that_the_caller_left_out(open_memory):
+    memory = told(open_memory(), *ENGLISH[:2])
+    query, value = ENGLISH[2:]
+    page = next(hit.id for hit in memory.search(query, pages=50).hits if value in hit.text)
+    for only in ({"until": "2023-12-31"}, {"exclude": [page]}):
+        context = memory.context(query, tokens=200, **only)
+        assert line_of(context, "user: I work as a nurse.")[0].endswith("(until 1 February 2024)"), only
+    assert "(until" not in memory.context(query, tokens=200, kinds=["page"]).text
+    assert "(until" not in memory.context(query, tokens=200, min_trust="stated").text
+
+
+@pytest.mark.once
+def test_the_note_is_shown_like_other_memories(open_memory):
+    said = ("I live in Riga.", "I moved to Porto, write to ann@mail.example.")
+    memory = told(open_memory(privacy_on_read="mask"), *said)
+    context = memory.context("Where do I live?", tokens=200)
+    assert "(until 1 February 2024; now: " in context.text
+    assert "ann@mail.example" not in context.text
