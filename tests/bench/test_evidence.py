@@ -70,6 +70,7 @@ def test_questions_of_other_conversations_are_not_read(locomo):
         ([{"question": "?", "category": 6}], "category"),
         ([{"question": "?", "category": 1, "evidence": "D1:1"}], "evidence"),
         ([{"category": 1}], "question"),
+        ([{"question": "?" * 10_001, "category": 1}], "0.qa.0.question"),
         ({}, "qa"),
     ],
 )

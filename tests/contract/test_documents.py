@@ -86,6 +86,10 @@ def test_what_fails_in_the_middle_names_what_is_stored_and_can_go_on(small):
     assert memory.pages.count() == len(ids)
     with pytest.raises(InvalidInput, match="different dialogue"):
         memory.documents.add(text[10:], title="Hotel book", idempotency_key="hotel")
+    for other in (text[:-20], f"{text}{LINE}" * 2):  # the first parts are the same
+        with pytest.raises(InvalidInput, match="different dialogue"):
+            memory.documents.add(other, title="Hotel book", idempotency_key="hotel")
+    assert stored(memory) == text
 
 
 def test_what_fails_before_the_first_page_is_told_as_it_is(open_memory):
@@ -105,6 +109,25 @@ def test_damage_behind_the_first_part_is_told_with_the_pages(small, tmp_path):
         small.documents.add(io.TextIOWrapper(file, "utf-8"), source="book")
     assert isinstance(failed.value.__cause__, InvalidInput)
     assert small.pages.count() == len(failed.value.pages) == PIECE_CHARS // SMALL
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_what_is_no_utf8_in_a_file_is_told_with_its_place(small, tmp_path, mark):
+    path = tmp_path / "book.txt"
+    text = "北京天气" * 30_000
+    path.write_bytes(f"{mark}{text}".encode() + b"\xff" + LINE.encode() * 900)
+    with pytest.raises(InvalidInput, match="is not utf-8 text after its character 120,000"):
+        small.documents.add(path)
+    path.write_bytes(f"{mark}{text}北".encode()[:-1])
+    with pytest.raises(InvalidInput, match="is not utf-8 text after its character 120,000"):
+        small.documents.add(path)
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff\ufeff", "\u202e \u00ad\n", "\u0301"])
+def test_a_text_of_invisible_characters_is_empty(small, text):
+    with pytest.raises(InvalidInput, match="Pass at least one visible character"):
+        small.documents.add(text, title="Hotel book")
+    assert small.pages.count() == 0
 
 
 @pytest.mark.parametrize("wrong", ["\x00", "\ud800"])

@@ -6,7 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 
 import pytest
 from hypothesis import given
@@ -430,6 +430,44 @@ def test_of_a_fact_that_does_not_fit_the_part_that_matters_is_there(open_memory,
     assert "passport number ends with 4471" in context.text
     assert "dog by the river" in context.text
     assert context.tokens == count_tokens(context.text) <= tokens
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The wifi password is hunter2-Xq.", "What is the wifi password?"),
+        ("User's aunt Mathilde was born in Quito.", "Where was aunt Mathilde born?"),
+        ("我家无线网络的密码是芝麻开门七八九。", "我家无线网络的密码是什么？"),
+        (f"The wifi password is long. {LONG}It ends with Xq.", "What is the wifi password?"),
+        (f"The wifi password is long. {LONG * 2}It ends with Xq.", "What is the wifi password?"),
+    ],
+)
+def test_a_stated_fact_that_fits_is_told_whole_at_every_budget(text, question):
+    stated = cube(Fact(subject=Subject.USER, text=text))
+    found = replace(recalled(facts=(Hit(stated, 1.0),)), query=question)
+    whole = next(
+        budget for budget in count(count_tokens(text)) if text in pack(found, budget, count_tokens, today=NOW).text
+    )
+    assert whole == count_tokens(pack(found, whole, count_tokens, today=NOW).text)
+    for budget in chain(range(whole, whole + 3), range(whole + 3, 4 * whole, 2 + whole // 12)):
+        context = pack(found, budget, count_tokens, today=NOW)
+        assert text in context.text, budget
+        assert context.tokens == count_tokens(context.text) <= budget
+
+
+@pytest.mark.once
+def test_a_short_fact_that_was_stated_is_whole_beside_turns_that_say_less():
+    said = [page(f"I live in {town} now, and the wifi is slow.", day=day) for day, town in enumerate(("Porto", "Faro"))]
+    fact = "The wifi password is hunter2-Xq."
+    turns = tuple(TurnHit(one, 0, 0.5) for one in said)
+    found = recalled(turns, (Hit(cube(Fact(subject=Subject.USER, text=fact)), 0.5),))
+    found = replace(found, query="What is the wifi password?")
+    texts = [pack(found, budget, count_tokens, today=NOW).text for budget in range(16, 90)]
+    is_whole = [fact in text for text in texts]
+    assert is_whole == sorted(is_whole)
+    assert "… wifi password" not in "".join(texts)
+    assert all(one in texts[-1] for one in (fact, "Porto", "Faro"))
 
 
 @pytest.mark.once

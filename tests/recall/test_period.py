@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,56 @@ def test_a_period_holds_in_mounted_memories(tmp_path: Path, back_end: str) -> No
         memory.mounts.add(Mount("team", scope=team))
         assert memory.search(QUESTION, until="2024-12-31").knowledge
         assert not memory.search(QUESTION, since="2030-01-01").knowledge
+
+
+TOWNS = {"2020-01-01": "Porto", "2021-01-01": "Lisbon", "2022-01-01": "Faro", "2023-01-01": "Braga"}
+
+
+@pytest.mark.parametrize(
+    ("period", "town"),
+    [
+        ({"until": "2021-06-01"}, "Lisbon"),
+        ({"until": "2021-01-01"}, "Lisbon"),
+        ({"since": "2021-06-01", "until": "2022-06-01"}, "Faro"),
+        ({"until": "2021-06-01", "as_of": "2022-06-01"}, "Lisbon"),
+        ({"since": "2021-06-01"}, "Braga"),
+        ({"since": "2020-06-01", "until": "2020-12-01"}, None),
+        ({"until": "2019-12-31"}, None),
+    ],
+)
+def test_a_field_has_the_value_that_was_said_last_in_the_period(
+    towns: Memory, period: dict[str, str], town: str | None
+) -> None:
+    expected = [f"location: {town}"] if town else []
+    assert [cube.text for cube in towns.search("Where do I live?", **period).profile] == expected
+    told = towns.context("Where do I live?", tokens=300, **period).text
+    assert {one for one in TOWNS.values() if f"location: {one}" in told} == ({town} if town else set())
+
+
+@pytest.fixture(scope="module")
+def towns(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[Memory]:
+    """A home that changes each year."""
+    with opening_on(back_end):
+        opened = memoryos.open(
+            tmp_path_factory.mktemp("towns") / "m.db", user="ann", settings=load_settings(embedder="hashing")
+        )
+    with opened:
+        for day, town in TOWNS.items():
+            opened.add(f"I live in {town} now.", at=day)
+        opened.wait()
+        yield opened
+
+
+def test_a_field_that_a_program_set_has_the_value_that_it_had_by_the_end_of_the_period(tmp_path: Path) -> None:
+    now = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    opened = memoryos.open(tmp_path / "m.db", user="ann", settings=load_settings(embedder="hashing"), clock=lambda: now)
+    with opened as memory:
+        first = now
+        for hobby in ("rowing", "chess", "golf"):
+            memory.profile.set("hobby", hobby)
+            if hobby == "chess":
+                memory.snapshots.create("both")
+            now += timedelta(hours=1)
+        for known in ({}, {"as_of": "both"}):
+            recalled = memory.search("Hobby?", until=first + timedelta(minutes=5), **known)
+            assert [cube.text for cube in recalled.profile] == ["hobby: rowing"]

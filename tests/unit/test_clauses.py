@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from memoryos.language.clauses import clauses, questions
+from memoryos.operation.recall.fusion import analysed
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,19 @@ from memoryos.language.clauses import clauses, questions
 )
 def test_each_question_is_a_clause(text, parts):
     assert clauses(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("ask", "first"),
+    [("Where did I put lamp {}? ", "Where did I put lamp 0"), ("我把第{}盏灯放在哪里？", "我把第0盏灯放在哪里")],
+)
+def test_of_many_clauses_the_first_are_scored(ask, first):
+    text, embedded = "".join(ask.format(number) for number in range(400)), []
+    asked = analysed(text, lambda part: embedded.append(part) or np.zeros(4, np.float32), None)
+    assert [one.text for one in asked.clauses] == embedded[1:]
+    assert embedded[:2] == [text, first]
+    assert len(asked.clauses) == 16
+    assert len(clauses("".join(ask.format(number) for number in range(16)))) == 16
 
 
 @pytest.mark.parametrize(

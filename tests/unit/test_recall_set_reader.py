@@ -50,6 +50,17 @@ def test_the_name_is_that_of_the_file_unless_it_says_another(read):
     assert read(name="allotment").name == "allotment"
 
 
+@pytest.mark.parametrize("name", ["a\nb", "a\u2028b", "\x1b[31mred"])
+def test_a_name_is_one_line(read, name):
+    with pytest.raises(InvalidInput, match="at name: Value error, contains a line feed"):
+        read(name=name)
+
+
+@pytest.mark.parametrize("at", ["2024-05-06", "2024-05-06T00:00", "2024-05-06 02:00:00.0+02:00"])
+def test_times_are_iso_8601(read, at):
+    assert read(questions=[ask("Who?", ["a1"], at=at)]).questions[0].at == datetime(2024, 5, 6, tzinfo=UTC)
+
+
 def test_a_turn_without_a_time_follows_the_one_before(read):
     (mara,) = read().conversations
     start = datetime(2024, 3, 2, 9, tzinfo=UTC)
@@ -120,6 +131,12 @@ def test_ids_may_be_numbers(read):
         ([{"user": "mara"}], [], "conversations.0.sessions: Field required"),
         (CONVERSATIONS, [ask("Who?", ["a1"], user="ben")], "questions.0.user: 'ben' has no conversation"),
         (CONVERSATIONS, [ask(" ", ["a1"])], "questions.0.text"),
+        (CONVERSATIONS, [ask("Who? " * 2001, ["a1"])], "questions.0.text: String should have at most 10000 characters"),
+        (CONVERSATIONS, [ask("Who?", ["a1"], type="a\nb")], "questions.0.type: Value error, contains a line feed"),
+        (CONVERSATIONS, [ask("Who?", ["a1"], at=5)], "questions.0.at: Value error, is not ISO 8601"),
+        (CONVERSATIONS, [ask("Who?", ["a1"], at="1700000000")], "questions.0.at: Value error, is not ISO 8601"),
+        ([talk("mara", ("s", [turn("1", "Hi.", at=5)]))], [], "turns.0.at: Value error, is not ISO 8601"),
+        ([{"user": "mara", "sessions": [{"at": 5, "turns": SPRING}]}], [], "sessions.0.at: Value error, is not ISO"),
         (CONVERSATIONS, [ask("Who?", "a1")], "questions.0.evidence.0: Input should be a valid array"),
     ],
 )

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter
 
-from memoryos.importers.source import Text, read_json
+from memoryos.importers.source import QuestionText, Text, read_json
 from memoryos.regex import regex
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -65,7 +65,7 @@ class QuestionSet:
 
 
 class _Asked(BaseModel):
-    question: Text
+    question: QuestionText
     category: Annotated[int, Field(ge=1, le=5)]
     evidence: list[Text] = []
 

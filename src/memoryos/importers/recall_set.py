@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session, distinct
-from memoryos.importers.source import Listed, Text, in_calendar, read_json, to_utc
+from memoryos.importers.source import IsoTime, Listed, OneLine, QuestionText, Text, in_calendar, read_json, to_utc
 from memoryos.kinds import Role
 
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)  # made up: of a file without times
@@ -63,12 +63,12 @@ class _RecallTurn(_RecallObject):
     speaker: Text | None = None
     text: Text | None = None
     caption: Text | None = None
-    at: datetime | None = None
+    at: IsoTime | None = None
 
 
 class _Session(_RecallObject):
     name: Text | None = None
-    at: datetime | None = None
+    at: IsoTime | None = None
     turns: Listed[_RecallTurn]
 
 
@@ -79,14 +79,14 @@ class _Conversation(_RecallObject):
 
 class _RecallQuestion(_RecallObject):
     user: _Id
-    text: Annotated[Text, Field(pattern=r"\S")]
-    type: Text | None = None
+    text: QuestionText
+    type: OneLine | None = None
     evidence: Listed[Listed[_Id]] = []
-    at: datetime | None = None
+    at: IsoTime | None = None
 
 
 class _RecallFile(_RecallObject):
-    name: Text | None = None
+    name: OneLine | None = None
     conversations: Listed[_Conversation]
     questions: Listed[_RecallQuestion]
 

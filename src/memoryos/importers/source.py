@@ -9,12 +9,17 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, FailFast, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, FailFast, Field, TypeAdapter, ValidationError
 
+from memoryos.arguments import QUERY_CHARS
 from memoryos.errors import InvalidInput
 from memoryos.json_size import has_more_values
+from memoryos.regex import regex
 
 T = TypeVar("T")
+
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_DAY = regex(r"\d{4}-\d\d-\d\d")
 
 Listed = Annotated[list[T], FailFast()]  #: a list that is refused at its first wrong item
 
@@ -32,7 +37,25 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _without_controls(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("contains a line feed or another control character")
+    return text
+
+
+def _as_iso(value: object) -> object:
+    """Pydantic would also take a number, for the seconds since 1970."""
+    if not isinstance(value, str) or not _DAY.match(value):
+        raise ValueError("is not ISO 8601, such as 2024-05-06T10:00Z")
+    return value
+
+
 Text = Annotated[str, AfterValidator(_without_nul)]  #: text that the store can hold
+OneLine = Annotated[Text, AfterValidator(_without_controls)]  #: text in one line of a table
+QuestionText = Annotated[
+    str, Field(pattern=r"\S", max_length=QUERY_CHARS), AfterValidator(_without_nul)
+]  #: text that may be searched for
+IsoTime = Annotated[datetime, BeforeValidator(_as_iso)]  #: a time, or the start of a day
 
 
 def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:

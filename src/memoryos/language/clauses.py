@@ -7,6 +7,7 @@ Each has an answer of its own, often in another passage.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import index_words
@@ -26,14 +27,16 @@ _BETWEEN = regex(
 _ASKS = regex(r"""[?？][."'”’」』）)\]]*\Z""")
 _LEAST = 1  # content words of a clause
 _MOST = 8  # questions of a text that are told apart
+_MOST_CLAUSES = 16  # of one text: each is scored like a question of its own
 
 
 def clauses(text: str) -> tuple[str, ...]:
-    """The parts of a text that asks more than one thing; none when it asks one."""
+    """The parts of a text that asks more than one thing, the first ones of many; none when it asks one."""
     if not _ASKS_TWICE.search(text):
         return ()
-    parts = [part.strip(" ,，") for part in _BETWEEN.split(text)]
-    found = tuple(part for part in parts if len(index_words(part)) >= _LEAST)
+    parts = (part.strip(" ,，") for part in _BETWEEN.split(text))
+    told = (part for part in parts if len(index_words(part)) >= _LEAST)
+    found = tuple(islice(told, _MOST_CLAUSES))
     return found if len(found) > 1 else ()
 
 

@@ -16,7 +16,7 @@ from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door, in_calls
 from memoryos.operation.calls.keywords import named
 from memoryos.operation.intake import ingest
-from memoryos.operation.intake.document_parts import PART_CHARS, parts_of
+from memoryos.operation.intake.document_parts import PART_CHARS, is_visible, parts_of
 from memoryos.operation.intake.page_writer import Arriving
 from memoryos.operation.intake.text_source import TextSource, check_whole, checked_pieces
 from memoryos.text import checked_text
@@ -58,6 +58,8 @@ class Documents(Noun):
         with _StoredParts() as stored:
             for number, part in enumerate(parts_of(checked_pieces(text), self._longest)):
                 own = None if key is None else f"{key}{_BETWEEN}{number}"
+                if not stored.pages and not is_visible(part):
+                    break
                 stored.take(adding.add(part, at, own, told), part)
             if not stored.pages:
                 raise InvalidInput("text", "is empty", "Pass at least one visible character")
@@ -89,6 +91,11 @@ class _DocumentPages(Noun):
         return self._engine.intake.store(self._scope, arriving)
 
 
+def _is_of_the_key(error: Exception) -> bool:
+    """Whether the key has stored another document: then this call has stored nothing, and cannot go on."""
+    return isinstance(error, InvalidInput) and error.field == "idempotency_key"
+
+
 class _StoredParts:
     """What is stored of a document so far, for the error that ends it."""
 
@@ -107,5 +114,5 @@ class _StoredParts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.pages and isinstance(error, Exception):
+        if self.pages and isinstance(error, Exception) and not _is_of_the_key(error):
             raise DocumentIncomplete(self.pages, self._characters, str(error)) from error

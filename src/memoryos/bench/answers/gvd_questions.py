@@ -23,7 +23,7 @@ from memoryos.bench.locomo_recall import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.gvd import read_gvd
-from memoryos.importers.source import Text, read_bytes
+from memoryos.importers.source import QuestionText, Text, read_bytes
 from memoryos.regex import regex
 
 _FIX = 'Write {"USER": ["question", ...]}, or {"user": ..., "question": ..., "lang": ...}, one a line'
@@ -34,12 +34,12 @@ class _Probe(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     user: Text
-    question: Text
+    question: QuestionText
     lang: Text | None = None
     evidence: list[Text] = []
 
 
-_PUBLISHED = TypeAdapter(dict[Text, list[Text]])
+_PUBLISHED = TypeAdapter(dict[Text, list[QuestionText]])
 
 
 def read_gvd_questions(files: InputFiles) -> AnswerSet:

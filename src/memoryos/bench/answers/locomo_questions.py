@@ -15,7 +15,7 @@ from memoryos.bench.answers.question import AnswerSet, AnswerText, Gold, InputFi
 from memoryos.bench.locomo_recall import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.locomo import read_locomo
-from memoryos.importers.source import Text, read_json
+from memoryos.importers.source import QuestionText, Text, read_json
 
 CATEGORY_NAMES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
 
@@ -24,7 +24,7 @@ _FIX = "Pass a LoCoMo file: samples with sample_id, conversation and a qa list o
 
 
 class _LocomoQuestion(BaseModel):
-    question: Text
+    question: QuestionText
     category: Annotated[int, Field(ge=1, le=5)]
     answer: AnswerText = None
 

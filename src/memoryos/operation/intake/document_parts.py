@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from unicodedata import category
 
 from memoryos.language.graphemes import whole_end
 from memoryos.language.sentences import sentence_bounds
@@ -15,12 +16,18 @@ from memoryos.regex import regex
 
 PART_CHARS = 100_000  # of a part at most: about 200 passages, which one transaction stores
 
+_UNSEEN = frozenset({"Cf", "Mn", "Me"})  # categories of Unicode
 _TO_WHITE_SPACE = regex(r".*\s", re.DOTALL)
 
 
 def parts_of(pieces: Iterable[str], most: int = PART_CHARS) -> Iterator[str]:
     """Yield the text in parts of at most `most` characters; parts of white space alone are left out."""
     return (part for part in _cut(pieces, most) if not part.isspace())
+
+
+def is_visible(part: str) -> bool:
+    """Whether a text has more than white space, format characters and marks that stand on no character."""
+    return any(not sign.isspace() and category(sign) not in _UNSEEN for sign in part)
 
 
 def _cut(pieces: Iterable[str], most: int) -> Iterator[str]:

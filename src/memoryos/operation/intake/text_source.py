@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -33,25 +35,38 @@ def pieces_of(source: TextSource) -> Iterator[str]:
 def _read_file(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            yield from _read(stream)
+            yield from _read(stream, lambda done: _characters_before(path) if path.is_file() else done)
     except OSError as error:
         raise InvalidInput("text", f"{path}: {error.strerror}", "Name a file that can be read") from None
 
 
-def _read(stream: TextIO) -> Iterator[str]:
+def _characters_before(path: Path) -> int:
+    """How many characters of a file stand before what is not UTF-8; a stream only tells the block that it is in."""
+    decoder, done = getincrementaldecoder("utf-8-sig")(), 0
+    with path.open("rb") as file:
+        try:
+            while data := file.read(PIECE_CHARS):
+                done += len(decoder.decode(data))
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            done += len(error.object[: error.start].decode())
+    return done
+
+
+def _read(stream: TextIO, place: Callable[[int], int] = lambda done: done) -> Iterator[str]:
     if getattr(stream, "closed", False):
         raise InvalidInput("text", "is closed", "Pass a stream that is open for reading text")
     done = 0
-    while piece := _checked(_next(stream, done)):
+    while piece := _checked(_next(stream, partial(place, done))):
         done += len(piece)
         yield piece
 
 
-def _next(stream: TextIO, done: int) -> str:
+def _next(stream: TextIO, place: Callable[[], int]) -> str:
     try:
         return stream.read(PIECE_CHARS)
     except UnicodeDecodeError as error:
-        problem = f"is not {error.encoding} text after its character {done:,}"
+        problem = f"is not {error.encoding} text after its character {place():,}"
         raise InvalidInput("text", problem, "Convert it to UTF-8, or open it with its own encoding") from None
 
 

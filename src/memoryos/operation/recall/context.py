@@ -36,7 +36,7 @@ from memoryos.plain import Plain
 
 FREE = 512  # tokens reserved for turns if something is asked
 BESIDE = 24  # of the tokens above that, this fraction (1/n) is for profile, traits and facts
-LONGEST = 200  # most tokens of a shortened turn or fact
+LONGEST = 200  # most tokens of a shortened turn or fact, and of a stated one that may take the whole budget
 LEAST_OF_BEST = 12  # fewest tokens of the best turn if it does not fit as a whole: a short sentence
 LOOKED_AT = 40  # characters of found turns for each token: about four times what the search finds for it
 COURTESY = 12  # characters of a turn that may say nothing by itself
@@ -147,8 +147,12 @@ def _take_cut(draft: Draft, line: Line, asked: Collection[str], least: int = LEA
 
 
 def _take_outright(draft: Draft, told: _Outright, asked: Collection[str], today: datetime | None) -> None:
-    """Take what was stated: in half of the room what has more than the turns, in a quarter what has as much."""
+    """Take what was stated: in half of the room what has more than the turns, in a quarter what has as much.
+
+    The best of it may take all the room: half of a fact often lacks the half that was asked for.
+    """
     room = draft.room
+    draft.fill(line for line in told.more[:1] if draft.price(line) <= LONGEST)
     for line in draft.fill(told.more, leave=room // 2)[:1]:
         _take_part(draft, line, asked, draft.room - room // 2, today, least=LEAST_OF_BEST)
     draft.fill(told.as_much, leave=room * 3 // 4)

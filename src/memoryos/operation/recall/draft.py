@@ -79,8 +79,21 @@ class Draft:
         return is_taken
 
     def _take(self, line: Line, leave: int) -> bool:
-        if line.key in self._lines:
+        if there := self._lines.get(line.key):
+            if line.turn is None and line.text != there.text:
+                return self._replace(there, line, leave)
             return all(self._grow(line.key, span, leave) for span in line.spans)
+        return self._take_new(line, leave)
+
+    def _replace(self, part: Line, whole: Line, leave: int) -> bool:
+        """Take a fact in the place of the part of it that the text has, if it fits."""
+        self._remove(part.key)
+        is_taken = self._take_new(whole, leave)
+        if not is_taken:
+            self._put(part, self.price(part))
+        return is_taken
+
+    def _take_new(self, line: Line, leave: int) -> bool:
         if not self._fits(line, self.room - leave):
             opening = self._cost(self._opening) if not leave and not self._lines and self._opening else 0
             if not opening or not self._fits(line, self.room + opening - leave):

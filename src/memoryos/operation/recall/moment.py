@@ -51,9 +51,18 @@ def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
     return versions[-1] if versions else None
 
 
+def fields_until(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
+    """The entries, and of profile fields those with a value by then, with the last such value."""
+    fields = ((entry, entry.cube.kind is Kind.PROFILE and moment) for entry in entries)
+    then = ((entry, _field_at(reader, entry.cube, end) if end else entry.cube) for entry, end in fields)
+    return [replace(entry, cube=cube) for entry, cube in then if cube]
+
+
 def _field_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
     """The profile field with its value at that time; each version has the start of its value."""
-    versions = [*reader.history(cube.id), cube] if cube.version.number > 1 else [cube]
+    number = cube.version.number
+    former = [version for version in reader.history(cube.id) if version.version.number < number] if number > 1 else []
+    versions = [*former, cube]
     known = [version for version in versions if first_said(version) <= moment]
     return known[-1] if known and not known[-1].is_over(moment) else None
 

@@ -23,7 +23,7 @@ from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
 from memoryos.operation.recall.filters import Classes, Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
-from memoryos.operation.recall.moment import cubes_at, entries_at, former
+from memoryos.operation.recall.moment import cubes_at, entries_at, fields_until, former
 from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
@@ -91,7 +91,8 @@ class Source:
         if self.since is None:
             return entries_at(self.reader, entries, filters.as_of)
         then = self.then([entry.cube.id for entry in entries], filters)
-        return [replace(entry, cube=then[entry.cube.id]) for entry in entries if entry.cube.id in then]
+        known = [replace(entry, cube=then[entry.cube.id]) for entry in entries if entry.cube.id in then]
+        return fields_until(self.reader, known, filters.until)
 
     def under(self, search: Search) -> Search:
         """The search with only the turns that the caller may read."""
@@ -106,13 +107,13 @@ class Source:
             known = list(self.resident.fact_words.facts)
         return self.reader.permitted(known)
 
-    def permitted(self, entries: Iterable[Entry]) -> list[Entry]:
-        """The entries of the resident that the caller may read, as the reader shows them."""
+    def permitted(self, entries: Iterable[Entry], filters: Filters) -> list[Entry]:
+        """The entries of the resident that the caller may read, as the reader shows them, with values of the period."""
         held = list(entries)
-        if self.classes is None:
-            return held
-        known = self.reader.permitted(entry.cube.id for entry in held)
-        return [replace(entry, cube=self.reader.shown(entry.cube)) for entry in held if entry.cube.id in known]
+        if self.classes is not None:
+            known = self.reader.permitted(entry.cube.id for entry in held)
+            held = [replace(entry, cube=self.reader.shown(entry.cube)) for entry in held if entry.cube.id in known]
+        return fields_until(self.reader, held, filters.until)
 
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
@@ -121,7 +122,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     turns = reranked(turns, asked, search)
 
     def held(source: Source, entries: Sequence[Entry]) -> list[Entry]:
-        permitted = source.permitted(entries)
+        permitted = source.permitted(entries, search.filters)
         with owner.resident.lock:
             found = search.filters.entries(permitted, owner.resident.turns)
         return source.entries_then(found, search.filters)

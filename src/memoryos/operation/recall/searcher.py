@@ -130,7 +130,7 @@ def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
         held += [
             entry for kind in _TOLD_WHOLE for subject in Subject for entry in former(persona.reader, subject, kind)
         ]
-    permitted = persona.permitted(held)
+    permitted = persona.permitted(held, filters)
     with pages.resident.lock:
         admitted = filters.entries(permitted, pages.resident.turns)
     return [Hit(entry.cube, 0.0) for entry in persona.entries_then(admitted, filters)]
