@@ -59,7 +59,7 @@ class Packing:
         least = arguments.trust("min_trust", only.get("min_trust"), settings.min_trust)
         told = {*self.exclude, *said_in(self.dialogue, recalled)}
         names = frozenset(name for name in told if isinstance(name, str))
-        others = self.engine.recaller.without(self.scope, recalled, names, ended_by=ended_by, least=least)
+        others = self._without(recalled, names, ended_by, least)
         start, end = arguments.period(only.get("since"), only.get("until"))
         return pack(
             others,
@@ -72,6 +72,19 @@ class Packing:
             abstain_below=settings.abstain_below,
             replaced=self._replaced(others, only, names, ended_by, least),
         )
+
+    def _without(self, recalled: Recall, names: frozenset[str], ended_by: datetime | None, least: Trust) -> Recall:
+        """What was found without what the caller has; facts told in its place are as the caller may see them."""
+        others = self.engine.recaller.without(self.scope, recalled, names, ended_by=ended_by, least=least)
+        view = self.engine.view()
+        if view is None:
+            return others
+        found = {hit.id for hit in (*recalled.user_facts, *recalled.agent_facts)}
+        user, agent = (
+            tuple(hit if hit.id in found else replace(hit, cube=view.cube(hit.cube)) for hit in hits)
+            for hits in (others.user_facts, others.agent_facts)
+        )
+        return replace(others, user_facts=user, agent_facts=agent)
 
     def _replaced(
         self, recalled: Recall, only: arguments.Only, names: frozenset[str], by: datetime | None, least: Trust

@@ -302,3 +302,14 @@ def test_what_was_revealed_is_not_masked_again(opened):
 def test_a_policy_that_has_no_effect_on_reads_is_refused(action):
     with pytest.raises(InvalidInput, match=r"privacy_on_read: .*use off, mask or tag"):
         memoryos.load_settings(privacy_on_read=action)
+
+
+def test_a_fact_that_is_told_in_the_place_of_what_is_left_out_is_masked(opened):
+    memory, _ = opened("mask")
+    memory.add(f"My email is {WORD}.", at="2025-01-01")
+    new = memory.add("My email is carla.jones@mailbox.org now.", at="2026-01-01")
+    memory.wait()
+    memory.consolidate()
+    told = memory.context("What is my email?", exclude=[new])
+    assert "User's email is" in told.text
+    assert holding(told) == []

@@ -26,7 +26,7 @@ _LAST = ".。"
 class Replaced:
     """A fact that has given way to another."""
 
-    fact: MemCube
+    fact: MemCube  #: what no longer holds
     heir: MemCube | None = None  #: what holds now; None where that is not told
 
     @property
