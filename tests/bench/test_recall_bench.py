@@ -331,10 +331,10 @@ def test_a_file_of_another_shape_is_refused(bench, tmp_path, content, told):
     assert "Traceback" not in result.stderr
 
 
-def test_what_the_store_refuses_is_named_with_its_file(bench, garden):
+def test_a_question_that_the_store_refuses_is_named_with_its_file(bench, garden):
     told = bench("recall", "--data", garden(questions=[ask("Why? " * 3_000, ["a1"])]), "--embedder", "hashing")
     assert told.returncode == 2
-    assert "garden.json at query: has 15,000 characters" in told.stderr
+    assert "garden.json at questions.0.text: " in told.stderr
     loud = talk("mara", ("s", [{**turn("a1", "Hi."), "speaker": "s" * 300}]))
     told = bench("abstention", "--data", garden([loud], [ask("Who?", ["a1"])]), "--embedder", "hashing")
     assert told.returncode == 2
