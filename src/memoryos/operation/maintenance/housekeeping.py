@@ -24,7 +24,7 @@ from memoryos.operation.index.residency import Residency
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.moves import Left, Mover
 from memoryos.operation.maintenance.rebuild import Phase, Rebuilder, stage_of
-from memoryos.operation.recall.visits import AT_A_TIME, FLUSH_AT, Counts, VisitLog
+from memoryos.operation.recall.visits import AT_A_TIME, Counts, VisitLog
 from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.job_runner import GoesOn, JobRunner
 from memoryos.operation.scheduler.rota import Rota
@@ -198,13 +198,13 @@ class Housekeeping:
             raise StoreReadOnly("the store is open for reading only: open it without read_only")
 
     def wait(self, until: float = math.inf) -> bool:
-        """Wait until that time; return whether nothing waits any more.
+        """Write the visits and wait until that time; return whether nothing waits any more.
 
         Work that failed earlier is tried again first. Raises the first background error, and StoreReadOnly if work is
         due in a store that may not be written.
         """
         self._try_again()
-        for owner in self._visits.owners(FLUSH_AT):
+        for owner in self._visits.owners():
             self._visits.hasten(owner)
             self._schedule(owner)
         is_done = self._background.wait(until) and self._worker.wait(until)

@@ -75,10 +75,10 @@ class VisitLog:
             for _ in range(times):
                 self.record(scope, [cube_id], last)
 
-    def owners(self, least: int = 1) -> list[Scope]:
-        """The owners with visits of so many cubes that wait."""
+    def owners(self) -> list[Scope]:
+        """The owners with visits that wait."""
         with self._lock:
-            return [owner for owner, counts in self._pending.items() if len(counts) >= least]
+            return [owner for owner, counts in self._pending.items() if counts]
 
     def _note_taken(self, owner: Scope) -> None:
         now = self._clock()
