@@ -153,7 +153,7 @@ def test_visits_that_could_not_be_written_do_not_rest():
     assert log.record(ANN, map(str, range(FLUSH_AT)), START)
     assert log.rests(ANN) == 0
     assert len(log.take(ANN, 10)) == 10
-    assert (log.waiting(ANN), log.rests(ANN), log.owners()) == (FLUSH_AT - 10, visits_module.REST_SECONDS, [])
+    assert (log.waiting(ANN), log.rests(ANN), log.owners()) == (FLUSH_AT - 10, visits_module.REST_SECONDS, [ANN])
     log.give_back(ANN, log.take(ANN))
     assert log.rests(ANN) == 0
     log.take(ANN)
