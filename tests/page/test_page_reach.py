@@ -98,9 +98,14 @@ def test_a_memory_is_changed_with_the_keyboard_alone(tab, served):
     for _ in range(5):  # two lists, two buttons, and the rows
         keys.press("Tab")
     assert "Kim likes hats." in sight.page.evaluate("document.activeElement.innerText")
+    sight.page.evaluate("""
+        const down = () => new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true});
+        for (const key of [down(), down()]) document.activeElement.dispatchEvent(key);
+    """)  # faster than the page shows it
+    sight.until("document.activeElement.innerText.includes('Kim likes lamps.')")
+    keys.press("ArrowUp")
     keys.press("ArrowDown")
-    keys.press("ArrowDown")
-    assert "Kim likes lamps." in sight.page.evaluate("document.activeElement.innerText")
+    sight.until("document.activeElement.innerText.includes('Kim likes lamps.')")
     keys.press("End")
     sight.until("document.activeElement.innerText.includes('Kim likes pens.')")
     keys.press("Enter")

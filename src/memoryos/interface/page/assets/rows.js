@@ -12,6 +12,11 @@ export function Rows({ label, items, height, row, onOpen, opened, total, more, i
   const [window_, setWindow] = useState({ top: 0, tall: 600 });
   const [active, setActive] = useState(0);
   const moved = useRef(false);
+  const at = useRef(0); // the active row at this moment: a key may come before the last one is shown
+  const go = (index) => {
+    at.current = index;
+    setActive(index);
+  };
   const see = () => setWindow({ top: box.current.scrollTop, tall: box.current.clientHeight });
   useLayoutEffect(() => {
     see();
@@ -24,8 +29,8 @@ export function Rows({ label, items, height, row, onOpen, opened, total, more, i
   useEffect(() => {
     if (!isDone && last >= items.length - BESIDE) more();
   }, [last, items.length, isDone]);
-  useEffect(() => {
-    if (!moved.current) return;
+  useLayoutEffect(() => {
+    if (!moved.current || active !== at.current) return;
     moved.current = false;
     show(box.current, active, height);
     box.current.querySelector(`[data-row="${active}"]`)?.focus({ preventScroll: true });
@@ -34,9 +39,9 @@ export function Rows({ label, items, height, row, onOpen, opened, total, more, i
     const by = STEPS[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    const next = Math.max(0, Math.min(items.length - 1, active + by));
-    moved.current = next !== active;
-    setActive(next);
+    const next = Math.max(0, Math.min(items.length - 1, at.current + by));
+    moved.current ||= next !== at.current;
+    go(next);
   };
   return html`<div class="rows" ref=${box} onScroll=${see} onKeyDown=${step}>
     <ul aria-label=${label} style=${{ height: `${items.length * height}px` }}>
@@ -45,7 +50,7 @@ export function Rows({ label, items, height, row, onOpen, opened, total, more, i
         style=${{ top: `${index * height}px`, height: `${height}px` }}
       ><button type="button" class="row" data-row=${index} tabindex=${index === active ? 0 : -1}
         aria-current=${items[index].id === opened ? "true" : undefined}
-        onFocus=${() => setActive(index)} onClick=${() => onOpen(items[index])}>${row(items[index])}</button></li>`)}
+        onFocus=${() => go(index)} onClick=${() => onOpen(items[index])}>${row(items[index])}</button></li>`)}
     </ul>
     <${Waiting} isLoading=${!isDone && !items.length} />
     ${isDone && !items.length && html`<p class="nothing">${say("nothing")}</p>`}
