@@ -14,11 +14,15 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 from memoryos import (
+    Action,
     ArchiveStep,
     Attachment,
     Caller,
+    CallReach,
     ChainHead,
     ListStep,
+    MemoryCall,
+    MemoryOperation,
     Mount,
     Pipeline,
     RetrieveStep,
@@ -198,6 +202,19 @@ PIPELINES = (
 
 _OWN: dict[Any, st.SearchStrategy[Any]] = {
     Pipeline: st.sampled_from(PIPELINES),
+    MemoryCall: st.builds(
+        MemoryCall,
+        text=texts,
+        operation=st.sampled_from(MemoryOperation),
+        intent=st.none() | st.sampled_from(Action),
+        caller=texts,
+        scope=st.sampled_from([Scope("ann"), Scope("tom", "coder")]),
+        query=texts,
+        content=texts,
+        reach=st.sampled_from(CallReach),
+        since=st.none() | moments,
+        to=st.none() | texts,
+    ),
     int: numbers,
     float: fractions,
     bool: st.booleans(),

@@ -305,4 +305,5 @@ def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(back
     for name in CHECKED:
         lost = 1 + len({"passages": ADDED_BY_0007, "versions": ADDED_BY_0016}.get(name, ()))
         expected[name] = [(*row[:-lost], *[None] * lost) for row in expected[name]]
+    expected["cubes"] = [tuple(None if one == "withdrawn" else one for one in row) for row in expected["cubes"]]
     assert content(str(tmp_path / "restored.db")) == expected
