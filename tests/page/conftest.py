@@ -18,13 +18,13 @@ Opened = Callable[..., Sight]
 SCREEN = {"locale": "en-GB", "viewport": {"width": 1280, "height": 800}}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     with browsing() as found:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The conversation of the demo, and an audit log, on a store without keys."""
     place: Path = tmp_path_factory.mktemp("page") / "memory.db"
@@ -39,7 +39,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def usual(browser: Any) -> Iterator[Any]:
     """What most tabs share: the files of the page, which a browser keeps, and the size of the screen."""
     with closing(browser.new_context(**SCREEN)) as context:
