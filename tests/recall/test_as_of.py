@@ -117,6 +117,7 @@ def test_segments_are_described_from_the_pages_of_then(memory: Memory) -> None:
     assert memory.segments.count(archive=True, as_of=moment) == len(segments)
     assert (memory.pages.count(as_of=moment), memory.pages.count()) == (len(known), len(ids))
     assert memory.segments.list(archive=True, as_of=MAY - timedelta(days=365)) == []
+    memory.wait()
     assert memory.segments.list(as_of=NOW) == memory.segments.list()
 
 
