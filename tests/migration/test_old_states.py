@@ -25,7 +25,7 @@ INSERT = """
 """
 VECTOR = "INSERT INTO vectors (tenant, cube_id, part, data) VALUES (?, ?, 0, ?)"
 STM, MTM, LPM, ARCHIVE = Tier
-CHAINED, PROPOSED, REJECTED = CubeMark
+CHAINED, PROPOSED, REJECTED = CubeMark.CHAINED, CubeMark.PROPOSED, CubeMark.REJECTED
 PAGES = {  # tier and state in the old store -> state and mark now
     (STM, State.GENERATED): (State.GENERATED, None),
     (STM, State.ACTIVATED): (State.GENERATED, CHAINED),
