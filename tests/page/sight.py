@@ -128,6 +128,9 @@ class Sight:
         """What axe finds that is serious or critical; by these rules, or all."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text("utf-8"))
+        self.page.evaluate(  # colours on their way to others are nobody's choice
+            "() => Promise.allSettled(document.getAnimations().map(one => one.finished)).then(() => null)"
+        )
         found = self.page.evaluate(
             "rules => axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})",
             rules,
