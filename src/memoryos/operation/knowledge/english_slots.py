@@ -54,7 +54,8 @@ _NOT_ALSO = r"(?:\w+ly |still |now |just |back |not |no longer |never )*"
 _THEIR = r"(?:my|our|their|his|her|the) (?:old |current )?"
 _ROLE = r"(?:job|position|role|post)"
 _NO_EMPLOYER = (  # one joins them without working there
-    r"(?!\w+ and )(?![^,;.]*\b(?i:club|church|party|society|association|union|league|choir|band|gym|community|group|forum|class"
+    r"(?!\w+ and )"
+    r"(?![^,;.]*\b(?i:club|church|party|society|association|union|league|choir|band|gym|community|group|forum|class"
     r"|orchestra|scouts|rotary|mensa|toastmasters|red cross|newsletter|facebook|instagram|twitter|whatsapp|discord"
     r"|slack|reddit|linkedin|tiktok|tinder|bumble|hinge|telegram|signal|mastodon|bluesky|snapchat|strava|netflix"
     r"|spotify|zoom|goodreads|duolingo|patreon|twitch|youtube|meetup|airbnb|costco|crossfit|weight watchers"
@@ -62,7 +63,8 @@ _NO_EMPLOYER = (  # one joins them without working there
 )
 _JOINED = (
     r"(?=\s*(?:[.,;!()]|$)|\s(?:last|this|yesterday|today|recently|after|as|(?:a|two|three|four|five|six) \w+ ago"
-    r"|in (?:\d{4}|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|early|late|spring|summer|autumn|fall|winter)|on \d{1,2})\b)"
+    r"|in (?:\d{4}|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|early|late|spring|summer|autumn|fall|winter)"
+    r"|on \d{1,2})\b)"
 )
 _FIRED = r"(?:fired|laid off|made redundant|let go)"
 _STAYED = (  # no move that was over when it was told
