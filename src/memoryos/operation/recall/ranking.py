@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ _BETTER = 3  # times as much as each of the best has
 _BEST = 8  # passages that it is compared with: as many as the confidence looks at
 _OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
 _WORDS_A_TOKEN = 2  # index words of rows for each token to fill: about three times what fits
+_MORE = 4  # times the tokens
 _REACH = (1, 2, 4)  # times the wanted pages: the range in which a repetition is replaced by another turn
 
 
@@ -176,6 +177,8 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
     again: list[TurnHit] = []
     rows: list[int] = []
     for reach in _REACH:
+        if 2 * len(again) > len(rows):  # most of what could fill the tokens repeats the rest
+            ranking = replace(ranking, tokens=ranking.tokens and _MORE * ranking.tokens)
         before, rows = rows, ranking.best(reach * pages).tolist()
         if rows == before:
             break
