@@ -8,7 +8,7 @@ import pytest
 
 from memoryos import Memory, Role, Turn
 from memoryos.language.passages import LONGEST, estimated_tokens
-from memoryos.operation.recall.hit import TurnHit
+from memoryos.operation.recall.hit import LONG, TurnHit
 
 FACT = "My sister Agatha keeps her passport in the blue drawer of the hall cupboard."
 QUESTION = "Where does Agatha keep her passport?"
@@ -198,3 +198,20 @@ def test_a_text_that_has_the_words_of_a_question_as_much_as_the_best_keeps_its_p
     memory.add("Explain please.", of_functions("# the staging database password rotates"))
     hits = memory.search("When did the staging database get its password?", explain=True).turns
     assert not any("literal" in hit.parts for hit in hits)
+
+
+def test_the_data_of_a_search_have_the_passages_of_a_long_turn_and_where_they_are(open_memory):
+    memory = open_memory()
+    page = among_thirty(memory, document(100_000))
+    recalled = memory.search(QUESTION)
+    assert len(recalled.to_json()) < 80_000
+    told = {hit["id"]: hit for hit in recalled.to_dict()["hits"]}
+    assert all("is_whole" not in hit for name, hit in told.items() if name != page)
+    hit, words = told[page], memory.get(page).payload.turns[0].words
+    assert hit["is_whole"] is False
+    assert FACT in hit["text"]
+    turn = hit["turns"][0]
+    assert FACT in "".join(words[start:end] for start, end in turn["spans"])
+    assert all(words[start:end].strip() in turn["text"] for start, end in turn["spans"])
+    assert sum(end - start for start, end in turn["spans"]) <= LONG
+    assert recalled.hits[0].text == memory.get(page).text  # the value itself has it whole
