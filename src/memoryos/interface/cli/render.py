@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -64,11 +65,8 @@ def console() -> Console:
 
 
 def wide_console() -> Console:
-    """The console for tables with many columns: in a pipe or a file it does not cut them at 80 characters."""
-    made = console()
-    if not made.is_terminal:
-        made.width = max(made.width, PIPE_WIDTH)
-    return made
+    """The console for wide tables: where no terminal tells its width, they are not cut at 80 characters."""
+    return VisibleConsole(highlight=False, width=get_terminal_size((PIPE_WIDTH, 25)).columns)
 
 
 def error_console() -> Console:
