@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -21,7 +22,7 @@ from memoryos import (
     TagStep,
     UpdateStep,
 )
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, MissingExtra, NotFound
 from memoryos.operation.pipelines.pipeline_file import TEMPLATES, pipeline_of, read_pipeline
 
 from .conftest import SETTINGS, WHOLE
@@ -102,10 +103,23 @@ def test_a_pipeline_is_read_as_it_is_written(tmp_path):
         path = tmp_path / f"whole{suffix}"
         path.write_text(json.dumps(WHOLE.to_dict()), "utf-8")
         assert read_pipeline(path) == WHOLE
-    assert read_pipeline(TEMPLATES / "tidy-old.yaml").to_dict()["steps"] == [
+    assert read_pipeline(TEMPLATES / "tidy-old.json").to_dict()["steps"] == [
         {"list": {"most": "{most}", "until": "{until}"}},
         {"archive": {"reason": "said until {until}"}},
     ]
+
+
+def test_without_pyyaml_json_is_read_and_yaml_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (tmp_path / "whole.json").write_text(json.dumps(WHOLE.to_dict()), "utf-8")
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS) as memory:
+        assert [one.name for one in memory.pipelines.list()] == ["answer-and-remember", "respond", "tidy-old"]
+        assert memory.pipelines.check(tmp_path / "whole.json") == WHOLE
+        with pytest.raises(MissingExtra) as told:
+            memory.pipelines.check(written(tmp_path, "- list: {}"))
+    assert str(told.value) == (
+        "The pipeline file own.yaml needs an extra: pip install 'memoryos-engine[yaml]'; a .json file needs none"
+    )
 
 
 def test_in_python_the_same_is_checked():

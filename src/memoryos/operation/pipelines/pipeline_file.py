@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, MissingExtra, NotFound
 from memoryos.operation.pipelines.pipeline import Pipeline, PipelineParameter
 from memoryos.operation.pipelines.pipeline_steps import STEPS, PipelineStep
 from memoryos.operation.pipelines.step_field import names_told
@@ -22,7 +22,10 @@ _KEYS = ("name", "version", "description", "parameters", "steps")
 
 
 def read_pipeline(path: Path) -> Pipeline:
-    """The pipeline in a file. Raises NotFound, and InvalidInput, which names the file, the step and the field."""
+    """The pipeline in a file. Raises NotFound, and InvalidInput, which names the file, the step and the field.
+
+    Raises MissingExtra for a YAML file without the extra `yaml`.
+    """
     try:
         if path.stat().st_size > FILE_BYTES:
             raise InvalidInput(path.name, f"has more than {FILE_BYTES:,} bytes", "Shorten it")
@@ -75,8 +78,14 @@ def _parsed(path: Path, text: str) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError):
             raise InvalidInput(path.name, "is not JSON", "Correct it") from None
-    import yaml  # only files need it, and it takes time to load
+    return _parsed_yaml(path, text)
 
+
+def _parsed_yaml(path: Path, text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra(f"The pipeline file {path.name}", "yaml", without="a .json file") from None
     try:
         has_alias = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
         document = None if has_alias else yaml.safe_load(text)
