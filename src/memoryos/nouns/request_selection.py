@@ -184,7 +184,9 @@ def _told_near(near: Sequence[MemCube]) -> str:
     return f". Near it: {words}"
 
 
-_MANY = regex(r"[,，、&]|\b(?:and|or)\b|\A(?:every(?:one|body)|any(?:one|body)|all|them)\Z|大家|所有人|每个人|和", re.IGNORECASE)
+_MANY = regex(
+    r"[,，、&]|\b(?:and|or)\b|\A(?:every(?:one|body)|any(?:one|body)|all|them)\Z|大家|所有人|每个人|和", re.IGNORECASE
+)
 _BECOME = {
     MemoryOperation.FORGET: "would go for good",
     MemoryOperation.FREEZE: "would be frozen: nothing changes them until they are thawed",

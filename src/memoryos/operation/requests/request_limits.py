@@ -42,7 +42,8 @@ _TAKEN_BACK = regex(
     re.IGNORECASE,
 )
 _TOLD_TEXT = regex(
-    rf"{_JOKE}|,?\s(?:and )?(?:translate|summari[sz]e|rewrite|paraphrase) (?:it|this|that|them)\b|\bis the (?:title|name) of\b"
+    rf"{_JOKE}|,?\s(?:and )?(?:translate|summari[sz]e|rewrite|paraphrase) (?:it|this|that|them)\b"
+    r"|\bis the (?:title|name) of\b"
     r"|\bis (?:a|an|my favou?rite) (?:song|book|film|movie|poem|album|novel)\b"
     r"|,\s*(?:my|our|the|his|her) \w+ (?:told|tells|asked) (?:me|us)\b",
     re.IGNORECASE,
