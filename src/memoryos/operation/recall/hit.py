@@ -275,13 +275,13 @@ class Recall(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hits; `ranked` has their order and scores, and a long turn is told by its passages."""
-        found = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name not in _SHORTENED}
-        found |= {name: [page_data(hit, self.turns) for hit in getattr(self, name)] for name in ("hits", "recent")}
+        found = {one.name: self._data(one.name) for one in fields(self) if one.name != "ranked"}
         order = [{"id": hit.id, "kind": hit.cube.kind.value, "relevance": hit.relevance} for hit in self.ranked]
         return {**found, "ranked": order}
 
-
-_SHORTENED = ("ranked", "hits", "recent")
+    def _data(self, name: str) -> Any:
+        told = getattr(self, name)
+        return [page_data(hit, self.turns) for hit in told] if name in ("hits", "recent") else plain(told)
 
 
 def page_data(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
