@@ -1,4 +1,4 @@
-"""Server load: many clients of `memoryos serve` at once, beside the same calls in Python; and whether the server kept all.
+"""Server load: many clients of `memoryos serve` at once, beside the same calls in Python; and whether it kept all.
 
 The calls in Python come first, as threads of one process, in a tenant of their own. Then a server process answers the
 clients, which are one more process. In the end the store is opened again: every page that the server acknowledged must

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from memoryos.bench.server_load import CLIENTS, SECONDS, LoadReport, LoadWay, measure_load
 from memoryos.bench.machine import describe
+from memoryos.bench.server_load import CLIENTS, SECONDS, LoadReport, LoadWay, measure_load
 from memoryos.config import load_settings
 from memoryos.errors import MissingExtra
 from memoryos.interface.cli import render
