@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -196,6 +196,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def back_end(request: pytest.FixtureRequest) -> str:
     """The name of a store that the contract is held against."""
     return request.param
+
+
+@pytest.fixture
+def place(back_end: str, tmp_path: Path) -> Iterator[str]:
+    """What `MemoryOS.open` is given to open the store of this test, on each back end in turn."""
+    if back_end == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    yield server.store_of(tmp_path).render_as_string()
+    server.give_back(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from threading import Event
 import pytest
 from pydantic import ValidationError
 
-from contract import server
 from generation.scripted_model import Reply, scripted_model
 from memoryos import Action, MemoryOS, load_settings
 from memoryos.errors import PermissionDenied
@@ -26,24 +25,14 @@ from memoryos.interface.rest.replays import MOST, Replays
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import Lines
 from memoryos.models.hashing import Hashing
-from served import PATIENCE, serving
+from served import PATIENCE, SETTINGS, opened, serving
 
-SETTINGS = load_settings(embedder="hashing")
 JSON = b"Content-Type: application/json\r\n"
 
 
 @pytest.fixture
-def place(back_end, tmp_path):
-    if back_end == "sqlite":
-        yield tmp_path / "memory.db"
-        return
-    yield server.store_of(tmp_path).render_as_string()
-    server.give_back(tmp_path)
-
-
-@pytest.fixture
 def store(place):
-    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing())) as store:
+    with opened(place) as store:
         yield store
 
 
