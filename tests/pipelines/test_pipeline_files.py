@@ -57,8 +57,14 @@ WRONG = {
     "- retrieve: {}\n- tag: {tags: [a]}\n- update: {text: b}": "step 3 (update): is the second step with other words",
     "- list: {}\n" * 17: "own.yaml: steps: are no list of 1 to 16 steps",
     "[]": "own.yaml: steps: are no list of 1 to 16 steps",
-    "- !!python/object/apply:os.system [ls]": "own.yaml: is not YAML of texts, numbers and lists. Correct line",
+    "- !!python/object/apply:os.system [ls]": "own.yaml: is not YAML of texts, numbers and lists. Remove tag",
     "- &a {list: {}}\n- *a": "own.yaml: has an alias (*name). Write the value where it is used",
+    "- list: {most: !!int ''}": "own.yaml: is not YAML of texts, numbers and lists. Remove tag:yaml.org,2002:int",
+    "- list: {most: !!timestamp foo}": "own.yaml: is not YAML of texts, numbers and lists. Remove tag",
+    "- list: {most: !!bool foo}": "own.yaml: is not YAML of texts, numbers and lists. Remove tag",
+    "- " + "[" * 40_000: "own.yaml: has more than 20 lists in each other",
+    "- list: {most: 3, most: 9}": "own.yaml: has 'most' twice in one place. Write it once",
+    "- list: {}\n  list: {}": "own.yaml: has 'list' twice in one place. Write it once",
     "- [": "own.yaml: is not YAML of texts, numbers and lists. Correct line",
 }
 
@@ -177,3 +183,10 @@ def test_own_files_stand_beside_ours_and_before_them(tmp_path):
         pytest.raises(NotFound, match="the folder of pipelines"),
     ):
         memory.pipelines.list()
+
+
+def test_a_key_that_json_has_twice_is_refused(tmp_path):
+    path = tmp_path / "own.json"
+    path.write_text('{"name": "own", "steps": [{"list": {}}], "steps": []}', "utf-8")
+    with pytest.raises(InvalidInput, match="has 'steps' twice in one place"):
+        read_pipeline(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from memoryos.operation.pipelines.step_field import names_told
 from memoryos.text import nearest, shown
 
 FILE_BYTES = 100_000
+_MOST_DEPTH = 20
 SUFFIXES = (".yaml", ".yml", ".json")
 TEMPLATES = Path(__file__).parent / "templates"  # those that we ship
 
@@ -72,21 +74,63 @@ def pipeline_files(folder: Path) -> Iterator[Path]:
 def _parsed(path: Path, text: str) -> Any:
     if path.suffix == ".json":
         try:
-            return json.loads(text)
+            return json.loads(text, object_pairs_hook=partial(_mapping, path))
+        except InvalidInput:  # which is a ValueError, too
+            raise
         except (ValueError, RecursionError):
             raise InvalidInput(path.name, "is not JSON", "Correct it") from None
     import yaml  # only files need it, and it takes time to load
 
     try:
-        has_alias = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
-        document = None if has_alias else yaml.safe_load(text)
+        _check_yaml(path, text)
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        _check_mappings(path, root)
+        return None if root is None else loader.construct_document(root)
+    except InvalidInput:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark else "it"
         raise InvalidInput(path.name, "is not YAML of texts, numbers and lists", f"Correct {line}") from None
-    if has_alias:  # a few of them can stand for a document of any size
-        raise InvalidInput(path.name, "has an alias (*name)", "Write the value where it is used")
-    return document
+
+
+def _check_yaml(path: Path, text: str) -> None:
+    """Refuse what a pipeline has no use for, before anything is made of it. Raises InvalidInput."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):  # a few of them can stand for a document of any size
+            raise InvalidInput(path.name, "has an alias (*name)", "Write the value where it is used")
+        if getattr(event, "tag", None) is not None:
+            fix = f"Remove {event.tag} in line {event.start_mark.line + 1}"
+            raise InvalidInput(path.name, "is not YAML of texts, numbers and lists", fix)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MOST_DEPTH:  # the parser takes a time that grows with its square
+            raise InvalidInput(path.name, f"has more than {_MOST_DEPTH} lists in each other", "Write what a step takes")
+
+
+def _check_mappings(path: Path, node: Any) -> None:
+    """Raise InvalidInput for a key that is there twice: the last one would hold."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        _mapping(path, [(key.value, None) for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
+        for _, value in node.value:
+            _check_mappings(path, value)
+    elif isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            _check_mappings(path, one)
+
+
+def _mapping(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInput(path.name, f"has {shown(key)} twice in one place", "Write it once")
+        found[key] = value
+    return found
 
 
 def _step(number: int, given: Any) -> PipelineStep:
