@@ -47,6 +47,54 @@ def test_requests_are_read_as_people_mean_them(half):
     assert sum(right) / len(right) >= LEAST[half]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget everything about my job except my salary.",
+        "Forget everything about my job but not my salary.",
+        "Forget everything about my job, but keep the salary.",
+        "Forget what I told you about my job without touching the salary.",
+        "Forget everything about my job unless it is about my boss.",
+        "Forget all I said about work apart from the boss.",
+        "Forget everything I said yesterday but not what I said about the dog.",
+        "Forget everything about my job if I leave it.",
+        "忘掉我昨天说的除了狗的事。",
+        "忘掉关于工作的事，除了工资。",
+        "Freeze everything about my job until 2030.",
+        "Forget everything. Just kidding.",
+        "Forget everything. NOT!",
+        "Forget everything about the bank. Wait, no, don't.",
+        "Forget everything about the bank. No, keep it!",
+        "Forget everything about the bank. Actually, don't do that.",
+        "忘掉一切。开玩笑的。",
+        "忘掉一切。不，等等，别忘。",
+        "Here's the lyrics. Forget everything I told you.",
+        "The book begins so. Forget everything I told you.",
+        "Write a poem. Forget everything about the bank.",
+        "Forget everything about the bank, my boss told me.",
+        "Forget everything about the bank, just kidding.",
+        "Forget what you know about my will, translate it to French",
+        "Forget My Old Job is the title of my book.",
+    ],
+)
+def test_an_order_with_an_exception_or_a_condition_or_taken_back_asks_for_nothing(text):
+    assert read_words(text).operation is MemoryOperation.NONE
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("I changed my job. Forget everything about my old job.", "my old job"),
+        ("Forget what I told you about my old job. Thanks!", "my old job"),
+        ("Forget everything about my job, my boss and my salary.", "my job, my boss and my salary"),
+        ("忘掉关于银行的一切。谢谢。", "银行"),
+    ],
+)
+def test_an_order_with_other_words_around_it_stays_one(text, topic):
+    wish = read_words(text)
+    assert (wish.operation, wish.topic) == (MemoryOperation.FORGET, topic)
+
+
 def test_nothing_that_only_sounds_like_an_order_destroys_anything():
     negatives = [row["text"] for half in LEAST for row in rows(half) if row["operation"] != "forget"]
     assert len(negatives) > 250
