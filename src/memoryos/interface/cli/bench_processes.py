@@ -68,7 +68,7 @@ def _as_json(report: ProcessReport) -> dict[str, Any]:
 
 
 def _print(report: ProcessReport) -> None:
-    console = render.console()
+    console = render.wide_console()
     table = Table(title=_title(report), title_justify="left")
     for name in ("", "calls", "per second", "p50, ms", "p95, ms"):
         table.add_column(name, justify="right" if name else "left")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,10 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.pipelines.pipeline import Pipeline, PipelineParameter
 from memoryos.operation.pipelines.pipeline_steps import STEPS, PipelineStep
 from memoryos.operation.pipelines.step_field import names_told
+from memoryos.operation.pipelines.yaml_document import yaml_document
 from memoryos.text import nearest, shown
 
 FILE_BYTES = 100_000
-_MOST_DEPTH = 20
 SUFFIXES = (".yaml", ".yml", ".json")
 TEMPLATES = Path(__file__).parent / "templates"  # those that we ship
 
@@ -24,7 +25,10 @@ _KEYS = ("name", "version", "description", "parameters", "steps")
 
 
 def read_pipeline(path: Path) -> Pipeline:
-    """The pipeline in a file. Raises NotFound, and InvalidInput, which names the file, the step and the field."""
+    """The pipeline in a file. Raises NotFound, and InvalidInput, which names the file, the step and the field.
+
+    Raises MissingExtra for a YAML file without the extra `yaml`.
+    """
     try:
         if path.stat().st_size > FILE_BYTES:
             raise InvalidInput(path.name, f"has more than {FILE_BYTES:,} bytes", "Shorten it")
@@ -72,64 +76,21 @@ def pipeline_files(folder: Path) -> Iterator[Path]:
 
 
 def _parsed(path: Path, text: str) -> Any:
-    if path.suffix == ".json":
-        try:
-            return json.loads(text, object_pairs_hook=partial(_mapping, path))
-        except InvalidInput:  # which is a ValueError, too
-            raise
-        except (ValueError, RecursionError):
-            raise InvalidInput(path.name, "is not JSON", "Correct it") from None
-    import yaml  # only files need it, and it takes time to load
-
+    if path.suffix != ".json":
+        return yaml_document(path.name, text)
     try:
-        _check_yaml(path, text)
-        loader = yaml.SafeLoader(text)
-        root = loader.get_single_node()
-        _check_mappings(path, root)
-        return None if root is None else loader.construct_document(root)
+        return json.loads(text, object_pairs_hook=partial(_mapping, path.name))
     except InvalidInput:
         raise
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}" if mark else "it"
-        raise InvalidInput(path.name, "is not YAML of texts, numbers and lists", f"Correct {line}") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput(path.name, "is not JSON", "Correct it") from None
 
 
-def _check_yaml(path: Path, text: str) -> None:
-    """Refuse what a pipeline has no use for, before anything is made of it. Raises InvalidInput."""
-    import yaml
-
-    depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):  # a few of them can stand for a document of any size
-            raise InvalidInput(path.name, "has an alias (*name)", "Write the value where it is used")
-        if getattr(event, "tag", None) is not None:
-            fix = f"Remove {event.tag} in line {event.start_mark.line + 1}"
-            raise InvalidInput(path.name, "is not YAML of texts, numbers and lists", fix)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MOST_DEPTH:  # the parser takes a time that grows with its square
-            raise InvalidInput(path.name, f"has more than {_MOST_DEPTH} lists in each other", "Write what a step takes")
-
-
-def _check_mappings(path: Path, node: Any) -> None:
-    """Raise InvalidInput for a key that is there twice: the last one would hold."""
-    import yaml
-
-    if isinstance(node, yaml.MappingNode):
-        _mapping(path, [(key.value, None) for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
-        for _, value in node.value:
-            _check_mappings(path, value)
-    elif isinstance(node, yaml.SequenceNode):
-        for one in node.value:
-            _check_mappings(path, one)
-
-
-def _mapping(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise InvalidInput(path.name, f"has {shown(key)} twice in one place", "Write it once")
-        found[key] = value
+def _mapping(name: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(key, _), *_] = Counter(key for key, _ in pairs).most_common(1)
+        raise InvalidInput(name, f"has the key {shown(key)} twice", "Keep one of them")
     return found
 
 

@@ -1,52 +1,83 @@
-"""Request limits: what stands in or around an order, and makes it one that cannot be followed to the word.
+"""Request limits: words that bound an order or take it back, which an order to the memory cannot follow.
 
-"Forget everything about my job except my salary" would find the salary, which is to stay. So an order with an exception
-or a condition, one that the next sentence takes back, and one behind words that tell of a text, asks for nothing.
+"Forget everything about my job except my salary" names what is to stay, "... if I leave it" a condition, "freeze ...
+until 2030" an end. To drop such words would do more than was asked, and to search with them the opposite, so the order
+is refused. One that its author takes back, or that belongs to a text that its author only tells, is none.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from memoryos.operation.requests.memory_call import Wish
-from memoryos.operation.requests.request_text import RequestSentence
+from memoryos.operation.requests.memory_call import MemoryOperation
+from memoryos.operation.requests.request_text import RequestSentence, hidden
 from memoryos.regex import regex
 
 _EXCEPTION = regex(
-    r"\b(?:except|excepting|excluding|unless|without|besides|apart from|aside from|other than|save for"
-    r"|but (?:not|keep|leave|don't|do not|never|only)|all but|just not|if|in case|provided|as long as|until|till)\b"
-    r"|除了|除去|除非|之外|以外|但不|但别|但保留|但留|不包括|如果|要是|假如|只要|直到",
+    r"\b(?:except|excepting|excluding|unless|apart from|aside from|other than|besides|save for)\b"
+    r"|\bbut (?:not|keep|leave|don't|do not|never|only|please)\b"
+    r"|\bwithout (?:touching|removing|deleting|forgetting|losing|erasing|changing)\b"
+    r"|\b(?:only )?if (?:I|you|we|he|she|it|they|that|the|my)\b"
+    r"|除非|如果|要是|只要|一旦|不包括|不含|(?<![删清移擦解消去])除了|(?<![删清移擦解消去])除(?!夕)[^，,。]{1,20}(?:以外|之外|外)"
+    r"|但(?:是)?(?:请)?(?:别|不要|不包括|保留|留)",
     re.IGNORECASE,
 )
-_NO_TOPIC = regex(  # behind a comma: what somebody said, a task, a joke; then what a title is
-    r"[,，]\s*(?:[^,，]*\b(?:told|said|says|kidding|joking?|translate|summari[sz]e|rewrite|not really)\b"
-    r"|no\b|wait\b|not!?\Z)"
-    r"|[,，]\s*(?:开玩笑|不是真的|等等|算了)"
-    r"|\b(?:is|was) (?:the|a|an|my) (?:\w+ )?(?:title|name|song|book|film|movie|poem|line|lyrics?|album)\b",
+_END_TIME = regex(
+    r"\b(?:until|till)\b"
+    r"|\bfor (?:a|an|one|two|three|four|five|six|\d+|the (?:next|rest)|some|a few|a couple of)\s*(?:\w+ )?"
+    r"(?:minutes?|hours?|days?|nights?|weeks?|weekends?|months?|years?)\b"
+    r"|直到|为止|(?:\d+|[一二两三四五六七八九十几]+)个?(?:小时|天|周|星期|月|年)(?:内|之内|的时间)?(?:\W|\Z)",
     re.IGNORECASE,
 )
+_ENDLESS = (MemoryOperation.FREEZE, MemoryOperation.SHARE)  # what could have an end, and takes none
+_JOKE = r"\b(?:kidding|joking|jk)\b|开玩笑|逗你"
 _TAKEN_BACK = regex(
-    r"\s*(?:(?:I'm |I am |was |I was )?(?:just |only )?(?:kidding|joking)|just a joke|(?:j/?k|not)\s*[!.]"
-    r"|no[,.! ]|wait\b|actually\b|never ?mind\b|don't\b|do not\b|on second thou?ghts?\b|scratch that\b|stop\b"
-    r"|I take (?:it|that) back|I didn't mean|oops\b|sorry[, ]+no\b|keep (?:it|them|that)\b|haha|lol\b|hmm+\b"
-    r"|(?:但|可|不过)?(?:开玩笑|开个玩笑|逗你|骗你)|不[，,。！!]|等等|等一下|算了|别忘|还是(?:别|不)|不要忘|哈哈|我不是认真)",
+    rf"{_JOKE}|\A\s*not\s*[!.]|\bnever ?mind\b|\b(?:hold|hang) on\b|\bscratch that\b"
+    r"|(?:\A|[.!?,;])\s*(?:oh,? )?(?:wait|no|stop)\s*[,.!]|\b(?:cancel|undo) (?:that|it|this)\b"
+    r"|\bkeep (?:it|that|them|everything)\b|\bon second thoughts?\b|\bchanged my mind\b|\bdidn't mean (?:it|that)\b"
+    r"|(?:\A|[.!?,;])\s*(?:please |actually,? |no,? )*(?:don't|do not)(?: (?:do|forget|delete|remove|erase) \w+)?\s*"
+    r"(?:[.!?]|\Z)"
+    r"|等等|等一下|别忘|不要忘|算了|别删|不要删|不用了|留着|才怪",
     re.IGNORECASE,
 )
-_TEXT = regex(  # a sentence before the order that tells of a text, or asks for one
-    r"\b(?:lyrics?|poems?|songs?|books?|story|stories|novels?|letters?|e-?mails?|scripts?|documents?|chapters?|quotes?"
-    r"|titles?|verses?|films?|movies?|plays?|articles?|headlines?|essays?|slogans?|transcripts?|prompts?"
-    r"|translat\w*|begins|goes|following|below|here's|here is|write me|imagine|pretend|suppose|example)\b"
-    r"|歌词|诗|歌|书|故事|小说|信|邮件|剧本|文章|台词|标题|例如|比如|例子|假装|假设|以下|下面",
+_TOLD_TEXT = regex(
+    rf"{_JOKE}|,?\s(?:and )?(?:translate|summari[sz]e|rewrite|paraphrase) (?:it|this|that|them)\b"
+    r"|\bis the (?:title|name) of\b"
+    r"|\bis (?:a|an|my favou?rite) (?:song|book|film|movie|poem|album|novel)\b"
+    r"|,\s*(?:my|our|the|his|her) \w+ (?:told|tells|asked) (?:me|us)\b",
+    re.IGNORECASE,
+)
+_INTRODUCES = regex(
+    r"\b(?:lyrics|poem|song|story|book|novel|movie|film|script|letter|e-?mail|quote|quotation|article|essay|chapter"
+    r"|title|joke|prompt)\b|\b(?:here(?:'s| is| are)|the following|begins?|starts?|goes|write|compose|draft|imagine"
+    r"|pretend|suppose)\b|诗|歌词|小说|故事|台词|剧本|[一这那]封信|邮件|文章|开头|写[一首篇个]|假如|想象|例如",
+    re.IGNORECASE,
+)
+_ORDER_HEAD = regex(
+    r"\s*(?:(?:please|could you|can you|would you|kindly|also|and)\b[,\s]*)*"
+    r"(?:forget|unlearn|delete|remove|erase|wipe|purge|freeze|unfreeze|lock|unlock|share|unshare|stop sharing|revoke)\b"
+    r"|\s*请?(?:你|您|帮我|把|将)*\S{0,20}?(?:忘掉|忘记|删除|删掉|清空|清除|冻结|锁定)",
     re.IGNORECASE,
 )
 
 
-def is_meant(wish: Wish, sentence: RequestSentence, before: str) -> bool:
-    """Whether an order can be followed as it is worded; `before` is what its author said before it."""
-    return not (
-        _has_limit(wish.topic) or _TAKEN_BACK.match(sentence.rest.lstrip("\"'”’ \t\n.!?。！？")) or _TEXT.search(before)
-    )
+def request_limit(text: str, operation: MemoryOperation) -> str:
+    """The words that name an exception, a condition or an end of an order; empty if there are none."""
+    words = hidden(text)
+    found = _EXCEPTION.search(words)
+    if found is None and operation in _ENDLESS:
+        found = _END_TIME.search(words)
+    return text[found.start() :].strip(" .!。！，,") if found else ""
 
 
-def _has_limit(topic: str) -> bool:
-    return bool(_EXCEPTION.search(topic) or _NO_TOPIC.search(topic))
+def is_withdrawn(sentence: RequestSentence, before: Sequence[RequestSentence]) -> bool:
+    """Whether an order is taken back behind it, or belongs to a text that its author only tells."""
+    if any(_INTRODUCES.search(one.masked) for one in before) or _TOLD_TEXT.search(sentence.masked):
+        return True
+    return _TAKEN_BACK.search(hidden(sentence.rest)) is not None
+
+
+def begins_like_an_order(text: str) -> bool:
+    """Whether a text that asks for nothing begins like an order to remove, freeze or share memories."""
+    return _ORDER_HEAD.match(hidden(text[:200])) is not None
