@@ -44,7 +44,7 @@ async def answers(url, count, sent):
 
 
 def test_connections_beyond_the_limit_are_refused_politely_and_those_within_it_go_on(store, long):
-    with serving(store, connections=50) as api, ExitStack() as held:
+    with serving(store, connections=50, head_seconds=3_600.0) as api, ExitStack() as held:
         silent = [held.enter_context(closing(api.connected())) for _ in range(49)]
         for connection in silent:
             connection.sendall(HEAD)
