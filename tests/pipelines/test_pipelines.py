@@ -18,6 +18,7 @@ from memoryos import (
     AugmentStep,
     Caller,
     ExpireStep,
+    FreezeStep,
     ListStep,
     MemoryOS,
     Pipeline,
@@ -183,6 +184,40 @@ def test_a_frozen_page_is_refused_by_the_step_that_would_change_it(memory):
     memory.governance.freeze(memory.pages.list()[0].id)
     with pytest.raises(CubeProtected, match=r"whole, step 3 \(update\)"):
         memory.pipelines.run(WHOLE, ASKED)
+
+
+def test_what_a_run_archives_stays_archived_though_the_run_found_it(memory):
+    away = Pipeline("away", [RetrieveStep(kinds=["page"], most=2), ArchiveStep()], parameters=NAMED)
+    ids = memory.pipelines.run(away, ASKED).steps[0].made
+    memory.wait()
+    assert len(ids) == 2
+    assert {memory.get(one).state for one in ids} == {State.ARCHIVED}
+    assert memory.search(ASKED["query"], archive=True).hits, "a search of the archive fetches it back"
+    memory.wait()
+    assert State.ACTIVATED in {memory.get(one).state for one in ids}
+
+
+def test_a_run_that_fails_counts_no_visits(memory):
+    memory.pipelines.run(Pipeline("put", [ListStep(most=4), ArchiveStep()]))
+    before = everything(memory)
+    failing = Pipeline("fail", [RetrieveStep(kinds=["page"], most=2), TagStep(tags=[" "])], parameters=NAMED)
+    with pytest.raises(InvalidInput):
+        memory.pipelines.run(failing, ASKED)
+    memory.wait()
+    assert everything(memory) == before
+
+
+@pytest.mark.parametrize("steps", [[ArchiveStep()], [FreezeStep(), ArchiveStep()]], ids=["before", "in the same run"])
+def test_no_step_archives_a_frozen_page(memory, steps):
+    if len(steps) == 1:
+        for page in memory.pages.list():
+            memory.governance.freeze(page.id)
+    before = everything(memory)
+    chain = Pipeline("chain", [RetrieveStep(kinds=["page"], most=1), *steps], parameters=NAMED)
+    with pytest.raises(CubeProtected, match=r"\(archive\).* is frozen, and nothing was archived"):
+        memory.pipelines.run(chain, ASKED)
+    memory.wait()
+    assert everything(memory) == before
 
 
 def test_an_audited_run_is_one_run_of_a_named_pipeline(place):

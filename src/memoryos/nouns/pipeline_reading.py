@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -59,6 +59,7 @@ class PipelineReading:
     context: str | None = None
     answer: Answer | None = None
     has_stopped: bool = False  #: whether a step found too little
+    _visits: list[tuple[Recall, Search]] = field(default_factory=list)  #: what `retrieve` found, not counted yet
     _recalled: Recall | None = None
     _filters: Filters | None = None
     _asked: Augmented | None = None
@@ -77,6 +78,11 @@ class PipelineReading:
     def filled(self, step: PipelineStep) -> dict[str, Any]:
         """The fields of a step, with what is known in the place of placeholders."""
         return {name: put_in(value, self.known) for name, _, value in fields_of(step)}
+
+    def count_visits(self, without: Container[str]) -> None:
+        """Count what the run found as visited, unless the run put it away: a visit would fetch it back."""
+        for found, search in () if self.is_rehearsal else self._visits:
+            self.engine.recaller.count(self.scope, found, search, without)
 
     def _retrieve(self, trace: StepTrace, told: Mapping[str, Any]) -> StepTrace:
         engine = self.engine
@@ -101,7 +107,8 @@ class PipelineReading:
             least_trust=engine.settings.min_trust,
         )
         engine.responder.wait()  # what was answered a moment ago is part of the memory
-        found = engine.recaller.recall(self.scope, text, search, counts=not self.is_rehearsal)
+        found = engine.recaller.recall(self.scope, text, search, counts=False)
+        self._visits.append((found, search))
         self._recalled = engine.hand.shown(found)
         if call := running_call():
             call.shown.append(self._recalled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,13 +61,15 @@ class Recaller:
             recalled = beside.recall(owner, self.asked(text, search.filters), search)
             recalled = self._trusted(owner, recalled, search.least_trust)
             if counts:
-                self._visited_all(owner, recalled, search)
+                self.count(owner, recalled, search)
         return recalled
 
-    def _visited_all(self, owner: Scope, recalled: Recall, search: Search) -> None:
-        self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+    def count(self, owner: Scope, recalled: Recall, search: Search, without: Container[str] = ()) -> None:
+        """Count a visit of what a search found, but of the memories in `without`."""
+        found = [one for one in overview.visited(recalled) if one not in without]
+        self.visited(owner, found, at_once=search.filters.cold)  # what was cold comes back
         for home, facts in overview.visited_facts(recalled).items():
-            self.visited(home, facts, at_once=False)
+            self.visited(home, [one for one in facts if one not in without], at_once=False)
 
     def without(
         self, owner: Scope, recalled: Recall, names: frozenset[str], *, ended_by: datetime | None, least: Trust
