@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from memoryos import arguments
@@ -58,6 +59,7 @@ class PipelineReading:
     context: str | None = None
     answer: Answer | None = None
     has_stopped: bool = False  #: whether a step found too little
+    _visits: list[tuple[Recall, Search, datetime]] = field(default_factory=list)  #: what searches found, and when
     _recalled: Recall | None = None
     _filters: Filters | None = None
     _asked: Augmented | None = None
@@ -100,11 +102,17 @@ class PipelineReading:
             least_trust=engine.settings.min_trust,
         )
         engine.responder.wait()  # what was answered a moment ago is part of the memory
-        found = engine.recaller.recall(self.scope, text, search, counts=not self.is_rehearsal)
+        found = engine.recaller.recall(self.scope, text, search, counts=False)
+        self._visits.append((found, search, engine.clock()))
         self._recalled = engine.hand.shown(found)
         if call := running_call():
             call.shown.append(self._recalled)
         return self._found(trace, _own(self._recalled)[: told["most"]], told)
+
+    def count_visits(self) -> None:
+        """Count what was found as visited then. A run that fails counts nothing, and neither does a dry run."""
+        for found, search, at in () if self.is_rehearsal else self._visits:
+            self.engine.recaller.count(self.scope, found, search, at)
 
     @property
     def _budget(self) -> int | None:
