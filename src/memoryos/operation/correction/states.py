@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound
+from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, State
@@ -30,16 +30,12 @@ def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str)
 
 
 def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> Step:
-    """Give memories another state, in one step; those that have it stay as they are.
+    """Give memories another state, in one step. Raises NotFound.
 
-    Raises NotFound, and CubeProtected for a frozen one that would be archived: only `thaw` ends what froze it.
+    Those that have it stay as they are, and so does a page to be archived that another has taken in.
     """
-    found = [cube for one in ids if (cube := _present(reader, one)).state is not state]
-    if frozen := [cube.id for cube in found if cube.is_frozen and state is State.ARCHIVED]:
-        raise CubeProtected(
-            f"the memory {frozen[0]} is frozen, and nothing was archived: thaw it first", memory_id=frozen[0]
-        )
-    changed = [Entry(replace(cube, state=state)) for cube in found]
+    stays = (state, State.MERGED) if state is State.ARCHIVED else (state,)
+    changed = [Entry(replace(cube, state=state)) for one in ids if (cube := _present(reader, one)).state not in stays]
     return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), ids)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,15 +61,16 @@ class Recaller:
             recalled = beside.recall(owner, self.asked(text, search.filters), search)
             recalled = self._trusted(owner, recalled, search.least_trust)
             if counts:
-                self.count(owner, recalled, search)
+                self.count(owner, recalled, search, self.clock())
         return recalled
 
-    def count(self, owner: Scope, recalled: Recall, search: Search, without: Container[str] = ()) -> None:
-        """Count a visit of what a search found, but of the memories in `without`."""
-        found = [one for one in overview.visited(recalled) if one not in without]
-        self.visited(owner, found, at_once=search.filters.cold)  # what was cold comes back
+    def count(self, owner: Scope, recalled: Recall, search: Search, at: datetime) -> None:
+        """Count what a search found as visited at that time; it is written in batches, or after a while."""
+        self.housekeeping.visited(owner, overview.visited(recalled), at)
+        if search.filters.cold:  # what was cold comes back
+            self.housekeeping.queued(owner)
         for home, facts in overview.visited_facts(recalled).items():
-            self.visited(home, [one for one in facts if one not in without], at_once=False)
+            self.housekeeping.visited(home, facts, at)
 
     def without(
         self, owner: Scope, recalled: Recall, names: frozenset[str], *, ended_by: datetime | None, least: Trust
