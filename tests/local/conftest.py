@@ -45,7 +45,16 @@ def transformers_engine(tiny, tmp_path_factory) -> Iterator[LocalEngine]:
     yield TransformersEngine.opened(ModelFiles(tiny), cache=tmp_path_factory.mktemp("cache"), device="cpu")
 
 
-RUNTIMES = ["transformers"]
+@pytest.fixture(scope="session")
+def llamacpp_engine(tiny) -> Iterator[LocalEngine]:
+    from memoryos.models.local.llamacpp_engine import LlamacppEngine
+
+    engine = LlamacppEngine(ModelFiles(tiny.with_suffix(".gguf")), window=512, threads=1)
+    yield engine
+    engine.close()
+
+
+RUNTIMES = ["transformers", "llamacpp"]
 
 
 @pytest.fixture(params=RUNTIMES)
