@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
+from memoryos.models.chosen_chat import ConnectedChat, chat_of
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
@@ -115,7 +116,7 @@ class Engine:
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
-        self._connections = [chat] if isinstance(chat, OpenAIChat) else []
+        self._connections: list[ConnectedChat] = [chat] if isinstance(chat, OpenAIChat) else []
         self._ending: Ending | None = None
         self.mounted = Mounted()
         self.protection = _protection(self.settings, self.settings.privacy_on_write)
@@ -465,8 +466,8 @@ class Engine:
         name = f"model:{self.account.model_name}"
         return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
 
-    def _connected(self, *, quoting: bool) -> OpenAIChat:
-        chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
+    def _connected(self, *, quoting: bool) -> ConnectedChat:
+        chat = chat_of(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
         self._connections.append(chat)
         return chat
 

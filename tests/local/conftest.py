@@ -39,6 +39,14 @@ def tiny(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_long(tiny, tmp_path_factory) -> Path:
+    """The same with a window that takes the prompts of `respond`."""
+    folder = make_folder(tmp_path_factory.mktemp("long") / "tiny", window=2048)
+    make_gguf(folder, folder.with_suffix(".gguf"))
+    return folder
+
+
+@pytest.fixture(scope="session")
 def transformers_engine(tiny, tmp_path_factory) -> Iterator[LocalEngine]:
     from memoryos.models.local.transformers_engine import TransformersEngine
 

@@ -41,7 +41,7 @@ class LlamacppEngine:
         self.name = files.name
         digest = files_digest(*files.weights)
         self.server = LlamacppServer(files.path, window=window, threads=threads)
-        self.window = self.server.window
+        self.window = min(self.server.window, window)  # it rounds up
         self.fingerprint = Fingerprint(digest, digest, "float16", "of the file", RUNTIME, version("xllamacpp"))
         self._lock = Lock()
         self.latest: object = None  #: the generation whose prompt the slot holds
