@@ -288,6 +288,7 @@ class _Benches(LazyGroup):
         "answers": ("bench_answers", "answers"),
         "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
+        "load": ("bench_load", "load"),
     }
 
     def invoke(self, ctx: Any) -> Any:
