@@ -140,12 +140,8 @@ class Engine:
         )
         most_bytes = self.settings.max_attachment_bytes
         self.intake = Intake(vault, embedder, self.housekeeping, self.clock, most_bytes, self.protection)
-<<<<<<< HEAD
-        self._answer_with()
-=======
         self.replacements = Replacements(self.recaller, self.view)
-        self.responder = self._made_responder()
->>>>>>> fef33227314c13baf95931e0551b815ed6f3d59c
+        self._answer_with()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
         """Create what searches use: indexes in memory, which follow the store."""
