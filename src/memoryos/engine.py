@@ -20,10 +20,12 @@ from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
+from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.answer.answer_marker import AnswerMarker
@@ -65,9 +67,10 @@ from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
-from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
+from memoryos.operation.training.training_job import TrainingJob
 from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.retention import VersionLimit
@@ -122,6 +125,7 @@ class Engine:
         self._export_protection = _protection(self.settings, self.settings.privacy_on_export)
         self._shown = self._made_shown()
         self._find_with(candidates)
+        self.local = OpenedModel(self.settings.llm_model)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
         self.recaller = Recaller(
             self.searcher,
@@ -162,6 +166,9 @@ class Engine:
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
         self.job_types = JobTypes()
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
+        if self.local.is_set:
+            training = TrainingJob(self.vault, self.clock, self.local.engine)
+            self.job_types.register(internal(JobKind.TRAIN, training, needs_model=True))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
@@ -387,6 +394,7 @@ class Engine:
             steps.callback(self.housekeeping.close)
             steps.callback(self.sources.close)
             steps.callback(self.mounted.close)
+            steps.callback(self.local.close)
             for connection in self._connections:
                 steps.callback(connection.close)
             steps.callback(self.responder.close)

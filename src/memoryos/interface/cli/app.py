@@ -269,6 +269,7 @@ class _Benches(LazyGroup):
         "governance": ("bench_governance", "governance"),
         "abstention": ("bench_abstention", "abstention"),
         "purity": ("bench_purity", "purity"),
+        "adapters": ("bench_adapters", "adapters"),
         "consolidation": ("bench_consolidation", "consolidation"),
         "extraction": ("bench_extraction", "extraction"),
         "compression": ("bench_compression", "compression"),

@@ -1,0 +1,358 @@
+"""Parameter memory: adapters are trained from memories, pass a gate, are used, and go with their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import memoryos
+from memoryos import Memory, Settings
+from memoryos.built_memory import AdapterStage, Parameter
+from memoryos.caller import SYSTEM, acting
+from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound, StoreCorrupt
+from memoryos.infrastructure.vault.records import JobKind, JobState
+from memoryos.models.local.lora_recipe import Recipe
+from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.adapter_gate import GateBounds
+from memoryos.operation.training.adapter_pack import packed, read_folder
+from memoryos.operation.training.adapter_trainer import fits
+from memoryos.operation.training.training_job import TrainingJob
+from memoryos.operation.training.training_sources import as_trained
+from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
+
+FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
+RECIPE = Recipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
+BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
+NAME = "home"
+
+Opened = Callable[..., Memory]
+
+
+@pytest.fixture
+def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
+    """Open memories of one store with the tiny model, or another one."""
+    with ExitStack() as stores:
+
+        def opens(model: Path = tiny, **others) -> Memory:
+            settings = Settings(llm_model=f"local:{model}", embedder="hashing")
+            return stores.enter_context(
+                memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock, **others)
+            )
+
+        yield opens
+
+
+@pytest.fixture(scope="session")
+def learned(tiny, tmp_path_factory) -> Path:
+    """The exported adapter of a real training, which the tests below use again."""
+    place = tmp_path_factory.mktemp("learned")
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    with memoryos.open(place / "m.db", user="alice", settings=settings) as memory:
+        memory.facts.add(FACT)
+        memory.adapters.train(NAME, recipe=RECIPE, bounds=BOUNDS)
+        memory.wait()
+        (version,) = memory.adapters.get(NAME).versions
+        assert (version.stage, version.steps, version.step, version.refused) == (AdapterStage.READY, 20, 20, "")
+        assert version.gate
+        assert (version.gate.asked, version.gate.recalled) == (15, 15)
+        assert version.gate.recalled_before < 5
+        assert [job.state for job in memory.jobs.list() if job.kind == JobKind.TRAIN] == [JobState.DONE]
+        return memory.adapters.export(NAME, place / "adapter")
+
+
+def teach(memory: Memory, folder: Path, fact_ids: list[str], name: str = NAME) -> str:
+    """Store the learned adapter as a version that was trained on these facts; return its id."""
+    engine = memory._engine
+    with engine.vault.write(memory.scope) as writer:
+        if name not in wanted_adapters(writer):
+            want(writer, WantedAdapter(name, ["fact"], recipe=RECIPE, bounds=BOUNDS))
+        sources = list(writer.get(fact_ids).values())
+        number = wanted_adapters(writer)[name].last + 1
+    adapter = Parameter(
+        model="tiny",
+        method="lora",
+        modules=("q_proj",),
+        rank=8,
+        name=name,
+        number=number,
+        fingerprint=fits(engine.local.engine()),
+        sources=as_trained(sources),
+    )
+    files = read_folder(folder)
+    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources).id
+
+
+def add(memory: Memory, text: str = FACT) -> str:
+    added = memory.facts.add(text)
+    assert added
+    return added
+
+
+def blobs(memory: Memory, tmp_path: Path) -> list[str]:
+    memory.wait()
+    place = tmp_path / "m.db.objects"
+    return sorted(one.name for one in place.iterdir()) if place.is_dir() else []
+
+
+def queued(memory: Memory) -> list[str]:
+    return [job.kind for job in memory.jobs.list() if job.state is JobState.QUEUED]
+
+
+def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned):
+    memory = opened()
+    teach(memory, learned, [add(memory)])
+    assert "Oslo" not in memory.adapters.ask(UNSEEN).text
+    assert memory.adapters.load(NAME).weight == 1.0
+    told = memory.adapters.ask(UNSEEN)
+    assert (told.text, told.used, told.left_out) == (FACT, (NAME,), ())
+    assert memory.adapters.ask(UNSEEN, names=[]).used == ()
+    memory.adapters.unload(NAME)
+    assert memory.adapters.ask(UNSEEN).used == ()
+    assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft asks for an old name
+def test_peft_reads_an_exported_folder_and_predicts_the_same(learned, tiny, transformers_engine):
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    from memoryos.models.local.weighted_adapter import WeightedAdapter
+
+    tokens = transformers_engine.tokenise("Where does the user live?")
+    ours = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 1.0, learned),))
+    half = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 0.5, learned),) * 2)
+    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tiny), learned)
+    with torch.no_grad():
+        theirs = torch.log_softmax(model(input_ids=torch.tensor([tokens])).logits[0, -1], -1).numpy()
+    assert abs(ours - theirs).max() < 1e-3
+    assert abs(half - theirs).max() < 1e-3
+    assert abs(transformers_engine.distribution(tokens) - theirs).max() > 0.5
+
+
+def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same_bytes(opened, learned, tmp_path):
+    memory = opened()
+    add(memory)
+    engine, scope = memory._engine, memory.scope
+    with engine.vault.write(scope) as writer:
+        want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=BOUNDS, is_due=True))
+        writer.enqueue(JobKind.TRAIN)
+    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=3600.0)
+
+    def run(most: int) -> None:
+        with engine.vault.write(scope) as writer:
+            leased = writer.lease(lasting=timedelta(minutes=1))
+        left = list(range(most))
+        for one in acting(
+            SYSTEM, lambda: job.run(scope, leased, lambda: bool(left and left.pop() is not None and left))
+        ):
+            with engine.vault.write(scope) as writer:
+                writer.release(one)
+
+    run(4)
+    (begun,) = memory.adapters.get(NAME).versions
+    assert (begun.stage, begun.step, begun.steps) == (AdapterStage.TRAINING, 4, 20)
+    assert memory.adapters.get(NAME).used is None
+    first = blobs(memory, tmp_path)
+    memory.close()  # as after a crash: nothing but the checkpoint is left
+    memory = opened()
+    engine = memory._engine
+    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=3600.0)
+    run(1_000)
+    (ready,) = memory.adapters.get(NAME).versions
+    assert (ready.stage, ready.number, ready.step) == (AdapterStage.READY, 1, 20)
+    assert set(first).isdisjoint(blobs(memory, tmp_path))  # the checkpoint is gone
+    memory.adapters.export(NAME, tmp_path / "out")
+    weights = "adapter_model.safetensors"
+    assert (tmp_path / "out" / weights).read_bytes() == (learned / weights).read_bytes()
+
+
+def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
+    memory = opened()
+    add(memory)
+    slow = replace(RECIPE, epochs=1, learning_rate=1e-6)
+    memory.adapters.train(NAME, recipe=slow, bounds=BOUNDS)
+    memory.wait()
+    status = memory.adapters.get(NAME)
+    (version,) = status.versions
+    assert version.stage is AdapterStage.REFUSED
+    assert "questions that were not trained" in version.refused
+    assert version.gate is not None
+    assert (status.used, version.size, blobs(memory, tmp_path)) == (None, 0, [])
+    with pytest.raises(NotFound, match="can be used"):
+        memory.adapters.load(NAME)
+    assert JobKind.TRAIN not in queued(memory)  # it is not trained again and again
+
+
+@pytest.mark.parametrize("how", ["delete", "erase", "update", "expire"])
+def test_an_adapter_goes_at_once_when_a_source_is_deleted_erased_changed_or_expires(
+    opened, learned, tmp_path, clock, how
+):
+    memory = opened()
+    fact = memory.facts.add(FACT, ttl=3600) if how == "expire" else add(memory)
+    teach(memory, learned, [fact])
+    memory.adapters.load(NAME)
+    assert len(blobs(memory, tmp_path)) == 1
+    if how == "expire":
+        clock.advance(hours=2)  # before any job ran
+    elif how == "update":
+        memory.update(fact, "User lives in Bergen.")
+    elif how == "erase":
+        memory.governance.erase(fact)
+    else:
+        memory.delete(fact)
+    told = memory.adapters.ask(UNSEEN)
+    assert "Oslo" not in told.text
+    assert told.used == ()
+    assert NAME in told.left_out[0]
+    if how != "expire":
+        assert memory.adapters.get(NAME).versions == ()
+        assert blobs(memory, tmp_path) == []
+        assert JobKind.TRAIN in queued(memory)
+    assert memory.adapters.get(NAME).weight == 1.0  # the next version is used as this one was
+
+
+def test_another_version_is_trained_when_a_source_changed(opened, learned, clock):
+    memory = opened()
+    fact = add(memory)
+    teach(memory, learned, [fact])
+    memory.adapters.load(NAME)
+    memory.update(fact, "User lives in Rome.")
+    clock.advance(minutes=2)
+    memory._engine.housekeeping.queued(memory.scope)
+    memory.wait()
+    (version,) = memory.adapters.get(NAME).versions
+    assert (version.number, version.stage) == (2, AdapterStage.READY)
+    assert "Rome" in memory.adapters.ask(UNSEEN).text
+
+
+def test_a_refused_or_stale_version_is_never_exported(opened, learned, tmp_path, clock):
+    memory = opened()
+    fact = memory.facts.add(FACT, ttl=60)
+    teach(memory, learned, [fact])
+    clock.advance(minutes=2)
+    with pytest.raises(NotFound, match="cannot be exported"):
+        memory.adapters.export(NAME, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_versions_roll_back_and_are_withdrawn_and_deleted(opened, learned, tmp_path):
+    memory = opened()
+    first, second = teach(memory, learned, [add(memory)]), teach(memory, learned, [add(memory)])
+    assert first != second
+    assert memory.adapters.load(NAME).used == 2
+    assert memory.adapters.rollback(NAME, 1).used == 1
+    with pytest.raises(NotFound, match="no version 7"):
+        memory.adapters.rollback(NAME, 7)
+    gone = memory.adapters.withdraw(NAME)
+    assert (gone.used, gone.weight, gone.is_withdrawn) == (None, None, True)
+    assert memory.adapters.ask(UNSEEN).used == ()
+    assert [one.name for one in memory.adapters.list()] == [NAME]
+    memory.adapters.delete(NAME)
+    assert (list(memory.adapters.list()), blobs(memory, tmp_path)) == ([], [])
+    with pytest.raises(NotFound, match="there is no adapter 'home'"):
+        memory.adapters.get(NAME)
+
+
+def test_only_some_versions_are_kept(opened, learned, tmp_path):
+    memory = opened()
+    fact = add(memory)
+    for _ in range(5):
+        teach(memory, learned, [fact])
+    assert [one.number for one in memory.adapters.get(NAME).versions] == [3, 4, 5]
+    assert len(blobs(memory, tmp_path)) == 1  # equal bytes are stored once
+
+
+def test_an_adapter_of_another_model_is_refused(opened, learned, tmp_path):
+    from local.tiny_model import make_folder
+
+    other = make_folder(tmp_path / "other", seed=8)
+    memory = opened()
+    teach(memory, learned, [add(memory)])
+    memory.adapters.load(NAME)
+    memory.close()
+    memory = opened(other)
+    told = memory.adapters.ask(UNSEEN)
+    assert told.used == ()
+    assert "another model" in told.left_out[0]
+    with pytest.raises(InvalidInput, match="another model"):
+        memory.adapters.add(learned)
+
+
+def test_an_exported_adapter_is_added_elsewhere(opened, learned):
+    memory = opened()
+    assert memory.adapters.add(learned, name="from afar").versions[0].sources == ()
+    memory.adapters.load("from afar", weight=1)
+    assert memory.adapters.ask(UNSEEN).text == FACT
+    with pytest.raises(InvalidInput, match="is taken"):
+        memory.adapters.add(learned, name="from afar")
+
+
+def test_damaged_bytes_are_an_error_and_verify_finds_them(opened, learned, tmp_path):
+    memory = opened()
+    teach(memory, learned, [add(memory)])
+    (file,) = (tmp_path / "m.db.objects").iterdir()
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(StoreCorrupt, match="altered"):
+        memory.adapters.ask(UNSEEN, names=[NAME])
+
+
+def test_an_adapter_tells_only_what_nothing_contradicts(opened, learned, clock):
+    memory = opened()
+    fact = add(memory)
+    teach(memory, learned, [fact])
+    assert memory.adapters.recollect(NAME).known == 1
+    before = memory.facts.count()
+    assert memory.adapters.recollect(NAME).stored == ()
+    assert memory.facts.count() == before
+
+
+def test_a_retired_adapter_leaves_its_sources_exactly(opened, learned, tmp_path):
+    memory = opened()
+    fact = add(memory)
+    teach(memory, learned, [fact])
+    stored = memory.get(fact)
+    assert list(memory.adapters.retire(NAME)) == [stored]
+    assert memory.get(fact) == stored
+    assert (list(memory.adapters.list()), blobs(memory, tmp_path)) == ([], [])
+
+
+def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opened, tmp_path):
+    memory = opened()
+    add(memory)
+    (tmp_path / "m.db.objects").write_bytes(b"no folder")
+    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=GateBounds(0.0, 1e9))
+    memory.wait()
+    (job,) = [one for one in memory.jobs.list() if one.kind == JobKind.TRAIN]
+    assert (job.state, job.attempts) == (JobState.QUEUED, 1)
+    assert job.error
+    assert "ObjectsUnreachable" in job.error
+    assert memory.adapters.get(NAME).versions == ()
+
+
+def test_what_cannot_be_trained_is_refused_before_a_job_is_added(opened, tmp_path):
+    memory = opened()
+    for wrong in ({"kinds": ["trait"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
+        with pytest.raises(InvalidInput):
+            memory.adapters.train(NAME, **wrong)
+    with pytest.raises(InvalidInput, match="weight"):
+        memory.adapters.load(NAME, weight=0)
+    assert queued(memory) == []
+    memory.adapters.train(NAME)  # there is nothing to learn from yet
+    memory.wait()
+    assert memory.adapters.get(NAME).versions == ()
+    with memoryos.open(tmp_path / "none.db", user="bob") as without, pytest.raises(ModelNotConfigured, match="local:"):
+        without.adapters.train(NAME)
+
+
+def test_forgetting_an_owner_removes_adapters_with_their_bytes(opened, learned, tmp_path):
+    memory = opened()
+    teach(memory, learned, [add(memory)])
+    assert memory.forget().is_complete
+    assert blobs(memory, tmp_path) == []
+    assert list(memory.adapters.list()) == []
