@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
+from memoryos.models.chosen_chat import ConnectedChat, chat_of
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.local.opened_model import OpenedModel
@@ -118,14 +119,14 @@ class Engine:
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
-        self._connections = [chat] if isinstance(chat, OpenAIChat) else []
+        self._connections: list[ConnectedChat] = [chat] if isinstance(chat, OpenAIChat) else []
         self._ending: Ending | None = None
         self.mounted = Mounted()
         self.protection = _protection(self.settings, self.settings.privacy_on_write)
         self._export_protection = _protection(self.settings, self.settings.privacy_on_export)
         self._shown = self._made_shown()
         self._find_with(candidates)
-        self.local = OpenedModel(self.settings.llm_model)
+        self.local = OpenedModel(self.settings)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
         self.recaller = Recaller(
             self.searcher,
@@ -473,8 +474,8 @@ class Engine:
         name = f"model:{self.account.model_name}"
         return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
 
-    def _connected(self, *, quoting: bool) -> OpenAIChat:
-        chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
+    def _connected(self, *, quoting: bool) -> ConnectedChat:
+        chat = chat_of(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
         self._connections.append(chat)
         return chat
 

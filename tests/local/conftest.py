@@ -39,13 +39,30 @@ def tiny(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_long(tiny, tmp_path_factory) -> Path:
+    """The same with a window that takes the prompts of `respond`."""
+    folder = make_folder(tmp_path_factory.mktemp("long") / "tiny", window=2048)
+    make_gguf(folder, folder.with_suffix(".gguf"))
+    return folder
+
+
+@pytest.fixture(scope="session")
 def transformers_engine(tiny, tmp_path_factory) -> Iterator[LocalEngine]:
     from memoryos.models.local.transformers_engine import TransformersEngine
 
     yield TransformersEngine.opened(ModelFiles(tiny), cache=tmp_path_factory.mktemp("cache"), device="cpu")
 
 
-RUNTIMES = ["transformers"]
+@pytest.fixture(scope="session")
+def llamacpp_engine(tiny) -> Iterator[LocalEngine]:
+    from memoryos.models.local.llamacpp_engine import LlamacppEngine
+
+    engine = LlamacppEngine(ModelFiles(tiny.with_suffix(".gguf")), window=512, threads=1)
+    yield engine
+    engine.close()
+
+
+RUNTIMES = ["transformers", "llamacpp"]
 
 
 @pytest.fixture(params=RUNTIMES)

@@ -13,9 +13,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
 
-from memoryos.built_memory import Activation, Parameter
 from memoryos.clock import from_micros, micros
-from memoryos.cube import MemCube, Page
+from memoryos.cube import Activation, MemCube, Page, Parameter
 from memoryos.errors import BlobMissing
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables

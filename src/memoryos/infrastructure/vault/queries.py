@@ -217,7 +217,7 @@ def _beneath(cube: ColumnElement[str], page: ColumnElement[str], *kinds: LinkKin
     )
 
 
-LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM, LinkKind.BUILT_FROM)
+LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM)
 
 LABELS_OF_MEMBERS = _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF)
 

@@ -18,7 +18,7 @@ from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
-from memoryos.infrastructure.vault.built_cubes import BUILD_AFTER, JOB_OF, built_from, outdated
+from memoryos.infrastructure.vault.built_cubes import TRAIN_AFTER, built_from, outdated
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
@@ -184,6 +184,7 @@ class SqlWriter(SqlReader):
             self._ask_to_trim([entry.cube for entry in entries])
 
     def delete(self, ids: Sequence[str]) -> None:
+        self._withdraw([cube for cube in built_from(self, ids) if cube.id not in set(ids)])
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(ids)
         self._give_back(ids)
@@ -203,11 +204,10 @@ class SqlWriter(SqlReader):
         """Remove what was built from memories that go or changed, with its bytes, and have it built again."""
         if built:
             self.delete([cube.id for cube in built])
-            for kind in sorted({JOB_OF[cube.kind] for cube in built}):
-                self.enqueue(kind, not_before=self._clock() + BUILD_AFTER)
+            if any(cube.kind is Kind.PARAMETER for cube in built):
+                self.enqueue(JobKind.TRAIN, not_before=self._clock() + TRAIN_AFTER)
 
     def _remove(self, ids: Sequence[str]) -> None:
-        self._withdraw([cube for cube in built_from(self, ids) if cube.id not in set(ids)])
         doomed = self._doomed(ids)
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})

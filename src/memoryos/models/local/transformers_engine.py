@@ -37,12 +37,12 @@ _AT_ONCE = 512  # tokens of a prompt that are computed together
 class TransformersEngine:
     """A model of Hugging Face transformers."""
 
-    def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str) -> None:
+    def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""
         self.model, self.tokenizer, self.name = model.eval(), tokenizer, name
         self._lock, self._lora = Lock(), LoraLayers(model)
         config = model.config
-        self.window = int(config.max_position_embeddings)
+        self.window = min(int(config.max_position_embeddings), window)
         self._layers = int(config.num_hidden_layers)
         self.has_states = set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
         self._ends = _ends(model, tokenizer)
@@ -57,16 +57,26 @@ class TransformersEngine:
         )
 
     @classmethod
-    def opened(cls, files: ModelFiles, *, cache: Path, device: str | None = None) -> TransformersEngine:
+    def opened(
+        cls,
+        files: ModelFiles,
+        *,
+        cache: Path,
+        device: str | None = None,
+        window: int = 2**31,
+        threads: int | None = None,
+    ) -> TransformersEngine:
         """Load a model; `device` is cuda or cpu, by default what is there. A GGUF file is unpacked into `cache`."""
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype: Any = torch.float32 if device == "cpu" else "auto"
-        digest = files_digest(*files.weights)
+        if threads is not None:
+            torch.set_num_threads(threads)
         with _mapped_errors(), quiet():
+            digest = files_digest(*files.weights)
             folder = unpacked(files, cache) if files.is_gguf else files.path
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
             model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
-            return cls(cast("Any", model).to(device), tokenizer, name=files.name, digest=digest)
+            return cls(cast("Any", model).to(device), tokenizer, name=files.name, digest=digest, window=window)
 
     # Text
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+from contextlib import redirect_stderr
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -39,7 +41,8 @@ def _unpack(file: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     where: dict[str, Any] = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
-    model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    with redirect_stderr(io.StringIO()):  # it shows a progress bar whatever it is told
+        model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
     AutoTokenizer.from_pretrained(**where).save_pretrained(folder)
     tied = set(getattr(model, "_tied_weights_keys", None) or ()) if model.config.tie_word_embeddings else set()
     weights = {name: one.contiguous() for name, one in model.state_dict().items() if name not in tied}

@@ -95,7 +95,7 @@ class AdapterShelf:
             if stale_source(writer, adapter, self.clock()) is not None:
                 writer.delete([cube.id])  # with its bytes: a source changed while it was trained
                 return []
-            writer.link([Link(cube.id, LinkKind.BUILT_FROM, one.id) for one in sources])
+            writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in sources])
             if adapter.stage is AdapterStage.READY:
                 replaced += ready[: max(0, len(ready) + 1 - KEPT)]
             writer.delete(replaced)

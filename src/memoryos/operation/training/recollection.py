@@ -69,7 +69,7 @@ class Recollector:
         entries = [Entry(cube, vector) for cube, vector in zip(cubes, vectors, strict=True)]
         with self.vault.write(self.scope) as writer:
             writer.insert(entries)
-            writer.link([Link(one.id, LinkKind.BUILT_FROM, each) for one in cubes for each in _sources(writer, one)])
+            writer.link([Link(one.id, LinkKind.COMPUTED_FROM, each) for one in cubes for each in _sources(writer, one)])
 
     def _fact(self, text: str, source: str, adapter: MemCube, now: datetime) -> MemCube:
         return MemCube(
