@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         AsyncJobs,
         AsyncKeys,
         AsyncLog,
+        AsyncLoraAdapters,
         AsyncMemGovernance,
         AsyncMounts,
         AsyncPages,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         AsyncUpkeep,
         AsyncUsers,
     )
+    from memoryos.built_memory import AdapterStage, GateResult
     from memoryos.caller import Action, CallContext, Caller, Gate
     from memoryos.clock import Clock
     from memoryos.compat import Memoryos
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     )
     from memoryos.models.chat import Answer, ChatModel
     from memoryos.models.embedder import Embedder
+    from memoryos.models.local.lora_recipe import Recipe
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
     from memoryos.nouns.admin import Admin
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.jobs import Jobs
     from memoryos.nouns.keys import Keys
     from memoryos.nouns.log import Log
+    from memoryos.nouns.lora_adapters import LoraAdapters
     from memoryos.nouns.mounts import Mounts
     from memoryos.nouns.pages import Pages
     from memoryos.nouns.pipelines import Pipelines
@@ -126,6 +130,8 @@ if TYPE_CHECKING:
     from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy
     from memoryos.operation.requests.request_preview import ListedMemory, RequestPreview
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.operation.training.adapter_gate import GateBounds
+    from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
@@ -142,6 +148,10 @@ __all__ = [
     "AboutArguments",
     "AccessMode",
     "Action",
+    "AdapterAnswer",
+    "AdapterStage",
+    "AdapterStatus",
+    "AdapterVersion",
     "AddStep",
     "Admin",
     "Answer",
@@ -159,6 +169,7 @@ __all__ = [
     "AsyncJobs",
     "AsyncKeys",
     "AsyncLog",
+    "AsyncLoraAdapters",
     "AsyncMemGovernance",
     "AsyncMemory",
     "AsyncMemoryOS",
@@ -217,6 +228,8 @@ __all__ = [
     "Forgotten",
     "FreezeStep",
     "Gate",
+    "GateBounds",
+    "GateResult",
     "GenerateStep",
     "Hit",
     "Job",
@@ -232,6 +245,7 @@ __all__ = [
     "Listing",
     "LoadedExport",
     "Log",
+    "LoraAdapters",
     "MadeChange",
     "MarkReport",
     "MemCube",
@@ -266,6 +280,8 @@ __all__ = [
     "Provenance",
     "ReadBy",
     "Recall",
+    "Recipe",
+    "Recollection",
     "RepairReport",
     "RequestOutcome",
     "RequestPreview",

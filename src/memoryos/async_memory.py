@@ -24,6 +24,7 @@ from memoryos.async_nouns import (
     AsyncJobs,
     AsyncKeys,
     AsyncLog,
+    AsyncLoraAdapters,
     AsyncMemGovernance,
     AsyncMounts,
     AsyncPages,
@@ -162,6 +163,11 @@ class AsyncMemory(Awaited[Memory]):
     def snapshots(self) -> AsyncSnapshots:
         """The named moments of the log, for `as_of`."""
         return AsyncSnapshots(self.sync.snapshots)
+
+    @property
+    def adapters(self) -> AsyncLoraAdapters:
+        """What a local model learned from this memory, as adapters."""
+        return AsyncLoraAdapters(self.sync.adapters)
 
     @property
     def branches(self) -> AsyncBranches:
