@@ -326,7 +326,7 @@ def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opene
     memory = opened()
     add(memory)
     (tmp_path / "m.db.objects").write_bytes(b"no folder")
-    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=GateBounds(0.0, 1e9))
+    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=GateBounds(least_recall=0.0, most_loss=1e9))
     memory.wait()
     (job,) = [one for one in memory.jobs.list() if one.kind == JobKind.TRAIN]
     assert (job.state, job.attempts) == (JobState.QUEUED, 1)
@@ -356,3 +356,55 @@ def test_forgetting_an_owner_removes_adapters_with_their_bytes(opened, learned, 
     assert memory.forget().is_complete
     assert blobs(memory, tmp_path) == []
     assert list(memory.adapters.list()) == []
+
+
+def test_what_is_asked_and_what_is_stored_is_masked(opened, learned, tiny, tmp_path, clock):
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing", privacy_on_write="mask")
+    with memoryos.open(tmp_path / "masked.db", user="alice", settings=settings, clock=clock) as memory:
+        memory.adapters.train(NAME, tags=["ann@example.com"])
+        with memory._engine.vault.read(memory.scope) as reader:
+            (wanted,) = wanted_adapters(reader).values()
+        assert "ann@example.com" not in wanted.to_json()
+        heard: list[str] = []
+        engine = memory._engine.local.engine()
+        memory._engine.local._engine = Overheard(engine, heard)
+        memory.adapters.ask("Who is ann@example.com?")
+        assert "Who is" in heard[0]
+        assert "ann@example.com" not in heard[0]
+
+
+class Overheard:
+    """An engine that keeps what it was asked."""
+
+    def __init__(self, engine, heard: list[str]) -> None:
+        self._engine, self._heard = engine, heard
+
+    def __getattr__(self, name):
+        return getattr(self._engine, name)
+
+    def chat_tokens(self, messages, *, answers: bool = True) -> list[int]:
+        self._heard += [message["content"] for message in messages if message["role"] == "user"]
+        return self._engine.chat_tokens(messages, answers=answers)
+
+
+def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny, tmp_path, clock):
+    pytest.importorskip("cedarpy")
+    policies = tmp_path / "rules.cedar"
+    policies.write_text(
+        "permit(principal, action, resource);\n"
+        'forbid(principal == User::"bob", action == Action::"read", resource)'
+        ' when { resource.tags.contains("secret") };\n'
+    )
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    with memoryos.MemoryOS.open(tmp_path / "p.db", settings=settings, clock=clock, policies=policies) as store:
+        mine = store.memory("alice")
+        facts = [mine.facts.add(FACT, tags=["secret"]), mine.facts.add("User loves tea.")]  # the strictest counts
+        teach(mine, learned, [one for one in facts if one])
+        mine.adapters.load(NAME)
+        assert mine.adapters.ask(UNSEEN).used == (NAME,)
+        theirs = store.memory("alice", caller=memoryos.Caller("bob"))
+        assert list(theirs.adapters.list()) == []
+        assert theirs.adapters.ask(UNSEEN).used == ()
+        assert "Oslo" not in theirs.adapters.ask(UNSEEN).text
+        with pytest.raises(NotFound):
+            theirs.adapters.export(NAME, tmp_path / "out")

@@ -34,7 +34,6 @@ from memoryos.text import checked_text
 
 MOST_ADAPTERS = 32  # of one owner
 HEAVIEST = 10.0  # weight of an adapter
-QUESTION_CHARS = 2_000
 
 
 @door
@@ -59,13 +58,14 @@ class LoraAdapters(Noun):
         changed, expires or is deleted, the version goes at once, and another one is trained. Raises InvalidInput,
         ModelNotConfigured without a local model.
         """
+        self._engine.admit(Action.WRITE, self._scope)
         checked = _name(name)
         self._engine.local.check()
         wanted = WantedAdapter(
             checked,
             [arguments.one_of("kinds", one, Kind).value for one in _list("kinds", kinds)],
             list(arguments.ids("ids", ids)),
-            [checked_text("tags", one, limit=ID_LIMIT) for one in _list("tags", tags)],
+            [self._engine.said("tags", one, self._scope, limit=ID_LIMIT) for one in _list("tags", tags)],
             Recipe() if recipe is None else expected.instance("recipe", recipe, Recipe, "Pass Recipe(...)"),
             GateBounds() if bounds is None else expected.instance("bounds", bounds, GateBounds, "Pass GateBounds(...)"),
             is_due=True,
@@ -152,6 +152,7 @@ class LoraAdapters(Noun):
 
         It has no sources here, so nothing withdraws it but `withdraw` and `delete`.
         """
+        self._engine.admit(Action.WRITE, self._scope)
         adapter, data = imported(_folder(folder), self._engine.local.engine(), name and _name(name))
         place = self._scope.owner
         with self._engine.vault.write(place) as writer:
@@ -167,7 +168,8 @@ class LoraAdapters(Noun):
         An adapter is left out, with the reason, if a memory that it was trained on changed, is gone or is hidden from
         the caller, or if it fits another model. Raises NotFound, ModelError.
         """
-        text = checked_text("question", question, limit=QUESTION_CHARS)
+        self._engine.admit(Action.READ, self._scope)
+        text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
         chosen = None if names is None else [self._known(one) for one in _list("names", names)]
         uses = [use for place in self._places for use in self._uses(place, chosen)]

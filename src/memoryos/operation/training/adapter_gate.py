@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from memoryos.built_memory import GateResult
+from memoryos.explained import VALUE, explained
 from memoryos.plain import Plain
 
 
-@dataclass(frozen=True, slots=True)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class GateBounds(Plain):
     """The bounds of the gate."""
 
-    least_recall: float = 0.6  #: share of the questions that were not trained, answered rightly
-    most_loss: float = 0.2  #: by how much the perplexity of general texts may grow, as a share
+    least_recall: Annotated[float, Field(ge=0, le=1)] = (
+        0.6  #: share of the questions that were not trained, answered rightly
+    )
+    most_loss: Annotated[float, Field(ge=0, le=1e9)] = (
+        0.2  #: by how much the perplexity of general texts may grow, as a share
+    )
 
     def verdict(self, found: GateResult) -> str:
         """Why an adapter is refused; empty if it may be used."""
