@@ -17,12 +17,8 @@ from memoryos.plain import Plain
 class GateBounds(Plain):
     """The bounds of the gate."""
 
-    least_recall: Annotated[float, Field(ge=0, le=1)] = (
-        0.6  #: share of the questions that were not trained, answered rightly
-    )
-    most_loss: Annotated[float, Field(ge=0, le=1e9)] = (
-        0.2  #: by how much the perplexity of general texts may grow, as a share
-    )
+    least_recall: Annotated[float, Field(ge=0, le=1)] = 0.6  #: share of the untrained questions answered rightly
+    most_loss: Annotated[float, Field(ge=0, le=1e9)] = 0.2  #: share by which the perplexity of general texts may grow
 
     def verdict(self, found: GateResult) -> str:
         """Why an adapter is refused; empty if it may be used."""
