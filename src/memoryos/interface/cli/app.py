@@ -296,6 +296,7 @@ class _Benches(LazyGroup):
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
         "proxy": ("bench_proxy", "proxy"),
+        "load": ("bench_load", "load"),
     }
 
     def invoke(self, ctx: Any) -> Any:
