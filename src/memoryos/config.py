@@ -414,6 +414,11 @@ class Settings(BaseSettings):
         return name
 
     @property
+    def is_local(self) -> bool:
+        """Whether the chat model runs in this process."""
+        return (self.llm_model or "").startswith(LOCAL)
+
+    @property
     def zone(self) -> tzinfo:
         """The time zone of times that have none."""
         return _zone(self.time_zone)

@@ -197,6 +197,8 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(
         ("adapters.ask", "adapters.recollect", "adapters.retire"), "tests/local has them: they need a model"
     ),
+    **dict.fromkeys(("activations.build", "activations.list", "activations.get", "activations.delete"), _COUNTS),
+    "activations.answer": "what the model says; tests/local shows what it was shown",
     "archiving.remove": "nothing",
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),
     **dict.fromkeys(("upkeep.index", "upkeep.repair", "upkeep.undo", "mounts.list"), _COUNTS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from memoryos.config import LOCAL, Settings
+from memoryos.config import Settings
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.local.local_chat import LocalChat
 
@@ -21,13 +21,8 @@ class ConnectedChat(ChatModel, Protocol):
         ...
 
 
-def is_local(settings: Settings) -> bool:
-    """Whether the chat model runs in this process."""
-    return (settings.llm_model or "").startswith(LOCAL)
-
-
 def chat_of(settings: Settings, *, quoting: bool = True, json_mode: bool = False) -> ConnectedChat:
     """The chat model of the settings. Raises ModelNotConfigured; for a local one MissingExtra and InvalidInput."""
-    if is_local(settings):
+    if settings.is_local:
         return LocalChat.named(settings)
     return OpenAIChat(settings, quoting=quoting, json_mode=json_mode)

@@ -7,6 +7,7 @@ one, and only what is new in it is computed. The states hold nothing that is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from threading import Lock
 
 from uuid_utils.compat import uuid7
@@ -50,9 +51,9 @@ class LocalChat:
                 self._engine = self._load()
             return self._engine
 
-    def answer(self, messages: Sequence[Message]) -> Answer:
-        """Return the whole answer. Raises ModelError, PromptTooLong."""
-        told = self.ask(messages)
+    def answer(self, messages: Sequence[Message], state: KVState | None = None) -> Answer:
+        """Return the whole answer, with that state of its beginning. Raises ModelError, PromptTooLong."""
+        told = self.ask(messages, state)
         text = without_reasoning(storable("".join(told)))
         if not text:
             raise ModelError(EMPTY)
@@ -82,6 +83,23 @@ class LocalChat:
         self.states.clear()
         with self._lock:
             self._engine = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatedChat:
+    """A local chat that answers prompts with one beginning, whose state is known; without one it computes all."""
+
+    chat: LocalChat
+    state: KVState | None
+
+    def answer(self, messages: Sequence[Message]) -> Answer:
+        """Return the whole answer. Raises ModelError, PromptTooLong."""
+        return self.chat.answer(messages, self.state)
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
+        told = self.chat.ask(messages, self.state)
+        return visible(told, told.stop)
 
 
 class RememberedGeneration(Iterator[str]):

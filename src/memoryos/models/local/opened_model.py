@@ -39,8 +39,3 @@ class OpenedModel:
             if self._engine is None:
                 self._engine = opened(ModelFiles.named(self._settings.llm_model or LOCAL), self._settings)
             return self._engine
-
-    def close(self) -> None:
-        """Let it go; other stores of this process may use it still."""
-        with self._lock:
-            self._engine = None

@@ -16,6 +16,8 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.models.local.local_engine import LocalEngine
+from memoryos.models.local.opened_model import OpenedModel
+from memoryos.operation.scheduler.job_kinds import JobType, internal
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, versions_of
 from memoryos.operation.training.adapter_trainer import SLICE_SECONDS, AdapterTrainer, fits
@@ -63,6 +65,12 @@ class TrainingJob:
             return True
         trainer = AdapterTrainer(engine, shelf, self.slice_seconds)
         return trainer.train(wanted, sources, usable[-1] if usable else None, goes_on)
+
+
+def training_jobs(vault: Vault, clock: Clock, model: OpenedModel) -> list[JobType]:
+    """The kinds of jobs that train; none without a model, so that such a job waits for a process that has one."""
+    job = TrainingJob(vault, clock, model.engine)
+    return [internal(JobKind.TRAIN, job, needs_model=True)] if model.is_set else []
 
 
 def is_missing(reader: Reader, wanted: WantedAdapter) -> bool:
