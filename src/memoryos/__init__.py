@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from memoryos.models.chat import Answer, ChatModel
     from memoryos.models.embedder import Embedder
-    from memoryos.models.local.lora_recipe import Recipe
+    from memoryos.models.local.lora_recipe import TrainingRecipe
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
     from memoryos.nouns.activations import Activations
@@ -287,7 +287,6 @@ __all__ = [
     "Provenance",
     "ReadBy",
     "Recall",
-    "Recipe",
     "Recollection",
     "RepairReport",
     "RequestOutcome",
@@ -317,6 +316,7 @@ __all__ = [
     "TenantRetention",
     "TextSource",
     "Tier",
+    "TrainingRecipe",
     "Transition",
     "Trust",
     "Turn",

@@ -17,7 +17,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from memoryos.built_memory import Activation, Parameter
+from memoryos.built_memory import Activation as Activation
+from memoryos.built_memory import Blob as Blob
+from memoryos.built_memory import Parameter as Parameter
 from memoryos.errors import InvalidInput
 from memoryos.explained import VALUE, explained
 from memoryos.kinds import (

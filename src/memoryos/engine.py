@@ -130,7 +130,6 @@ class Engine:
         self._export_protection = protection_of(self.settings, self.settings.privacy_on_export)
         self._shown = self._made_shown()
         self._find_with(candidates)
-        self.local = OpenedModel(self.settings)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
         self.recaller = Recaller(
             self.searcher,
@@ -170,7 +169,7 @@ class Engine:
             self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
         )
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        self.job_types = JobTypes()
+        self.job_types, self.local = JobTypes(), OpenedModel(self.settings)
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
         self.job_types.register(*training_jobs(self.vault, self.clock, self.local))
         self.vault.known_jobs = self.job_types.handlers.keys()

@@ -144,7 +144,7 @@ MODULES: Final = {
     "Provenance": "operation.recall.provenance",
     "ReadBy": "operation.requests.memory_call",
     "Recall": "operation.recall.hit",
-    "Recipe": "models.local.lora_recipe",
+    "TrainingRecipe": "models.local.lora_recipe",
     "Recollection": "operation.training.adapter_status",
     "RepairReport": "operation.maintenance.repairer",
     "RequestOutcome": "nouns.requests",

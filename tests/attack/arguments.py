@@ -26,12 +26,12 @@ from memoryos import (
     MemoryOperation,
     Mount,
     Pipeline,
-    Recipe,
     RetrieveStep,
     Role,
     Scope,
     Settings,
     TagStep,
+    TrainingRecipe,
     Turn,
 )
 from memoryos.config import load_settings
@@ -223,7 +223,7 @@ _OWN: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     date: st.dates(),
     datetime: moments,
-    Recipe: st.builds(Recipe, rank=st.integers(1, 4), epochs=st.integers(1, 2)),
+    TrainingRecipe: st.builds(TrainingRecipe, rank=st.integers(1, 4), epochs=st.integers(1, 2)),
     GateBounds: st.builds(GateBounds, least_recall=st.floats(0, 1)),
     Event: st.builds(_stopped),
     Scope: _scopes,

@@ -16,7 +16,7 @@ from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.records import JobKind, JobState
-from memoryos.models.local.lora_recipe import Recipe
+from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.operation.training.adapter_cubes import AdapterShelf
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_pack import packed, read_folder
@@ -26,7 +26,7 @@ from memoryos.operation.training.training_sources import as_trained
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
 FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
-RECIPE = Recipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
+RECIPE = TrainingRecipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
 BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
 NAME = "home"
 

@@ -23,7 +23,7 @@ from memoryos.config import Settings
 from memoryos.errors import ModelError
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
-from memoryos.models.local.lora_recipe import Recipe
+from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_status import AdapterVersion
 from memoryos.plain import Plain
@@ -69,7 +69,7 @@ class AdapterReport(Plain):
 
     model: str
     facts: int
-    recipe: Recipe
+    recipe: TrainingRecipe
     steps: int  #: training steps
     training_seconds: float
     megabytes: float  #: of the adapter, 10^6 bytes
@@ -86,7 +86,7 @@ def asked_facts(most: int | None = None) -> list[AskedFact]:
 
 
 def measure_adapter(
-    facts: Sequence[AskedFact], recipe: Recipe, settings: Settings, progress: Progress = unwatched
+    facts: Sequence[AskedFact], recipe: TrainingRecipe, settings: Settings, progress: Progress = unwatched
 ) -> AdapterReport:
     """Train an adapter on the facts in a temporary store, and ask. Raises ModelError, ModelNotConfigured."""
     with (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from memoryos import arguments, expected
 from memoryos.built_memory import AdapterStage
@@ -14,7 +15,7 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
-from memoryos.models.local.lora_recipe import Recipe
+from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_stored
@@ -32,6 +33,8 @@ from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wan
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
+_Value = TypeVar("_Value")
+
 MOST_ADAPTERS = 32  # of one owner
 HEAVIEST = 10.0  # weight of an adapter
 
@@ -47,7 +50,7 @@ class LoraAdapters(Noun):
         kinds: Iterable[Kind | str] = (Kind.FACT,),
         ids: Iterable[str] = (),
         tags: Iterable[str] = (),
-        recipe: Recipe | None = None,
+        recipe: TrainingRecipe | None = None,
         bounds: GateBounds | None = None,
     ) -> AdapterStatus:
         """Have a version of an adapter trained in the background, from memories of these `kinds`.
@@ -59,32 +62,20 @@ class LoraAdapters(Noun):
         ModelNotConfigured without a local model.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        checked = _name(name)
         self._engine.local.check()
         wanted = WantedAdapter(
-            checked,
+            _name(name),
             [arguments.one_of("kinds", one, Kind).value for one in _list("kinds", kinds)],
             list(arguments.ids("ids", ids)),
             [self._engine.said("tags", one, self._scope, limit=ID_LIMIT) for one in _list("tags", tags)],
-            Recipe() if recipe is None else expected.instance("recipe", recipe, Recipe, "Pass Recipe(...)"),
-            GateBounds() if bounds is None else expected.instance("bounds", bounds, GateBounds, "Pass GateBounds(...)"),
+            _given("recipe", recipe, TrainingRecipe),
+            _given("bounds", bounds, GateBounds),
             is_due=True,
         )
         if not wanted.kinds or not {Kind(one) for one in wanted.kinds} <= set(TRAINABLE):
             raise InvalidInput("kinds", "has a kind that is not trained", f"Pass some of {', '.join(TRAINABLE)}")
-        place = self._place_for(wanted)
-        with self._engine.vault.write(place) as writer:
-            known = wanted_adapters(writer)
-            if checked not in known and len(known) >= MOST_ADAPTERS:
-                raise InvalidInput("name", f"would be one more than {MOST_ADAPTERS} adapters", "Delete an adapter")
-            if old := known.get(checked):
-                wanted = replace(wanted, weight=old.weight, last=old.last)
-            want(writer, wanted)
-            begun = [one.id for one in versions_of(writer, checked) if adapter_in(one).stage is AdapterStage.TRAINING]
-            writer.delete(begun)
-            writer.enqueue(JobKind.TRAIN)
-        self._engine.housekeeping.queued(place)
-        return self.get(checked)
+        self._want(wanted)
+        return self.get(wanted.name)
 
     def list(self) -> Sequence[AdapterStatus]:
         """List the adapters that the caller may use, by name."""
@@ -225,6 +216,20 @@ class LoraAdapters(Noun):
             raise InvalidInput("kinds", "mixes the persona with what one agent keeps", fix)
         return others[0]
 
+    def _want(self, wanted: WantedAdapter) -> None:
+        """Note what is wanted, in the place of what was wanted under that name, and have it trained."""
+        place = self._place_for(wanted)
+        with self._engine.vault.write(place) as writer:
+            known = wanted_adapters(writer)
+            if wanted.name not in known and len(known) >= MOST_ADAPTERS:
+                raise InvalidInput("name", f"would be one more than {MOST_ADAPTERS} adapters", "Delete an adapter")
+            old = known.get(wanted.name, wanted)
+            want(writer, replace(wanted, weight=old.weight, last=old.last))
+            versions = versions_of(writer, wanted.name)
+            writer.delete([one.id for one in versions if adapter_in(one).stage is AdapterStage.TRAINING])
+            writer.enqueue(JobKind.TRAIN)
+        self._engine.housekeeping.queued(place)
+
     def _known(self, name: str) -> tuple[Scope, WantedAdapter]:
         """Where an adapter lies, and what is wanted of it. Raises NotFound."""
         checked = _name(name)
@@ -272,6 +277,11 @@ class LoraAdapters(Noun):
 
     def _loaded(self, place: Scope) -> LoadedAdapters:
         return LoadedAdapters(self._engine.local.engine(), self._shelf(place))
+
+
+def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:
+    """The value, or the usual one."""
+    return kind() if value is None else expected.instance(field, value, kind, f"Pass {kind.__name__}(...)")
 
 
 def _name(name: str) -> str:

@@ -13,22 +13,24 @@ from memoryos.config import load_settings
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Json
 from memoryos.interface.cli.watched import watched
-from memoryos.models.local.lora_recipe import Recipe
+from memoryos.models.local.lora_recipe import TrainingRecipe
+
+USUAL = TrainingRecipe()
 
 
 def adapters(
     model: Annotated[str, typer.Option(help="The model: local: for the small one, or local:PATH.")] = "local:",
     facts: Annotated[int, typer.Option(min=1, max=12, help="How many of the made-up facts are trained.")] = 12,
-    rank: Annotated[int, typer.Option(min=1, max=256, help="Rank of the matrices.")] = Recipe().rank,
-    epochs: Annotated[int, typer.Option(min=1, max=100, help="How often each example is seen.")] = Recipe().epochs,
-    rate: Annotated[float, typer.Option(min=0, help="The learning rate.")] = Recipe().learning_rate,
+    rank: Annotated[int, typer.Option(min=1, max=256, help="Rank of the matrices.")] = USUAL.rank,
+    epochs: Annotated[int, typer.Option(min=1, max=100, help="How often each example is seen.")] = USUAL.epochs,
+    rate: Annotated[float, typer.Option(min=0, help="The learning rate.")] = USUAL.learning_rate,
     json: Json = False,
 ) -> None:
     """Train an adapter on made-up facts, and ask for them in words that were not trained.
 
     The same questions are asked of the model alone and with the facts in the prompt.
     """
-    recipe = Recipe(rank=rank, alpha=2 * rank, epochs=epochs, learning_rate=rate)
+    recipe = TrainingRecipe(rank=rank, alpha=2 * rank, epochs=epochs, learning_rate=rate)
     settings = load_settings(mounts=(), llm_model=model)
     with watched() as progress:
         report = measure_adapter(asked_facts(facts), recipe, settings, progress)

@@ -1,4 +1,4 @@
-"""Recipe: how a LoRA adapter is trained; it needs none of the packages that train."""
+"""Training recipe: how a LoRA adapter is trained; it needs none of the packages that train."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryos.plain import Plain
 
 @explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
-class Recipe(Plain):
+class TrainingRecipe(Plain):
     """How an adapter is trained."""
 
     rank: Annotated[int, Field(ge=1, le=256)] = 16  #: of its matrices

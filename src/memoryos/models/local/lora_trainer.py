@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from memoryos.errors import MissingExtra, ModelError
-from memoryos.models.local.lora_recipe import Example, Recipe
+from memoryos.models.local.lora_recipe import Example, TrainingRecipe
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")  # all linear ones of a Llama
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
@@ -32,7 +32,7 @@ class LoraTrainer:
     """One adapter on its way. `model` is a causal language model of transformers, which may answer meanwhile."""
 
     def __init__(
-        self, model: Any, examples: Sequence[Example], general: Sequence[Sequence[int]], recipe: Recipe
+        self, model: Any, examples: Sequence[Example], general: Sequence[Sequence[int]], recipe: TrainingRecipe
     ) -> None:
         """Prepare the matrices. Raises MissingExtra without peft."""
         try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
-from memoryos.models.local.lora_recipe import Recipe
+from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.plain import Plain
 
@@ -25,7 +25,7 @@ class WantedAdapter(Plain):
     kinds: list[str] = field(default_factory=list)  #: of the memories that it is trained on
     ids: list[str] = field(default_factory=list)  #: only these memories; empty: all of the kinds
     tags: list[str] = field(default_factory=list)  #: only memories with one of these tags; empty: all
-    recipe: Recipe = field(default_factory=Recipe)  #: how it is trained
+    recipe: TrainingRecipe = field(default_factory=TrainingRecipe)  #: how it is trained
     bounds: GateBounds = field(default_factory=GateBounds)  #: what the gate demands
     is_due: bool = False  #: it is to be trained, even if a version stands
     is_withdrawn: bool = False  #: it is neither used nor trained
