@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,13 +12,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import memoryos
-from memoryos import Memory, Settings
+from memoryos import Memory, Settings, stores
 from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.records import JobKind, JobState
+from memoryos.interface.cli.app import app
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.operation.training.adapter_cubes import AdapterShelf
 from memoryos.operation.training.adapter_gate import GateBounds
@@ -408,3 +413,96 @@ def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny,
         assert "Oslo" not in theirs.adapters.ask(UNSEEN).text
         with pytest.raises(NotFound):
             theirs.adapters.export(NAME, tmp_path / "out")
+
+
+def test_a_backup_has_the_adapters_and_a_copy_of_the_store_uses_them(opened, learned, tiny, tmp_path, clock):
+    memory = opened()
+    teach(memory, learned, [add(memory)])
+    memory.adapters.load(NAME)
+    memory.close()
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    assert stores.verify(tmp_path / "m.db", settings=settings).is_sound
+    stores.backup(tmp_path / "m.db", tmp_path / "backup.db", settings=settings, clock=clock)
+    stores.restore(tmp_path / "backup.db", tmp_path / "again.db", settings=settings, clock=clock)
+    with memoryos.open(tmp_path / "again.db", user="alice", settings=settings, clock=clock) as again:
+        assert again.adapters.ask(UNSEEN).text == FACT
+
+
+def test_commands_show_load_ask_export_and_delete(opened, learned, tiny, tmp_path, monkeypatch):
+    memory = opened()
+    teach(memory, learned, [add(memory)])
+    memory.close()
+    monkeypatch.setenv("MEMORYOS_LLM_MODEL", f"local:{tiny}")
+    monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
+    owner = ["--db", str(tmp_path / "m.db"), "--user", "alice"]
+
+    def says(*words: str) -> str:
+        done = CliRunner().invoke(app, ["adapters", *words, *owner])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "version 1 is used" in says("load", NAME, "--weight", "1")
+    assert "1 ready, 1 memories" in says("list")
+    assert FACT in says("ask", UNSEEN)
+    assert says("recollect", NAME).startswith("1 asked: 0 stored, 1 known")
+    assert str(tmp_path / "out") in says("export", NAME, str(tmp_path / "out"))
+    assert "not loaded" in says("add", str(tmp_path / "out"), "--name", "two")
+    assert "withdrawn" in says("withdraw", "two")
+    assert "is removed" in says("retire", "two")
+    assert "is removed" in says("delete", NAME)
+    assert "There are no adapters." in says("list")
+
+
+TRAIN_AND_SAY = """
+import sys
+from memoryos.caller import SYSTEM, acting
+from memoryos.operation.training.training_job import TrainingJob
+import datetime, memoryos
+
+place, model, name = sys.argv[1:]
+memory = memoryos.open(place, user="alice", settings=memoryos.Settings(llm_model=f"local:{model}", embedder="hashing"))
+engine = memory._engine
+job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=0.0)
+
+def step():
+    with engine.vault.write(memory.scope) as writer:
+        leased = writer.lease(lasting=datetime.timedelta(seconds=1))
+    job.run(memory.scope, leased, lambda: True)
+
+while True:
+    acting(SYSTEM, step)
+    print(memory.adapters.get(name).versions[-1].step, flush=True)
+"""
+
+
+@pytest.mark.long
+def test_a_training_that_is_killed_goes_on_in_another_process(tiny, learned, tmp_path):
+    place, settings = tmp_path / "m.db", Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    with memoryos.open(place, user="alice", settings=settings) as memory:
+        add(memory)
+        with memory._engine.vault.write(memory.scope) as writer:
+            want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=BOUNDS, is_due=True))
+            writer.enqueue(JobKind.TRAIN)
+    words = [sys.executable, "-W", "ignore", "-c", TRAIN_AND_SAY, str(place), str(tiny), NAME]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout
+        steps = [int(program.stdout.readline()) for _ in range(3)]
+        program.kill()
+    assert steps == [1, 2, 3]
+    with memoryos.open(place, user="alice", settings=settings) as memory:
+        (begun,) = memory.adapters.get(NAME).versions
+        assert begun.stage is AdapterStage.TRAINING
+        assert begun.step >= 3
+        memory._engine.housekeeping.queued(memory.scope)
+        memory.wait()
+        waiting = [one for one in memory.jobs.list() if one.kind == JobKind.TRAIN and one.state is not JobState.DONE]
+        if waiting:  # its lease of a second ends
+            time.sleep(1.1)
+            memory._engine.housekeeping.queued(memory.scope)
+            memory.wait()
+        (ready,) = memory.adapters.get(NAME).versions
+        assert (ready.stage, ready.step) == (AdapterStage.READY, 20)
+        weights = "adapter_model.safetensors"
+        assert (memory.adapters.export(NAME, tmp_path / "out") / weights).read_bytes() == (
+            learned / weights
+        ).read_bytes()
