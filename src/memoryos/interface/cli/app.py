@@ -306,6 +306,7 @@ class _Benches(LazyGroup):
         "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
+        "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "load": ("bench_load", "load"),
     }
