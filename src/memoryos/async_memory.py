@@ -25,6 +25,7 @@ from memoryos.async_nouns import (
     AsyncJobs,
     AsyncKeys,
     AsyncLog,
+    AsyncLoraAdapters,
     AsyncMemGovernance,
     AsyncMounts,
     AsyncPages,
@@ -163,6 +164,11 @@ class AsyncMemory(Awaited[Memory]):
     def snapshots(self) -> AsyncSnapshots:
         """The named moments of the log, for `as_of`."""
         return AsyncSnapshots(self.sync.snapshots)
+
+    @property
+    def adapters(self) -> AsyncLoraAdapters:
+        """What a local model learned from this memory, as adapters."""
+        return AsyncLoraAdapters(self.sync.adapters)
 
     @property
     def activations(self) -> AsyncActivations:

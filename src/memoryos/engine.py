@@ -27,6 +27,7 @@ from memoryos.models.chosen_chat import ConnectedChat, chat_of
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.local.local_chat import LocalChat
+from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
@@ -49,6 +50,7 @@ from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
 from memoryos.operation.correction.receipt import Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
+from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -73,8 +75,9 @@ from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, OneByOne, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
-from memoryos.privacy.protection import OwnerProtection, Protection
-from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
+from memoryos.operation.training.training_job import training_jobs
+from memoryos.privacy.protection import OwnerProtection
+from memoryos.privacy.sensitive import PrivacyAction
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 from memoryos.text import checked_text
@@ -123,8 +126,8 @@ class Engine:
         self._connections: list[ConnectedChat] = [chat] if isinstance(chat, OpenAIChat | LocalChat) else []
         self._ending: Ending | None = None
         self.mounted = Mounted()
-        self.protection = _protection(self.settings, self.settings.privacy_on_write)
-        self._export_protection = _protection(self.settings, self.settings.privacy_on_export)
+        self.protection = protection_of(self.settings, self.settings.privacy_on_write)
+        self._export_protection = protection_of(self.settings, self.settings.privacy_on_export)
         self._shown = self._made_shown()
         self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
@@ -166,8 +169,9 @@ class Engine:
             self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
         )
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        self.job_types = JobTypes()
+        self.job_types, self.local = JobTypes(), OpenedModel(self.settings)
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
+        self.job_types.register(*training_jobs(self.vault, self.clock, self.local))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
@@ -464,7 +468,7 @@ class Engine:
         """What the door makes of the results of calls, if there is a policy of reads."""
         if self.settings.privacy_on_read is PrivacyAction.OFF:
             return None
-        self.hand.shown = shown = Shown(_protection(self.settings, self.settings.privacy_on_read))
+        self.hand.shown = shown = Shown(protection_of(self.settings, self.settings.privacy_on_read))
         return shown
 
     def _model(self) -> ChatModel:
@@ -485,11 +489,6 @@ class Engine:
         chat = chat_of(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
         self._connections.append(chat)
         return chat
-
-
-def _protection(settings: Settings, action: PrivacyAction) -> Protection:
-    key = settings.privacy_key.get_secret_value() if settings.privacy_key else None
-    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key, settings.privacy_names)
 
 
 def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:

@@ -223,7 +223,8 @@ KEPT: dict[str, str] = {
     "source_ids": _COMPARED,
     "receipt": "its signature is checked",
     "path": _PLACE,
-    "ids": _IDS,
+    **dict.fromkeys(("ids", "names"), _IDS),
+    "folder": _PLACE,
     "new_key": "a key that nothing stores",
     "target": _PLACE,
     "kind": "the name of a function of the program",
@@ -233,8 +234,13 @@ _FILTERING = ("search", "context", "tagged", "pages.list", "pages.count", "facts
 
 def is_kept(method: str, parameter: str) -> bool:
     if parameter == "tags":
-        return method in (*_FILTERING, "segments.count", "retention.add")  # a rule of a tenant: refused
-    return parameter in KEPT or (method, parameter) in (("governance.reveal", "text"), ("pipelines.check", "pipeline"))
+        # A rule of a tenant: refused. An adapter needs a model: tests/local has it.
+        return method in (*_FILTERING, "segments.count", "retention.add", "adapters.train")
+    return parameter in KEPT or (method, parameter) in (
+        ("governance.reveal", "text"),
+        ("pipelines.check", "pipeline"),
+        ("adapters.ask", "question"),  # it needs a model: tests/local has it
+    )
 
 
 class Listening:

@@ -52,6 +52,19 @@ COMMANDS: Mapping[str, str] = {
     "governance.revoke": "governance revoke",
     "governance.reveal": "privacy reveal",
     "governance.explain": "policy explain",
+    "adapters.train": "adapters train",
+    "adapters.list": "adapters list",
+    "adapters.get": "adapters show",
+    "adapters.load": "adapters load",
+    "adapters.unload": "adapters unload",
+    "adapters.rollback": "adapters rollback",
+    "adapters.withdraw": "adapters withdraw",
+    "adapters.delete": "adapters delete",
+    "adapters.retire": "adapters retire",
+    "adapters.export": "adapters export",
+    "adapters.add": "adapters add",
+    "adapters.ask": "adapters ask",
+    "adapters.recollect": "adapters recollect",
     "archiving.add": "archiving add",
     "archiving.list": "archiving list",
     "archiving.remove": "archiving remove",
@@ -131,8 +144,15 @@ _CODE = "It takes Python code."
 _LATER = "Not there yet: the command line and Python have it."
 _STORE = "It is an operation of the store: see the entry of MemoryOS."
 
+_ADAPTERS = tuple(
+    f"adapters.{verb}"
+    for verb in """add ask delete export get list load recollect retire rollback train unload withdraw""".split()
+)
+_LOCAL = "Not there yet: an adapter is trained and asked on the machine that has the model, in Python or by a command."
+
 # Why an operation has no address.
 NOT_REST: Mapping[str, str] = {
+    **dict.fromkeys(_ADAPTERS, _LOCAL),
     "of": _HANDLE,
     "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
     "close": _LIFE,
@@ -198,6 +218,7 @@ NOT_CLI: Mapping[str, str] = {
 
 # Why an operation is no tool of MCP. Models choose well among few tools.
 _NOT_MCP: Mapping[str, tuple[str, ...]] = {
+    "A person decides what a local model learns.": _ADAPTERS,
     _HANDLE: ("of", "branch", "store:memory", "store:of", "store:by"),
     "The server opens and closes the store itself.": ("close", "wait", "store:close", "store:wait"),
     _CODE: (

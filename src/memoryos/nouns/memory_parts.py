@@ -16,6 +16,7 @@ from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
+from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
@@ -135,6 +136,11 @@ class MemoryParts:
     def branches(self) -> Branches:
         """The copies of this memory on which things can be tried."""
         return Branches(self._engine, self._scope, self._caller)
+
+    @property
+    def adapters(self) -> LoraAdapters:
+        """What a local model learned from this memory, as adapters."""
+        return LoraAdapters(self._engine, self._scope, self._caller)
 
     @property
     def activations(self) -> Activations:

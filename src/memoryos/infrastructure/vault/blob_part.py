@@ -29,7 +29,7 @@ _blobs, _attached, _cubes = tables.blobs, tables.attached, tables.cubes
 def refs_of(cube: MemCube) -> set[str]:
     """The sha256 of all blobs that a cube refers to."""
     if isinstance(cube.payload, Activation | Parameter):
-        return {cube.payload.blob.sha256}
+        return {cube.payload.blob.sha256} if cube.payload.blob else set()
     turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
     found = (BlobRef.read(one.uri) for turn in turns for one in turn.attachments)
     return {ref.sha256 for ref in found if ref}

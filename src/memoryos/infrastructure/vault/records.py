@@ -91,6 +91,7 @@ class JobKind(StrEnum):
     BRANCH = "branch"  # the branches of a scope that have ended
     ACTIVATE = "activate"  # the KV state of a prefix
     ARCHIVE = "archive"  # the pages of a scope that were not used for as long as a rule says
+    TRAIN = "train"  # the adapters of a scope that are wanted and not there
 
 
 class JobState(Choice):

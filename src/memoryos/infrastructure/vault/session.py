@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
+from memoryos.infrastructure.vault.built_cubes import TRAIN_AFTER, built_from, outdated
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
@@ -163,6 +164,7 @@ class SqlWriter(SqlReader):
         _check_scope(entries, self._scope)
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
+        self._withdraw(built_from(self, outdated(self, entries, operation)))
         entries = self.retention.governed(entries)
         changed_states = guard.state_changes(entries, stored, acting_caller(), cause, operation)
         self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
@@ -187,6 +189,7 @@ class SqlWriter(SqlReader):
             self._ask_to_trim([entry.cube for entry in entries])
 
     def delete(self, ids: Sequence[str]) -> None:
+        self._withdraw([cube for cube in built_from(self, ids) if cube.id not in set(ids)])
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(ids)
         self._give_back(ids)
@@ -201,6 +204,13 @@ class SqlWriter(SqlReader):
         gone = removal.strip([cube_id for cube_id in ids if cube_id in known])
         self._remove(gone)
         return gone
+
+    def _withdraw(self, built: Sequence[MemCube]) -> None:
+        """Remove what was built from memories that go or changed, with its bytes, and have it built again."""
+        if built:
+            self.delete([cube.id for cube in built])
+            if any(cube.kind is Kind.PARAMETER for cube in built):
+                self.enqueue(JobKind.TRAIN, not_before=self._clock() + TRAIN_AFTER)
 
     def _remove(self, ids: Sequence[str]) -> None:
         if not ids:

@@ -21,6 +21,7 @@ from memoryos.models.chat import Message
 from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.local_engine import GREEDY, KVState, Sampling, shared
+from memoryos.models.local.lora_layers import LoraLayers
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.quiet import quiet
 from memoryos.models.local.spelling import Spelling
@@ -39,7 +40,7 @@ class TransformersEngine:
     def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""
         self.model, self.tokenizer, self.name = model.eval(), tokenizer, name
-        self._lock = Lock()
+        self._lock, self._lora = Lock(), LoraLayers(model)
         config = model.config
         self.window = min(int(config.max_position_embeddings), window)
         self._layers = int(config.num_hidden_layers)
@@ -197,9 +198,8 @@ class TransformersEngine:
     @contextmanager
     def _weights(self, adapters: Adapters) -> Iterator[None]:
         """Compute with these adapters in the block."""
-        if adapters:
-            raise ModelError("this engine has no adapters")
-        yield
+        with self._lora.added(adapters):
+            yield
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -12,8 +12,9 @@ from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
+from memoryos.built_memory import Activation, Blob
 from memoryos.clock import Clock
-from memoryos.cube import Access, Activation, Behaviour, Blob, Descriptive, Governance, Lifespan, MemCube
+from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
 from memoryos.errors import (
     ChangedMeanwhile,
     ModelNotConfigured,
