@@ -276,6 +276,7 @@ class _Benches(LazyGroup):
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
         "proxy": ("bench_proxy", "proxy"),
+        "scheduler": ("bench_scheduler", "scheduler"),
     }
 
     def invoke(self, ctx: Any) -> Any:
