@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         AsyncKeys,
         AsyncLog,
         AsyncMemGovernance,
+        AsyncMemScheduler,
         AsyncMounts,
         AsyncPages,
         AsyncPipelines,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.proposals import Proposals
     from memoryos.nouns.requests import RequestOutcome, Requests
     from memoryos.nouns.roles import Roles
+    from memoryos.nouns.schedule import MemScheduler
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
     from memoryos.nouns.tenant_retention import TenantRetention
@@ -113,6 +115,10 @@ if TYPE_CHECKING:
         UpdateStep,
     )
     from memoryos.operation.pipelines.step_field import FieldType
+    from memoryos.operation.placement.form_moves import FormMove, MoveReason
+    from memoryos.operation.placement.memory_block import MemoryForm
+    from memoryos.operation.placement.placement_log import LoggedDecision, LoggedPlacement
+    from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
     from memoryos.operation.portability.content_marks import MarkReport
     from memoryos.operation.portability.export import Exported
     from memoryos.operation.portability.export_file import ExportTarget
@@ -160,6 +166,7 @@ __all__ = [
     "AsyncKeys",
     "AsyncLog",
     "AsyncMemGovernance",
+    "AsyncMemScheduler",
     "AsyncMemory",
     "AsyncMemoryOS",
     "AsyncMounts",
@@ -215,6 +222,7 @@ __all__ = [
     "FieldType",
     "FileBytes",
     "Forgotten",
+    "FormMove",
     "FreezeStep",
     "Gate",
     "GenerateStep",
@@ -232,12 +240,16 @@ __all__ = [
     "Listing",
     "LoadedExport",
     "Log",
+    "LoggedDecision",
+    "LoggedPlacement",
     "MadeChange",
     "MarkReport",
     "MemCube",
     "MemGovernance",
+    "MemScheduler",
     "Memory",
     "MemoryCall",
+    "MemoryForm",
     "MemoryOS",
     "MemoryOSError",
     "MemoryOperation",
@@ -245,6 +257,7 @@ __all__ = [
     "Messages",
     "Mount",
     "Mounts",
+    "MoveReason",
     "Namespace",
     "NewApiKey",
     "Only",
@@ -256,6 +269,9 @@ __all__ = [
     "PipelineParameter",
     "PipelineRun",
     "Pipelines",
+    "PlacementDecision",
+    "PlacementPlan",
+    "PlacementReason",
     "PolicyDecision",
     "PrivacyAction",
     "Profile",

@@ -25,6 +25,7 @@ from memoryos.async_nouns import (
     AsyncKeys,
     AsyncLog,
     AsyncMemGovernance,
+    AsyncMemScheduler,
     AsyncMounts,
     AsyncPages,
     AsyncPipelines,
@@ -147,6 +148,11 @@ class AsyncMemory(Awaited[Memory]):
     def governance(self) -> AsyncMemGovernance:
         """The states of memories, how long they are kept, and legal holds."""
         return AsyncMemGovernance(self.sync.governance)
+
+    @property
+    def schedule(self) -> AsyncMemScheduler:
+        """Which memories take part in an answer, in which form, and why."""
+        return AsyncMemScheduler(self.sync.schedule)
 
     @property
     def archiving(self) -> AsyncArchiving:

@@ -191,6 +191,7 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(("snapshots.create", "snapshots.list", "snapshots.remove"), _COUNTS),
     **dict.fromkeys(("branches.create", "branches.list", "branches.named", "branches.discard"), _COUNTS),
     "archiving.remove": "nothing",
+    **dict.fromkeys((f"schedule.{verb}" for verb in ("explain", "decide", "log", "moves")), "ids, times and sizes"),
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),
     **dict.fromkeys(("upkeep.index", "upkeep.repair", "upkeep.undo", "mounts.list"), _COUNTS),
     **dict.fromkeys(("close", "consolidate", "delete", "wait", "jobs.run"), "nothing"),

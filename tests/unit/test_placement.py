@@ -12,6 +12,7 @@ from memoryos.clock import micros
 from memoryos.errors import InvalidInput
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.form_moves import FormOfMemory, MoveReason, due_moves
+from memoryos.operation.placement.kv_pool import KvPool
 from memoryos.operation.placement.memory_block import BlockFault, MemoryBlock, MemoryForm
 from memoryos.operation.placement.placement_plan import PlacementReason
 from memoryos.operation.placement.placement_policy import (
@@ -24,7 +25,6 @@ from memoryos.operation.placement.placement_policy import (
 )
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.planner import planned
-from memoryos.operation.placement.room import KvPool
 from memoryos.operation.placement.use_history import MOST_BLOCKS, MOST_FOLLOWERS, BlockUse, UseHistory
 from memoryos.scope import Scope
 

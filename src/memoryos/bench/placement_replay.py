@@ -20,9 +20,9 @@ import numpy as np
 from memoryos.bench.placement_trace import PlacementTrace, TracedQuestion
 from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.operation.placement.cost_model import CostModel
+from memoryos.operation.placement.kv_pool import KvPool
 from memoryos.operation.placement.placement_policy import DENSITY, POLICIES, HeldBlock, PlacementPolicy
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
-from memoryos.operation.placement.room import KvPool
 from memoryos.operation.placement.use_history import UseHistory
 from memoryos.plain import Plain
 from memoryos.scope import Scope
@@ -166,16 +166,16 @@ def replayed(
     """Replay the trace with that many bytes for KV."""
     foresight = Known(trace) if keeping is Keeping.CLAIRVOYANT else Learned()
     if keeping is Keeping.NEVER:
-        return _Replay(trace, costs, KvPool(0, DENSITY), KeepingRule(DENSITY), foresight, 0.0).run()
+        return _PlacementReplay(trace, costs, KvPool(0, DENSITY), KeepingRule(DENSITY), foresight, 0.0).run()
     if keeping is Keeping.ALWAYS:
         size_bytes = costs.kv_bytes(sum(trace.tokens.values()))
     rule = _RULES.get(keeping, KeepingRule(DENSITY))
     is_ours = rule.policy is DENSITY and keeping is not Keeping.CLAIRVOYANT
     pool = KvPool(size_bytes, rule.policy) if is_ours else KvPool(size_bytes, rule.policy, protected=0.0)
-    return _Replay(trace, costs, pool, rule, foresight, pause_s * 1000).run()
+    return _PlacementReplay(trace, costs, pool, rule, foresight, pause_s * 1000).run()
 
 
-class _Replay:
+class _PlacementReplay:
     def __init__(
         self,
         trace: PlacementTrace,

@@ -69,6 +69,7 @@ class _Commands(LazyGroup):
         "branches": ("app", "branches"),
         "duplicates": ("app", "duplicates"),
         "archiving": ("app", "archiving"),
+        "schedule": ("app", "schedule"),
         "pipelines": ("app", "pipelines"),
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
@@ -169,6 +170,15 @@ class _Archiving(LazyGroup):
         "add": ("archiving_command", "add"),
         "list": ("archiving_command", "list_rules"),
         "remove": ("archiving_command", "remove"),
+    }
+
+
+class _Schedule(LazyGroup):
+    places: ClassVar[Places] = {
+        "explain": ("schedule_command", "explain"),
+        "decide": ("schedule_command", "decide"),
+        "log": ("schedule_command", "log"),
+        "moves": ("schedule_command", "moves"),
     }
 
 
@@ -298,6 +308,7 @@ snapshots = group(_Snapshots, "Named moments of a memory, for --as-of: create, l
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
 duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
+schedule = group(_Schedule, "Which memories take part in an answer, in which form: explain, decide, log, moves.")
 pipelines = group(_Pipelines, "Chains of operations that change all or nothing: run, check, list and show them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")

@@ -57,9 +57,9 @@ class FormMove(Plain):
     """A change that is due."""
 
     id: str  #: of the memory
-    before: MemoryForm
-    after: MemoryForm
-    reason: MoveReason
+    before: MemoryForm  #: the form that it has
+    after: MemoryForm  #: the form that it should get
+    reason: MoveReason  #: why
 
 
 def due_moves(

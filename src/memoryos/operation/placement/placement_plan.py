@@ -33,9 +33,9 @@ class PlacementDecision(Plain):
     """What was decided for one memory."""
 
     id: str  #: of the memory
-    form: MemoryForm
-    is_chosen: bool
-    reason: PlacementReason
+    form: MemoryForm  #: the form in question
+    is_chosen: bool  #: whether it takes part
+    reason: PlacementReason  #: why, or why not
     tokens: int = 0  #: of the model's context that it takes
     ms: float = 0.0  #: until the first token that it takes
     size_bytes: int = 0  #: that it takes in memory

@@ -15,7 +15,7 @@ from heapq import nlargest
 
 HALF_LIFE = 1  # questions of the owner: what was used just now counts most (docs/explanation/scheduling.md)
 SETTLED = 8  # questions, before which the share of all uses says little
-MOST_BLOCKS = 256
+MOST_BLOCKS = 128
 MOST_FOLLOWERS = 8  # of one block
 TRANSITIONS = 0.25  # their weight beside the uses
 LASTING = 0.2  # the weight of all uses beside the recent ones
@@ -47,18 +47,18 @@ class BlockUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Followers:
+class BlockFollowers:
     """What was used in the questions after one that used some block."""
 
     times: float = 0.0  #: such questions, decayed
     blocks: Mapping[str, float] = field(default_factory=dict, hash=False)  #: of these, with that block
 
-    def after(self, used: Mapping[str, float]) -> Followers:
+    def after(self, used: Mapping[str, float]) -> BlockFollowers:
         """The same after one more such question."""
         faded = {block: times * FORGETTING for block, times in self.blocks.items()}
         counted = {**faded, **{block: faded.get(block, 0.0) + 1 for block in used}}
         kept = nlargest(MOST_FOLLOWERS, counted, key=lambda block: (counted[block], block))
-        return Followers(self.times * FORGETTING + 1, {block: counted[block] for block in kept})
+        return BlockFollowers(self.times * FORGETTING + 1, {block: counted[block] for block in kept})
 
     def share(self, block: str) -> float:
         """The share of such questions that used this block."""
@@ -71,7 +71,7 @@ class UseHistory:
 
     asked: int = 0  #: questions so far
     blocks: Mapping[str, BlockUse] = field(default_factory=dict, hash=False)
-    follows: Mapping[str, Followers] = field(default_factory=dict, hash=False)
+    follows: Mapping[str, BlockFollowers] = field(default_factory=dict, hash=False)
     latest: tuple[str, ...] = ()  #: blocks of the last question
 
     def after(self, used: Mapping[str, float], micros: int = 0) -> UseHistory:
@@ -119,5 +119,5 @@ class UseHistory:
         """The blocks by the chance that the next question uses them, the likeliest first."""
         return sorted(self.blocks, key=lambda block: (-self.chance(block), block))
 
-    def _followers(self, block: str) -> Followers:
-        return self.follows.get(block, Followers())
+    def _followers(self, block: str) -> BlockFollowers:
+        return self.follows.get(block, BlockFollowers())

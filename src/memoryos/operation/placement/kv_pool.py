@@ -1,4 +1,4 @@
-"""Room: which blocks leave a full pool of KV so that another one fits, and what each owner keeps.
+"""KvPool: which blocks leave a full pool of KV so that another one fits, and what each owner keeps.
 
 A part of the pool is divided equally among the owners in it. An owner who holds no more than this share loses nothing
 to others; the rest of the pool goes to what is worth most. An owner alone may fill the pool.
