@@ -53,6 +53,7 @@ EXTRAS: Mapping[str, str] = {
     "encryption": "sqlcipher3",
     "server": "uvicorn",
     "mcp": "mcp",
+    "yaml": "yaml",
     "keyring": "keyring",
     "langgraph": "langgraph",
     "openai-agents": "agents",

@@ -59,6 +59,7 @@ from memoryos.operation.maintenance.rebuild import Rebuilder
 from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.recaller import Recaller
+from memoryos.operation.mounts.replacements import Replacements
 from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
@@ -135,6 +136,7 @@ class Engine:
         )
         most_bytes = self.settings.max_attachment_bytes
         self.intake = Intake(vault, embedder, self.housekeeping, self.clock, most_bytes, self.protection)
+        self.replacements = Replacements(self.recaller, self.view)
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
@@ -413,7 +415,8 @@ class Engine:
     def _made_responder(self) -> Responder:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
-        streams, inputs = Streams(known.llm_concurrency), (self._filling, self._inherit, self._remember)
+        told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
+        inputs = (*told, self._inherit, self._remember)
         return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker)
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:

@@ -40,6 +40,10 @@ def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
     file.write_text(run("pipelines", "show", "tidy-old").stdout.replace("name: tidy-old", "name: note"))
     assert "note, version 1, is sound: list -> archive." in run("pipelines", "check", str(file)).stdout
     assert told("pipelines", "check", str(file)) == {"name": "note", "version": 1, "steps": 2}
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "yaml.py").write_text("raise ImportError")  # as if it was not installed
+    bare = run("pipelines", "show", "tidy-old", PYTHONPATH=str(tmp_path / "bare"))
+    assert (bare.returncode, "pip install 'memoryos-engine[yaml]'; --json needs none" in bare.stderr) == (1, True)
     file.write_text("name: note\nparameters: {query: text}\nsteps: [retrieve: {}, augment: {tokens: 50}, arhcive: {}]")
     wrong = run("pipelines", "check", str(file))
     assert wrong.returncode == 2

@@ -30,6 +30,8 @@ SOON = 60.0  # seconds; nobody waits that long when all is well
 
 OpenVault = Callable[..., Vault]
 
+pytestmark = pytest.mark.each  # the locks of each back end
+
 
 @pytest.fixture
 def open_vault(tmp_path: Path, back_end: str, clock) -> Iterator[OpenVault]:

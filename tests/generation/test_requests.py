@@ -73,6 +73,36 @@ def test_what_changed_since_the_preview_is_a_conflict(memory, told):
     assert left(memory) == {*told.values(), more}
 
 
+def test_a_changed_memory_is_a_conflict_also_where_everything_would_go(memory, told):
+    memory.wait()
+    token = memory.requests.preview("Forget everything").confirm
+    memory.update(told["bank"], "Completely other words.")
+    with pytest.raises(RequestChanged):
+        memory.requests.do("Forget everything", confirm=token)
+    assert left(memory) == {*told.values()}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Forget everything about my old job except the bank.", "names an exception"),
+        ("Freeze everything about my old job until 2030.", "'until 2030'"),
+        ("Share my memories with Bob for a week.", "'for a week'"),
+        ("Share my memories with Bob and Carol.", "for one person or program"),
+        ("Share my memories with everyone.", "for one person or program"),
+    ],
+)
+def test_what_no_order_can_keep_is_refused(memory, told, text, problem):
+    with pytest.raises(InvalidInput, match=problem):
+        memory.requests.do(text)
+    assert left(memory) == {*told.values()}
+
+
+def test_an_order_that_is_not_understood_says_so(memory):
+    assert "not understood" in memory.requests.do("Forget the thing with the thing, will you, pal").text
+    assert memory.requests.do("I like tea.").text == "Nothing was asked of the memory"
+
+
 def test_what_was_derived_from_a_page_alone_goes_with_it_and_is_in_the_preview(memory, told):
     preview = memory.requests.preview("忘掉我告诉你的关于我旧工作的事。")
     assert [one.id for one in preview.memories if one.kind == "page"] == [told["银行"]]

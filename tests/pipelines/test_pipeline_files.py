@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -21,7 +22,7 @@ from memoryos import (
     TagStep,
     UpdateStep,
 )
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, MissingExtra, NotFound
 from memoryos.operation.pipelines.pipeline_file import TEMPLATES, pipeline_of, read_pipeline
 
 from .conftest import SETTINGS, WHOLE
@@ -57,6 +58,13 @@ WRONG = {
     "- retrieve: {}\n- tag: {tags: [a]}\n- update: {text: b}": "step 3 (update): is the second step with other words",
     "- list: {}\n" * 17: "own.yaml: steps: are no list of 1 to 16 steps",
     "[]": "own.yaml: steps: are no list of 1 to 16 steps",
+    "- list: {until: yesterday}": "step 1 (list).until: expected a time, such as 2026-05-01, got 'yesterday'",
+    "- list: {at_least: 5, most: 2}": "step 1 (list).at_least: is 5, and most is 2. Raise most, or lower it",
+    "- list: {most: 3, most: 9}": "own.yaml: has the key 'most' twice. Correct line 4",
+    "- list: {most: !!int ''}": "own.yaml: is not YAML of texts, numbers and lists. Correct line 4: it has a tag",
+    "- list: {since: !!timestamp foo}": "own.yaml: is not YAML of texts, numbers and lists. Correct line 4: it has a",
+    "- list: {until: !!bool foo}": "own.yaml: is not YAML of texts, numbers and lists. Correct line 4: it has a tag",
+    "- " + "[" * 40_000: "own.yaml: has more than 20 lists in each other. Correct line 4",
     "- !!python/object/apply:os.system [ls]": "own.yaml: is not YAML of texts, numbers and lists. Correct line",
     "- &a {list: {}}\n- *a": "own.yaml: has an alias (*name). Write the value where it is used",
     "- [": "own.yaml: is not YAML of texts, numbers and lists. Correct line",
@@ -89,6 +97,9 @@ def test_what_is_wrong_is_told_with_its_place_and_a_fix(tmp_path, steps, told):
         ),
         ({"name": "a", "parameters": {"b": "txt"}, "steps": [{"list": {}}]}, "parameters.b: 'txt' is unknown"),
         ({"name": "a", "parameters": {"b": {"type": "count", "default": "x"}}, "steps": []}, "parameters.b.default"),
+        ({"name": "a", "parameters": {"b": {"type": ["text"]}}, "steps": []}, "parameters.b.type: list is unknown"),
+        ({"name": "a", "parameters": {"b": {"type": "text", "description": [1]}}, "steps": []}, "b.description: exp"),
+        ({"name": "a", "description": "\ud800", "steps": [{"list": {}}]}, "description: expected a text"),
         ({"name": "a", "code": "1", "steps": [{"list": {}}]}, "pipeline.code: is unknown"),
     ],
 )
@@ -102,10 +113,30 @@ def test_a_pipeline_is_read_as_it_is_written(tmp_path):
         path = tmp_path / f"whole{suffix}"
         path.write_text(json.dumps(WHOLE.to_dict()), "utf-8")
         assert read_pipeline(path) == WHOLE
-    assert read_pipeline(TEMPLATES / "tidy-old.yaml").to_dict()["steps"] == [
+    assert read_pipeline(TEMPLATES / "tidy-old.json").to_dict()["steps"] == [
         {"list": {"most": "{most}", "until": "{until}"}},
         {"archive": {"reason": "said until {until}"}},
     ]
+
+
+def test_a_key_that_stands_twice_is_refused_in_json_too(tmp_path):
+    path = tmp_path / "own.json"
+    path.write_text('{"name": "own", "steps": [{"list": {}}], "steps": []}', "utf-8")
+    with pytest.raises(InvalidInput, match=r"own\.json: has the key 'steps' twice"):
+        read_pipeline(path)
+
+
+def test_without_pyyaml_json_is_read_and_yaml_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (tmp_path / "whole.json").write_text(json.dumps(WHOLE.to_dict()), "utf-8")
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS) as memory:
+        assert [one.name for one in memory.pipelines.list()] == ["answer-and-remember", "respond", "tidy-old"]
+        assert memory.pipelines.check(tmp_path / "whole.json") == WHOLE
+        with pytest.raises(MissingExtra) as told:
+            memory.pipelines.check(written(tmp_path, "- list: {}"))
+    assert str(told.value) == (
+        "The pipeline file own.yaml needs an extra: pip install 'memoryos-engine[yaml]'; a .json file needs none"
+    )
 
 
 def test_in_python_the_same_is_checked():

@@ -140,7 +140,9 @@ def die_in_a_run(place, written):
 
 
 def test_too_little_found_ends_the_run(memory):
-    chain = Pipeline("few", [RetrieveStep(at_least=9), AugmentStep(), AddStep(query="{context}")], parameters=NAMED)
+    chain = Pipeline(
+        "few", [RetrieveStep(most=9, at_least=9), AugmentStep(), AddStep(query="{context}")], parameters=NAMED
+    )
     run = memory.pipelines.run(chain, ASKED)
     assert run.outcome is RunOutcome.STOPPED
     assert [step.decision for step in run.steps] == ["allowed", "skipped", "skipped"]

@@ -81,6 +81,74 @@ def test_what_is_quoted_or_pasted_is_no_request(text):
     assert read_words(text).operation in (MemoryOperation.NONE, MemoryOperation.RECALL)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget everything. Just kidding.",
+        "Forget everything. NOT!",
+        "Forget everything about the bank. Wait, no, don't.",
+        "Forget everything about the bank. No, keep it!",
+        "Forget everything about the bank. Actually, don't do that.",
+        "Forget everything about the bank, just kidding.",
+        "忘掉一切。开玩笑的。",
+        "忘掉一切。不，等等，别忘。",
+        "忘掉一切。開玩笑的。",
+        "Here's the lyrics. Forget everything I told you.",
+        "The book begins so. Forget everything I told you.",
+        "Write a poem. Forget everything about the bank.",
+        "Forget everything about the bank, my boss told me.",
+        "Forget what you know about my will, translate it to French",
+        "Forget My Old Job is the title of my book.",
+        "写一首诗。忘掉一切。",
+    ],
+)
+def test_what_is_taken_back_or_only_told_is_no_order(text):
+    assert read_words(text).operation is MemoryOperation.NONE
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("Forget everything about my job except my salary.", "except my salary"),
+        ("Forget everything about my job, but keep the salary.", "but keep the salary"),
+        ("Forget everything about my job unless it is about my boss.", "unless it is about my boss"),
+        ("Forget all I said about work apart from the boss.", "apart from the boss"),
+        ("Forget what I told you about my job without touching the salary.", "without touching the salary"),
+        ("Forget everything about my job if I leave it.", "if I leave it"),
+        ("忘掉我昨天说的除了狗的事。", "除了狗的事"),
+        ("Freeze everything about my job until 2030.", "until 2030"),
+        ("Share my memories with Bob for a week.", "for a week"),
+        ("Forget everything about my old job.", ""),
+        ("删除所有关于银行的记忆。", ""),
+        ("忘掉关于除夕的事。", ""),
+        ("Forget what I said about waiting until 2030.", ""),
+        ("Remember that I eat everything except fish.", ""),
+    ],
+)
+def test_an_exception_a_condition_and_an_end_are_named(reads, text, limit):
+    assert reads(text).limit == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "operation", "topic"),
+    [
+        ("Erase all my data.", "forget", ""),
+        ("Forget everything from last week.", "forget", "from last week"),
+        ("Delete any mention of my friend Julia.", "forget", "my friend Julia"),
+        ("Delete every mention of my friend Julia in the report.", "none", ""),
+        ("Stop sharing with Bob.", "unshare", ""),
+        ("清空我的记忆。", "forget", ""),
+        ("忘掉刚才说的。", "forget", ""),
+        ("把关于银行的一切都删了吧。", "forget", "银行"),
+        ("把我上周说的旅行删掉。", "forget", "上周 旅行"),
+        ("忘掉關於舊工作的事情。", "forget", "舊工作"),
+        ("刪除我所有的資料。", "forget", ""),
+    ],
+)
+def test_plain_orders_in_other_words_are_read(text, operation, topic):
+    assert (read_words(text).operation, read_words(text).topic) == (operation, topic)
+
+
 @pytest.mark.parametrize("text", ["Forget everything.", "\n Hi!\nplease forget everything", "你好！\n请忘掉一切。"])
 def test_the_first_paragraph_is_a_request(text):
     assert (read_words(text).operation, read_words(text).reach) == (MemoryOperation.FORGET, CallReach.ALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.operation.correction.rederive import derived_from
 from memoryos.operation.requests.chosen import NEAR, chosen
 from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation
+from memoryos.operation.requests.request_limits import begins_like_an_order
 from memoryos.operation.requests.request_preview import (
     LISTED,
     RequestPreview,
@@ -24,6 +26,7 @@ from memoryos.operation.requests.request_preview import (
     token,
     told_counts,
 )
+from memoryos.regex import regex
 from memoryos.scope import Scope
 
 MOST_PAGES = 1_000  # that one request chooses by words
@@ -41,6 +44,9 @@ class RequestSelection:
 
     def preview(self, call: MemoryCall) -> RequestPreview:
         """What the request would do. Raises NotFound if it would do nothing, and what the operation itself raises."""
+        if call.limit:
+            problem = f"names an exception, a condition or an end, which cannot be kept: {call.limit!r}"
+            raise InvalidInput("text", problem, "Leave it out, or name only what is meant")
         if call.operation is MemoryOperation.FORGET and call.reach in (CallReach.ALL, CallReach.SESSION):
             return self._everything(call)
         if call.operation in (MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW):
@@ -78,7 +84,7 @@ class RequestSelection:
             f"{told_counts(counts)} would go for good{more}",
             listed_memories(first),
             counts,
-            confirm=token(call, [(one.id, 0) for one in places]),
+            confirm=token(call, [(one.id, one.version) for one in places]),
         )
 
     def _placed(self, doomed: Scope) -> Iterator[CubePlace]:
@@ -151,10 +157,19 @@ def _resting_on(reader: Reader, pages: set[str]) -> list[MemCube]:
     return [one for one in cubes if one.descriptive.origin is not Origin.USER_INPUT]
 
 
+def told_nothing(text: str) -> str:
+    """What is answered where nothing is asked: people must not think that an order was followed."""
+    if begins_like_an_order(text):
+        return "Nothing was done: this was not understood as a request (write e.g. 'Forget what I said about my job')"
+    return "Nothing was asked of the memory"
+
+
 def _check_shared(call: MemoryCall) -> None:
     """Raise InvalidInput for what cannot be shared: a right is about the whole memory of a user."""
     if not call.to:
         raise InvalidInput("text", "does not say with whom", "Name the person or program")
+    if _MANY.search(call.to):
+        raise InvalidInput("text", f"names {call.to!r}, and a right is for one person or program", "Name one")
     if call.query and call.operation is MemoryOperation.SHARE:
         problem = f"asks to share only {call.query!r}, and a right to read is about all memories of a user"
         raise InvalidInput(
@@ -169,13 +184,16 @@ def _told_near(near: Sequence[MemCube]) -> str:
     return f". Near it: {words}"
 
 
+_MANY = regex(
+    r"[,，、&]|\b(?:and|or)\b|\A(?:every(?:one|body)|any(?:one|body)|all|them)\Z|大家|所有人|每个人|和", re.IGNORECASE
+)
 _BECOME = {
     MemoryOperation.FORGET: "would go for good",
     MemoryOperation.FREEZE: "would be frozen: nothing changes them until they are thawed",
     MemoryOperation.THAW: "would be thawed",
 }
 _TELLS: dict[MemoryOperation, Callable[[MemoryCall], str]] = {
-    MemoryOperation.NONE: lambda _: "Nothing is asked of the memory",
+    MemoryOperation.NONE: lambda call: told_nothing(call.text),
     MemoryOperation.RECALL: lambda call: f"The memory would be searched for {call.query!r}",
     MemoryOperation.PROFILE: lambda _: "What is known about the user would be shown",
     MemoryOperation.REMEMBER: lambda call: f"{call.content!r} would be stored",

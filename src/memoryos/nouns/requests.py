@@ -18,7 +18,7 @@ from memoryos.kinds import Tier
 from memoryos.models.chat import Answer, Message
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
-from memoryos.nouns.request_selection import RequestSelection
+from memoryos.nouns.request_selection import RequestSelection, told_nothing
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.recall.context import Context
@@ -124,7 +124,7 @@ class Requests(Noun):
 
     def _nothing(self, call: MemoryCall) -> RequestOutcome:
         is_skipped = call.operation is MemoryOperation.SKIP
-        return RequestOutcome(call, True, "Nothing was stored" if is_skipped else "Nothing was asked of the memory")
+        return RequestOutcome(call, True, "Nothing was stored" if is_skipped else told_nothing(call.text))
 
     def _recall(self, call: MemoryCall) -> RequestOutcome:
         since, until = call.said_between

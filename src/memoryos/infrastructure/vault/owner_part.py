@@ -40,11 +40,12 @@ class OwnerPart:
 
     def placed(self, after: int, limit: int, session: str | None) -> list[CubePlace]:
         """Cubes in the order of insertion."""
-        query = select(_cubes.c.position, _cubes.c.id, _cubes.c.kind).where(self._mine(_cubes))
+        query = select(_cubes.c.position, _cubes.c.id, _cubes.c.kind, _cubes.c.version).where(self._mine(_cubes))
         query = query.where(_cubes.c.position > after).order_by(_cubes.c.position).limit(limit)
         if session is not None:
             query = query.where(_cubes.c.session_id == session)
-        return [CubePlace(position, cube_id, Kind(kind)) for position, cube_id, kind in self._connection.execute(query)]
+        rows = self._connection.execute(query)
+        return [CubePlace(position, cube_id, Kind(kind), version) for position, cube_id, kind, version in rows]
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         """The links from these cubes."""

@@ -280,6 +280,7 @@ class CubePlace(NamedTuple):
     position: int
     id: str
     kind: Kind
+    version: int
 
 
 class Archived(NamedTuple):

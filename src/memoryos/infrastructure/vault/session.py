@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from memoryos.caller import acting_caller
 from memoryos.clock import from_micros, micros
@@ -48,6 +48,7 @@ from memoryos.infrastructure.vault.statements import (
     insert_new_rows,
     insert_rows,
     next_position,
+    put_rows,
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
@@ -171,8 +172,7 @@ class SqlWriter(SqlReader):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
-        self._unindex(entries)
-        self._index(entries)
+        self._reindex(entries)
         told = authored(detail) if operation is Operation.REVISE else detail
         self._log((entry.cube for entry in entries), operation, told)
         for one in changed_states:
@@ -357,17 +357,26 @@ class SqlWriter(SqlReader):
         insert_rows(self._connection, tables.vectors, vectors)
         insert_rows(self._connection, tables.passages, [row for entry in entries for row in entry.passage_rows])
 
-    def _unindex(self, entries: Sequence[Entry]) -> None:
-        """Remove what the entries replace; a cube with passages has no vector of its own."""
-        passages = [entry.cube.id for entry in entries if entry.passages is not None]
-        self._drop(tables.vectors, [*passages, *(entry.cube.id for entry in entries if entry.vector is not None)])
-        self._drop(tables.passages, passages)
+    def _reindex(self, entries: Sequence[Entry]) -> None:
+        """Replace vectors and passages; a cube with passages has no vector of its own."""
+        changed = [entry for entry in entries if entry.passages is not None or entry.vector is not None]
+        self._drop_vectors([entry.cube.id for entry in changed])
+        for entry in changed:
+            if entry.passages is not None:
+                self._drop_passages(entry.cube.id, behind=len(entry.passages))
+        put_rows(self._connection, tables.vectors, [vector_row(entry) for entry in changed if entry.vector is not None])
+        put_rows(self._connection, tables.passages, [row for entry in changed for row in entry.passage_rows])
 
-    def _drop(self, stored: Table, ids: Sequence[str]) -> None:
+    def _drop_vectors(self, ids: Sequence[str]) -> None:
         for chunk in chunks(ids):
-            self._connection.execute(
-                delete(stored).where(stored.c.tenant == self._scope.tenant, stored.c.cube_id.in_(chunk))
-            )
+            mine = tables.vectors.c.tenant == self._scope.tenant, tables.vectors.c.cube_id.in_(chunk)
+            self._connection.execute(delete(tables.vectors).where(*mine))
+
+    def _drop_passages(self, cube_id: str, *, behind: int) -> None:
+        """Remove the passages behind the last one that will be replaced."""
+        passages = tables.passages.c
+        mine = passages.tenant == self._scope.tenant, passages.cube_id == cube_id, passages.part > behind
+        self._connection.execute(delete(tables.passages).where(*mine))
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
         """Store the present documents as they are: to read and to write a large one takes longer than to copy it."""

@@ -287,6 +287,7 @@ class _Benches(LazyGroup):
         "answers": ("bench_answers", "answers"),
         "proxy": ("bench_proxy", "proxy"),
         "scheduler": ("bench_scheduler", "scheduler"),
+        "load": ("bench_load", "load"),
     }
 
     def invoke(self, ctx: Any) -> Any:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
 
@@ -91,8 +91,10 @@ def show(
     if json:
         render.print_json(found.to_dict())
         return
-    import yaml
-
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra("A pipeline shown as YAML", "yaml", without="--json") from None
     told = yaml.safe_dump(found.to_dict(), allow_unicode=True, sort_keys=False, width=render.console().width)
     render.say(told.rstrip())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ID_CHARS = 36  # of an id, which a person copies whole
 SUMMARY_CHARS = 90  # of a segment's summary in a table
+PIPE_WIDTH = 180  # characters of a wide table that no terminal shows
 PAGE_CHARS = 2_000  # of a page in a table
 PASSAGES = 3  # of a long page, in a table: those that answer best
 
@@ -62,6 +64,11 @@ def console() -> Console:
     return VisibleConsole(highlight=False)
 
 
+def wide_console() -> Console:
+    """The console for wide tables: where no terminal tells its width, they are not cut at 80 characters."""
+    return VisibleConsole(highlight=False, width=get_terminal_size((PIPE_WIDTH, 25)).columns)
+
+
 def error_console() -> Console:
     """The console for errors."""
     return VisibleConsole(stderr=True, highlight=False)
@@ -92,7 +99,10 @@ def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
     """A page as data, with the matching passages."""
-    return {**hit.to_dict(), "passages": [turn.to_dict() for turn in turns if turn.cube.id == hit.id]}
+    from memoryos.operation.recall.hit import page_data
+
+    found = [turn for turn in turns if turn.cube.id == hit.id]
+    return {**page_data(hit, found), "passages": [turn.to_dict() for turn in found]}
 
 
 def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:

@@ -57,7 +57,11 @@ class PipelineParameter(Plain):
     description: str = ""  #: for those who run it
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "type", FieldType(self.type))
+        try:
+            object.__setattr__(self, "type", FieldType(self.type))
+        except InvalidInput as error:
+            raise InvalidInput("type", error.problem, error.fix) from None
+        FieldType.TEXT.check("description", self.description)
         if self.default is not None:
             object.__setattr__(self, "default", FieldType(self.type).check("default", self.default))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.pipelines.pipeline import Pipeline, PipelineParameter
 from memoryos.operation.pipelines.pipeline_steps import STEPS, PipelineStep
 from memoryos.operation.pipelines.step_field import names_told
+from memoryos.operation.pipelines.yaml_document import yaml_document
 from memoryos.text import nearest, shown
 
 FILE_BYTES = 100_000
@@ -22,7 +25,10 @@ _KEYS = ("name", "version", "description", "parameters", "steps")
 
 
 def read_pipeline(path: Path) -> Pipeline:
-    """The pipeline in a file. Raises NotFound, and InvalidInput, which names the file, the step and the field."""
+    """The pipeline in a file. Raises NotFound, and InvalidInput, which names the file, the step and the field.
+
+    Raises MissingExtra for a YAML file without the extra `yaml`.
+    """
     try:
         if path.stat().st_size > FILE_BYTES:
             raise InvalidInput(path.name, f"has more than {FILE_BYTES:,} bytes", "Shorten it")
@@ -70,23 +76,22 @@ def pipeline_files(folder: Path) -> Iterator[Path]:
 
 
 def _parsed(path: Path, text: str) -> Any:
-    if path.suffix == ".json":
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            raise InvalidInput(path.name, "is not JSON", "Correct it") from None
-    import yaml  # only files need it, and it takes time to load
-
+    if path.suffix != ".json":
+        return yaml_document(path.name, text)
     try:
-        has_alias = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
-        document = None if has_alias else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}" if mark else "it"
-        raise InvalidInput(path.name, "is not YAML of texts, numbers and lists", f"Correct {line}") from None
-    if has_alias:  # a few of them can stand for a document of any size
-        raise InvalidInput(path.name, "has an alias (*name)", "Write the value where it is used")
-    return document
+        return json.loads(text, object_pairs_hook=partial(_mapping, path.name))
+    except InvalidInput:
+        raise
+    except (ValueError, RecursionError):
+        raise InvalidInput(path.name, "is not JSON", "Correct it") from None
+
+
+def _mapping(name: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(key, _), *_] = Counter(key for key, _ in pairs).most_common(1)
+        raise InvalidInput(name, f"has the key {shown(key)} twice", "Keep one of them")
+    return found
 
 
 def _step(number: int, given: Any) -> PipelineStep:

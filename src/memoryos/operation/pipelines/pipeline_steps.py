@@ -114,6 +114,8 @@ class _Finding(PipelineStep):
         PipelineStep.__post_init__(self)
         if isinstance(self.most, int) and not 0 < self.most <= MOST_MEMORIES:
             raise InvalidInput("most", f"is {self.most}", f"Pass 1 to {MOST_MEMORIES}")
+        if isinstance(self.most, int) and isinstance(self.at_least, int) and self.at_least > self.most:
+            raise InvalidInput("at_least", f"is {self.at_least}, and most is {self.most}", "Raise most, or lower it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ placeholders itself, so stored text stays text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from memoryos.choice import Choice
+from memoryos.clock import parse_time
 from memoryos.errors import InvalidInput
 from memoryos.regex import regex
 from memoryos.text import shown
@@ -18,6 +19,7 @@ from memoryos.text import shown
 TEXT_CHARS = 100_000  # of one field or argument; a longer text is a document
 MOST_NAMES = 100
 
+_LONE = regex(r"[\ud800-\udfff]")
 _PARTS = regex(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
 
 
@@ -44,19 +46,28 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= TEXT_CHARS
+    """Whether it is a text that can be stored: SQLite ends at a NUL, and UTF-8 has no lone surrogates."""
+    return isinstance(value, str) and len(value) <= TEXT_CHARS and "\x00" not in value and not _LONE.search(value)
+
+
+def _is_moment(value: Any) -> bool:
+    try:
+        parse_time("", value)
+    except InvalidInput:
+        return False
+    return True
 
 
 _CHECKS: Mapping[FieldType, Callable[[Any], bool]] = {
     FieldType.TEXT: _is_text,
     FieldType.COUNT: lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
     FieldType.SHARE: lambda value: _is_number(value) and 0 <= value <= 1,
-    FieldType.MOMENT: lambda value: isinstance(value, date | datetime) or (_is_text(value) and bool(value)),
+    FieldType.MOMENT: _is_moment,
     FieldType.NAMES: lambda value: isinstance(value, tuple) and len(value) <= MOST_NAMES and all(map(_is_text, value)),
 }
 
 _TOLD = {
-    FieldType.TEXT: f"a text of at most {TEXT_CHARS:,} characters",
+    FieldType.TEXT: f"a text of at most {TEXT_CHARS:,} characters, without NUL and lone surrogates",
     FieldType.COUNT: "a whole number from 0 on",
     FieldType.SHARE: "a number from 0 to 1",
     FieldType.MOMENT: "a time, such as 2026-05-01",

@@ -80,6 +80,7 @@ _FORGET_ALL = (
         rf"(?: {_ME})?(?: so far| until now)?{_FROM_MEMORY}"
     ),
     rf"{_WEAK} (?:everything|all(?: data| information)?) {_ME}{_FROM_MEMORY}",
+    rf"{_ANY} all (?:of )?my (?:data|information){_FROM_MEMORY}",
     rf"{_ANY} (?:(?:all|every one)(?: of)? )?(?:(?:my|the|your) )?(?:(?:whole|entire) )?memor(?:y|ies)(?: {_ME})?",
     rf"(?:reset|empty) (?:my|your|the) (?:(?:whole|entire) )?memor(?:y|ies)(?: {_ME})?",
 )
@@ -98,6 +99,8 @@ _FORGET_SESSION = (
 _FORGET_TOPIC = (
     *_chosen(_ANY, _FROM_MEMORY),
     *_chosen(r"I(?:'d| would) rather you forgot"),
+    rf"{_ANY} (?:everything|anything|all) (?P<topic>(?:from|before|after|since|between) \S.*?)",
+    rf"{_ANY} (?:any|all|every) mentions? of (?P<topic>{_ELSEWHERE}.*?)",
     r"take (?P<topic>\S.*?) (?:out of|from) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"{_WEAK} (?P<topic>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<topic>\S.*?)",
@@ -148,6 +151,7 @@ _SHARE = (
 )
 _UNSHARE = (
     rf"(?:stop|quit|end) sharing (?:{_MINE}|everything|anything|what you know) with {_TO}",
+    rf"(?:stop|quit|end) sharing with {_TO}",
     rf"unshare (?:{_MINE}|everything|anything|what you know) (?:with|from) {_TO}",
     rf"(?:revoke|withdraw|remove|end|cancel) {_TO}'s? (?:access|rights?|permission)(?: to {_MINE})?",
     rf"(?:{_NOT}|no longer) share (?:{_MINE}|anything|everything) with {_TO}",

@@ -12,6 +12,7 @@ from memoryos.kinds import Kind
 from memoryos.operation.requests.anchors import Anchored, anchored
 from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy, Wish
 from memoryos.operation.requests.request_entities import entities_in
+from memoryos.operation.requests.request_limits import request_limit
 from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
 from memoryos.operation.requests.request_times import TimeRange, time_range
 from memoryos.operation.requests.request_words import bare_topic, read_words
@@ -59,6 +60,7 @@ class RequestReader:
             to=wish.to,
             read_by=read_by,
             reason=reason,
+            limit=request_limit(text, operation) if operation.needs_confirmation else "",
         )
 
     def _wish(self, text: str) -> tuple[Wish, ReadBy, str]:

@@ -17,6 +17,11 @@ from memoryos.regex import regex
 HEAD_CHARS = 600  # of a text, in which an order begins
 ORDER_CHARS = 1_000  # of a text that may order that something known is changed or removed
 SENTENCES = 4  # in the first paragraph of such a text
+# The rules are written in simplified characters; these are the traditional ones of the same words.
+_SIMPLE = str.maketrans(
+    "記憶刪過說話關於資舊們內請對談訴將給這會個條從鎖凍結護別幫麼嗎誰訊檔據錄煩馬剛錯聽講問寫應該讓見開係東產權銷終與",
+    "记忆删过说话关于资旧们内请对谈诉将给这会个条从锁冻结护别帮么吗谁讯档据录烦马刚错听讲问写应该让见开系东产权销终与",
+)
 _HIDDEN = "\ufffc"  # in the place of a quoted character: neither a letter nor a space
 
 _QUOTED = regex(
@@ -73,8 +78,8 @@ def own_sentences(text: str) -> Iterator[RequestSentence]:
 
 
 def hidden(text: str) -> str:
-    """The text with as many characters, but none of what is quoted, and with plain apostrophes."""
-    plain = text.replace("’", "'") if "‘" not in text else text
+    """The text with as many characters, but none of what is quoted, with plain apostrophes, in simplified Chinese."""
+    plain = (text.replace("’", "'") if "‘" not in text else text).translate(_SIMPLE)
     return _QUOTED.sub(lambda found: _HIDDEN * len(found.group()), plain)
 
 

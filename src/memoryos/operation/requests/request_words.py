@@ -8,6 +8,7 @@ from memoryos.language.words import HAN
 from memoryos.operation.requests.chinese_requests import CHINESE_REQUESTS
 from memoryos.operation.requests.english_requests import ENGLISH_REQUESTS
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
+from memoryos.operation.requests.request_limits import is_withdrawn
 from memoryos.operation.requests.request_rule import RequestLanguage
 from memoryos.operation.requests.request_text import RequestSentence, own_sentences
 from memoryos.regex import regex
@@ -24,9 +25,9 @@ _WHO = regex(
 def read_words(text: str) -> Wish:
     """What the text asks for."""
     sentences = list(own_sentences(text))
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
         wish = _language(sentence).order(sentence)
-        if wish and (wish.operation in _SMALL or sentence.is_all):
+        if wish and (wish.operation in _SMALL or (sentence.is_all and not is_withdrawn(sentence, sentences[:number]))):
             return _tidied(wish)
     asked = (_language(sentence).question(sentence) for sentence in sentences)
     found = next((wish for wish in asked if wish), None)
