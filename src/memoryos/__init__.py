@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
     from memoryos.async_nouns import (
+        AsyncActivations,
         AsyncAdmin,
         AsyncArchiving,
         AsyncAudit,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from memoryos.models.embedder import Embedder
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
+    from memoryos.nouns.activations import Activations
     from memoryos.nouns.admin import Admin
     from memoryos.nouns.archiving import Archiving
     from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.tenant_retention import TenantRetention
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
+    from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -148,6 +151,9 @@ __all__ = [
     "AboutArguments",
     "AccessMode",
     "Action",
+    "ActivatedAnswer",
+    "ActivationView",
+    "Activations",
     "AddStep",
     "Admin",
     "Answer",
@@ -155,6 +161,7 @@ __all__ = [
     "ApiKey",
     "ArchiveStep",
     "Archiving",
+    "AsyncActivations",
     "AsyncAdmin",
     "AsyncArchiving",
     "AsyncAudit",

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self
 
 from memoryos.async_nouns import (
+    AsyncActivations,
     AsyncAdmin,
     AsyncArchiving,
     AsyncAudit,
@@ -168,6 +169,11 @@ class AsyncMemory(Awaited[Memory]):
     def snapshots(self) -> AsyncSnapshots:
         """The named moments of the log, for `as_of`."""
         return AsyncSnapshots(self.sync.snapshots)
+
+    @property
+    def activations(self) -> AsyncActivations:
+        """The prefixes of prompts whose KV states are kept for a model in this process."""
+        return AsyncActivations(self.sync.activations)
 
     @property
     def branches(self) -> AsyncBranches:

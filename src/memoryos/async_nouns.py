@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_args
 
 from memoryos import expected
+from memoryos.nouns.activations import Activations
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
@@ -201,6 +202,16 @@ class AsyncSnapshots(Awaited[Snapshots]):
     create = awaited(Snapshots.create)
     list = awaited(Snapshots.list)
     remove = awaited(Snapshots.remove)
+
+
+class AsyncActivations(Awaited[Activations]):
+    """The prefixes of one owner: text that is the same in many prompts, computed once."""
+
+    build = awaited(Activations.build)
+    list = awaited(Activations.list)
+    get = awaited(Activations.get)
+    delete = awaited(Activations.delete)
+    answer = awaited(Activations.answer)
 
 
 class AsyncBranches(Awaited[Branches]):

@@ -210,6 +210,8 @@ class Activation:
     model: str  #: the model that it fits
     text: str  #: what it was computed from
     tokens: Annotated[int, Field(ge=0)]  #: tokens of the text
+    fingerprint: str = ""  #: sha256 of what the model must be like
+    versions: tuple[tuple[str, int], ...] = ()  #: id and version of each memory in the text
     blob: Blob  #: where the bytes are
 
 

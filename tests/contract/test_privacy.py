@@ -179,6 +179,12 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("respond_stream", "query"): stream,
 }
 
+
+def behind_a_prefix(memory: Memory, word: str) -> Any:
+    memory.activations.build("me")
+    return memory.activations.answer("me", f"Who is {word}?")
+
+
 # What is asked is not stored, but it reaches the embedder, and the chat model.
 QUESTIONS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("search", "query"): lambda memory, word: memory.search(f"Who is {word}?"),
@@ -191,6 +197,7 @@ QUESTIONS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("schedule.explain", "query"): lambda memory, word: memory.schedule.explain(f"Who is {word}?"),
     ("schedule.decide", "query"): lambda memory, word: memory.schedule.decide(f"Who is {word}?"),
     ("digest", "query"): lambda memory, word: memory.digest(query=f"Who is {word}?"),
+    ("activations.answer", "query"): behind_a_prefix,
     ("respond", "role"): lambda memory, word: respond(memory, "Tom", role=f"the assistant of {word}"),
     ("respond_stream", "role"): lambda memory, word: stream(memory, "Tom", role=f"the assistant of {word}"),
 }

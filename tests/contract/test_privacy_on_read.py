@@ -190,6 +190,8 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(("pipelines.check", "pipelines.list"), "what the caller passed, or a file has"),
     **dict.fromkeys(("snapshots.create", "snapshots.list", "snapshots.remove"), _COUNTS),
     **dict.fromkeys(("branches.create", "branches.list", "branches.named", "branches.discard"), _COUNTS),
+    **dict.fromkeys(("activations.build", "activations.list", "activations.get", "activations.delete"), _COUNTS),
+    "activations.answer": "what the model says; tests/local shows what it was shown",
     "archiving.remove": "nothing",
     **dict.fromkeys((f"schedule.{verb}" for verb in ("explain", "decide", "log", "moves")), "ids, times and sizes"),
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),

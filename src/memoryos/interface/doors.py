@@ -65,6 +65,11 @@ COMMANDS: Mapping[str, str] = {
     "snapshots.create": "snapshots create",
     "snapshots.list": "snapshots list",
     "snapshots.remove": "snapshots remove",
+    "activations.build": "activations build",
+    "activations.list": "activations list",
+    "activations.get": "activations show",
+    "activations.delete": "activations delete",
+    "activations.answer": "activations answer",
     "branches.create": "branches create",
     "branches.list": "branches list",
     "branches.diff": "branches diff",
@@ -127,6 +132,7 @@ _HANDLE = "It makes an object in Python; elsewhere, each call names the owner."
 _LIFE = "Each command opens and closes the store itself, and the server does so once."
 _FILE = "It reads or writes a file of the machine with the store."
 _CODE = "It takes Python code."
+_LATER = "Not there yet: the command line and Python have it."
 _STORE = "It is an operation of the store: see the entry of MemoryOS."
 
 # Why an operation has no address.
@@ -136,6 +142,7 @@ NOT_REST: Mapping[str, str] = {
     "close": _LIFE,
     "add_many": "`POST /v1/memories` takes a list of messages.",
     "branches.named": "`GET /v1/branches` lists them.",
+    **dict.fromkeys((f"activations.{verb}" for verb in ("build", "list", "get", "delete", "answer")), _LATER),
     "governance.explain": "It asks on behalf of another caller, with policies from a file.",
     **dict.fromkeys(("schedule.explain", "schedule.decide", "schedule.log", "schedule.moves"), "Not there yet."),
     "mounts.add": _CODE,
@@ -208,7 +215,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
     ),
     "`add` stores one exchange at a time; a model has no more.": ("add_many",),
     "`add` stores what was said; facts and fields are read from it.": ("facts.add", "profile.set"),
-    "The client is a model that answers itself.": ("respond", "respond_stream"),
+    "The client is a model that answers itself.": ("respond", "respond_stream", "activations.answer"),
     "The client is a model: it reads requests itself, and calls the tool for each.": (
         "requests.read",
         "requests.preview",
@@ -233,6 +240,8 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "schedule.log",
         "schedule.moves",
         "snapshots.list",
+        "activations.list",
+        "activations.get",
         "branches.list",
         "branches.named",
         "branches.diff",
@@ -259,6 +268,8 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "archiving.remove",
         "snapshots.create",
         "snapshots.remove",
+        "activations.build",
+        "activations.delete",
         "branches.create",
         "branches.discard",
         "duplicates.merge",

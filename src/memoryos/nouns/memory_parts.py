@@ -7,6 +7,7 @@ from typing import cast
 from memoryos.caller import Caller
 from memoryos.config import Settings
 from memoryos.engine import Engine
+from memoryos.nouns.activations import Activations
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.branches import Branches
 from memoryos.nouns.documents import Documents
@@ -140,3 +141,8 @@ class MemoryParts:
     def branches(self) -> Branches:
         """The copies of this memory on which things can be tried."""
         return Branches(self._engine, self._scope, self._caller)
+
+    @property
+    def activations(self) -> Activations:
+        """The prefixes of prompts whose KV states are kept for a model in this process."""
+        return Activations(self._engine, self._scope, self._caller)

@@ -34,6 +34,7 @@ from memoryos.infrastructure.vault.records import (
     JobState,
     KeptVersion,
     Link,
+    LinkKind,
     Operation,
     ReplacedVersion,
     Spending,
@@ -60,6 +61,8 @@ from memoryos.scope import Scope
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
+
+_HARMLESS = {Operation.MOVE, Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.PROMOTE, Operation.REHOME}
 
 _VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
@@ -167,6 +170,8 @@ class SqlWriter(SqlReader):
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
+        if operation not in _HARMLESS or changed_states:
+            self._remove(self._computed_from([entry.cube.id for entry in entries]))
         changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
@@ -198,7 +203,9 @@ class SqlWriter(SqlReader):
         return gone
 
     def _remove(self, ids: Sequence[str]) -> None:
-        doomed = self._doomed(ids)
+        if not ids:
+            return
+        doomed = self._doomed([*ids, *self._computed_from(ids)])
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
@@ -206,6 +213,12 @@ class SqlWriter(SqlReader):
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
             self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)
         self._log_rows(doomed, Operation.DELETE)
+
+    def _computed_from(self, ids: Sequence[str]) -> list[str]:
+        """The KV states that hold what these cubes say; an adapter is withdrawn by its own rules."""
+        found = dict.fromkeys(link.source for link in self.sources(ids, LinkKind.COMPUTED_FROM))
+        kinds = self.kinds(found) if found else {}
+        return [cube_id for cube_id in found if kinds.get(cube_id) is Kind.ACTIVATION]
 
     def _silence(self, ids: Sequence[str]) -> None:
         """Remove what the events of these cubes tell of callers and reasons; a repair needs its own to be undone."""

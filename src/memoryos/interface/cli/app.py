@@ -66,6 +66,7 @@ class _Commands(LazyGroup):
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
         "snapshots": ("app", "snapshots"),
+        "activations": ("app", "activations"),
         "branches": ("app", "branches"),
         "duplicates": ("app", "duplicates"),
         "archiving": ("app", "archiving"),
@@ -144,6 +145,16 @@ class _Snapshots(LazyGroup):
         "create": ("snapshots_command", "create"),
         "list": ("snapshots_command", "list_snapshots"),
         "remove": ("snapshots_command", "remove"),
+    }
+
+
+class _Activations(LazyGroup):
+    places: ClassVar[Places] = {
+        "build": ("activations_command", "build"),
+        "list": ("activations_command", "list_activations"),
+        "show": ("activations_command", "show"),
+        "delete": ("activations_command", "delete"),
+        "answer": ("activations_command", "answer"),
     }
 
 
@@ -306,6 +317,7 @@ proposals = group(_Proposals, "Proposed changes of facts: publish, list, accept 
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
 snapshots = group(_Snapshots, "Named moments of a memory, for --as-of: create, list and remove them.")
+activations = group(_Activations, "Prefixes of prompts whose KV states are kept for a model in this process.")
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
 duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
