@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import reduce
 from math import inf
 
 from memoryos import arguments
@@ -13,15 +14,18 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.kinds import State
+from memoryos.kinds import Kind, State
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
+from memoryos.operation.activation.activated import ActivationView
+from memoryos.operation.activation.recipe import Recipe
+from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.form_moves import FormMove, FormOfMemory, due_moves
-from memoryos.operation.placement.memory_block import MemoryBlock, MemoryForm
-from memoryos.operation.placement.placement_log import LoggedPlacement, history_of, log_plan, logged
+from memoryos.operation.placement.memory_block import BlockFault, MemoryBlock, MemoryForm
+from memoryos.operation.placement.placement_log import LoggedPlacement, history_of, log_plan, logged, write_history
 from memoryos.operation.placement.placement_plan import PlacementPlan, PlacementReason
 from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPolicy, policy_named
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
@@ -31,6 +35,7 @@ from memoryos.operation.recall.hit import Recall
 from memoryos.scope import Scope
 
 OFF = "off"
+KV_NAME = "scheduler"  # of the KV cache that `decide` keeps
 MOST_PRIORITY = 9
 MOST_MS = 3_600_000.0
 PRELOADED = 8  # memories that a plan names, at most
@@ -74,7 +79,9 @@ class MemScheduler(Noun):
     ) -> PlacementPlan:
         """Decide as `explain` does, count the use of each chosen memory, and log the decisions.
 
-        With the setting `placement=off`, nothing is counted or logged. Raises InvalidInput.
+        If the chat model runs in this process, the KV cache named `scheduler` follows: it is built in the background
+        when reading its memories has cost as much as building it, and removed when it is cold. With the setting
+        `placement=off`, nothing is counted, logged or built. Raises InvalidInput.
         """
         self._engine.admit(Action.WRITE, self._scope)
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
@@ -82,6 +89,8 @@ class MemScheduler(Noun):
             now = self._engine.clock()
             with self._engine.vault.write(self._scope.owner) as writer:
                 log_plan(writer, plan, history_of(writer).after(_owed(plan), micros(now)), now)
+            if self._engine.settings.is_local:
+                self._follow()
         return plan
 
     def log(self, *, limit: int = 20) -> Sequence[LoggedPlacement]:
@@ -97,11 +106,41 @@ class MemScheduler(Noun):
 
     def moves(self) -> Sequence[FormMove]:
         """List the changes of form that are due by the uses so far: text to KV, KV to an adapter, and back to text."""
+        views = self._engine.activator.views(self._scope.owner)
         with self._engine.settled(self._scope) as reader:
             history = history_of(reader)
-            cubes = reader.get(list(history.blocks)).values()
-            forms = [_as_text(cube) for cube in cubes]
+            sources = reader.get([source for view in views for source in view.sources])
+            texts = reader.get(list(history.blocks)).values()
+        has_kv = {source for view in views if view.is_usable for source in view.sources}
+        forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
+        forms += [one for view in views if (one := _as_kv(view, sources)) is not None]
         return list(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
+
+    def _follow(self) -> None:
+        """Build the KV of what has paid for it, or remove it when it is cold."""
+        owner, due = self._scope.owner, self.moves()
+        views = {view.name: view for view in self._engine.activator.views(owner)}
+        ours = views.get(KV_NAME)
+        if ours is not None and any(move.id == ours.id and move.after is MemoryForm.TEXT for move in due):
+            self._engine.activator.delete(owner, KV_NAME)
+        elif paid := self._paid({move.id for move in due if move.after is MemoryForm.KV}, ours):
+            self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
+            self._engine.housekeeping.queued(self._scope)
+
+    def _paid(self, new: set[str], ours: ActivationView | None) -> tuple[str, ...]:
+        """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
+
+        A KV cache is the beginning of a prompt, so one more memory means to build it all again.
+        """
+        wanted = sorted(new.union(ours.sources if ours is not None else ()))
+        with self._engine.vault.write(self._scope.owner) as writer:
+            history = history_of(writer)
+            tokens = sum(count_tokens(cube.text) for cube in writer.get(wanted).values())
+            owed = sum(history.blocks[one].owed_ms for one in new)
+            if not new or owed < SMOLLM2.prefill_ms(tokens):
+                return ()
+            write_history(writer, reduce(UseHistory.paid, new, history))
+        return tuple(wanted)
 
     def _task(
         self,
@@ -122,11 +161,12 @@ class MemScheduler(Noun):
     def _planned(self, task: PlacementTask) -> PlacementPlan:
         found = self._memory.search(task.query, mounts=())
         texts = {block.id: block for block in self._texts(found)}
+        blocks = [*texts.values(), *self._carriers()]
         if self._engine.settings.placement == OFF:
             return planned(task, list(texts.values()), SMOLLM2, policy=OFF)
         policy = policy_named(self._engine.settings.placement)
         preload = self._preload(task, texts, policy)
-        return planned(task, list(texts.values()), SMOLLM2, preload=preload, policy=policy.name)
+        return planned(task, blocks, SMOLLM2, preload=preload, policy=policy.name)
 
     def _preload(self, task: PlacementTask, texts: Mapping[str, MemoryBlock], policy: PlacementPolicy) -> Sequence[str]:
         """What is worth most to have ready for the owner's next question."""
@@ -137,6 +177,20 @@ class MemScheduler(Noun):
         held = [_held(cube, history, task, texts.get(cube.id)) for cube in cubes if _is_usable(cube, now)]
         held.sort(key=lambda one: (-one.priority, -policy.worth(one, task), one.id))
         return [one.id for one in held[:PRELOADED]]
+
+    def _carriers(self) -> Iterator[MemoryBlock]:
+        """The KV caches that are built."""
+        for view in self._engine.activator.views(self._scope.owner):
+            if view.id is not None:
+                yield MemoryBlock(
+                    id=view.id,
+                    scope=self._scope.owner,
+                    form=MemoryForm.KV,
+                    tokens=view.tokens,
+                    size_bytes=view.size,
+                    covers=view.sources,
+                    fault=None if view.is_usable else BlockFault.STALE,
+                )
 
     def _texts(self, found: Recall) -> Iterator[MemoryBlock]:
         """The persona, and what the search found, which has its similarity."""
@@ -155,6 +209,19 @@ def _text(cube: MemCube, similarity: float) -> MemoryBlock:
         tokens=count_tokens(cube.text),
         similarity=similarity,
         labels=frozenset(cube.tags),
+    )
+
+
+def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory | None:
+    if view.id is None or view.built_at is None:
+        return None
+    changes = [sources[one].descriptive.updated_at for one in view.sources if one in sources]
+    return FormOfMemory(
+        id=view.id,
+        form=MemoryForm.KV,
+        tokens=view.tokens,
+        changed_at=max(changes, default=view.built_at),
+        built_at=view.built_at,
     )
 
 

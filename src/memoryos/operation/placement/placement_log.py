@@ -56,8 +56,13 @@ def log_plan(writer: Writer, plan: PlacementPlan, history: UseHistory, at: datet
     """Write the history after a plan, and the plan in the place of the oldest one."""
     decisions = tuple(map(_logged, (*plan.chosen, *plan.left_out)))[:MOST_DECISIONS]
     entry = LoggedPlacement(history.asked, at, plan.policy, decisions)
-    writer.write_note(HISTORY.key, _HISTORY.dump_json(history, context=EVERY_FIELD).decode())
+    write_history(writer, history)
     writer.write_note(_key(history.asked), _LOGGED.dump_json(entry, context=EVERY_FIELD).decode())
+
+
+def write_history(writer: Writer, history: UseHistory) -> None:
+    """Write the uses of the owner's memories."""
+    writer.write_note(HISTORY.key, _HISTORY.dump_json(history, context=EVERY_FIELD).decode())
 
 
 def logged(reader: Reader, limit: int) -> list[LoggedPlacement]:
