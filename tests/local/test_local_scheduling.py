@@ -62,15 +62,15 @@ def test_cold_kv_is_removed_and_its_texts_stay(memory, clock):
 
 
 def test_a_second_memory_has_to_pay_for_the_whole_prefix(memory):
-    first = memory.add("The zanzibar ferry leaves at nine. " * 3)
-    decided(memory)
-    decided(memory)
-    second = memory.add("Juno is a cat.")
-    for _ in range(2):
-        memory.schedule.decide("Who is Juno?", tokens=10)
+    first, second = memory.add("The zanzibar ferry leaves at nine. " * 3), memory.add("Juno is a cat.")
     memory.jobs.run()
-    assert [one.sources for one in memory.activations.list()] == [(first,)]
-    for _ in range(8):
-        memory.schedule.decide("Who is Juno?", tokens=10)
-    memory.jobs.run()
-    assert [set(one.sources) for one in memory.activations.list()] == [{first, second}]
+
+    def asked(question, times, tokens):
+        for _ in range(times):
+            memory.schedule.decide(question, tokens=tokens)
+        memory.jobs.run()
+        return [set(one.sources) for one in memory.activations.list()]
+
+    assert asked("Who is Juno?", 2, 10) == [{second}]
+    assert asked(QUESTION, 1, 64) == [{second}]
+    assert asked(QUESTION, 2, 64) == [{first, second}]

@@ -296,6 +296,7 @@ class _Benches(LazyGroup):
         "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
+        "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "scheduler": ("bench_scheduler", "scheduler"),
         "load": ("bench_load", "load"),
