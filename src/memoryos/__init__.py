@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         AsyncLog,
         AsyncLoraAdapters,
         AsyncMemGovernance,
+        AsyncMemScheduler,
         AsyncMounts,
         AsyncPages,
         AsyncPipelines,
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.proposals import Proposals
     from memoryos.nouns.requests import RequestOutcome, Requests
     from memoryos.nouns.roles import Roles
+    from memoryos.nouns.schedule import MemScheduler
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
     from memoryos.nouns.tenant_retention import TenantRetention
@@ -120,6 +122,10 @@ if TYPE_CHECKING:
         UpdateStep,
     )
     from memoryos.operation.pipelines.step_field import FieldType
+    from memoryos.operation.placement.form_moves import FormMove, MoveReason
+    from memoryos.operation.placement.memory_block import MemoryForm
+    from memoryos.operation.placement.placement_log import LoggedDecision, LoggedPlacement
+    from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
     from memoryos.operation.portability.content_marks import MarkReport
     from memoryos.operation.portability.export import Exported
     from memoryos.operation.portability.export_file import ExportTarget
@@ -178,6 +184,7 @@ __all__ = [
     "AsyncLog",
     "AsyncLoraAdapters",
     "AsyncMemGovernance",
+    "AsyncMemScheduler",
     "AsyncMemory",
     "AsyncMemoryOS",
     "AsyncMounts",
@@ -233,6 +240,7 @@ __all__ = [
     "FieldType",
     "FileBytes",
     "Forgotten",
+    "FormMove",
     "FreezeStep",
     "Gate",
     "GateBounds",
@@ -252,13 +260,17 @@ __all__ = [
     "Listing",
     "LoadedExport",
     "Log",
+    "LoggedDecision",
+    "LoggedPlacement",
     "LoraAdapters",
     "MadeChange",
     "MarkReport",
     "MemCube",
     "MemGovernance",
+    "MemScheduler",
     "Memory",
     "MemoryCall",
+    "MemoryForm",
     "MemoryOS",
     "MemoryOSError",
     "MemoryOperation",
@@ -266,6 +278,7 @@ __all__ = [
     "Messages",
     "Mount",
     "Mounts",
+    "MoveReason",
     "Namespace",
     "NewApiKey",
     "Only",
@@ -277,6 +290,9 @@ __all__ = [
     "PipelineParameter",
     "PipelineRun",
     "Pipelines",
+    "PlacementDecision",
+    "PlacementPlan",
+    "PlacementReason",
     "PolicyDecision",
     "PrivacyAction",
     "Profile",

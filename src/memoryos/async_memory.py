@@ -27,6 +27,7 @@ from memoryos.async_nouns import (
     AsyncLog,
     AsyncLoraAdapters,
     AsyncMemGovernance,
+    AsyncMemScheduler,
     AsyncMounts,
     AsyncPages,
     AsyncPipelines,
@@ -149,6 +150,11 @@ class AsyncMemory(Awaited[Memory]):
     def governance(self) -> AsyncMemGovernance:
         """The states of memories, how long they are kept, and legal holds."""
         return AsyncMemGovernance(self.sync.governance)
+
+    @property
+    def schedule(self) -> AsyncMemScheduler:
+        """Which memories take part in an answer, in which form, and why."""
+        return AsyncMemScheduler(self.sync.schedule)
 
     @property
     def archiving(self) -> AsyncArchiving:

@@ -31,6 +31,7 @@ from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.requests import Requests
 from memoryos.nouns.roles import Roles
+from memoryos.nouns.schedule import MemScheduler
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.tenant_retention import TenantRetention
@@ -137,6 +138,15 @@ class AsyncRequests(Awaited[Requests]):
     read = awaited(Requests.read)
     preview = awaited(Requests.preview)
     do = awaited(Requests.do)
+
+
+class AsyncMemScheduler(Awaited[MemScheduler]):
+    """The decisions about one owner's memories: text, KV cache or adapter."""
+
+    explain = awaited(MemScheduler.explain)
+    decide = awaited(MemScheduler.decide)
+    log = awaited(MemScheduler.log)
+    moves = awaited(MemScheduler.moves)
 
 
 class AsyncLog(Awaited[Log]):

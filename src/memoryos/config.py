@@ -221,6 +221,11 @@ class Settings(BaseSettings):
 
     key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
 
+    # Scheduling.
+    placement: str = Field(
+        "density", description="policy of memory.schedule: density, gdsf, lru, heat, similarity, labels, ...; off: none"
+    )
+
     # Consolidation.
     extractor: ExtractorKind = Field(
         ExtractorKind.RULES, description="rules (free, no model) or model (llm_model, in the background)"

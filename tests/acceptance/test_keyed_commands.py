@@ -110,6 +110,8 @@ COMMANDS: dict[str, str] = {
     "duplicates list": "",
     "duplicates merge": "PAGE PAGE",
     "duplicates unmerge": "PAGE",
+    **dict.fromkeys(("schedule explain", "schedule decide"), "Where?"),
+    **dict.fromkeys(("schedule log", "schedule moves"), ""),
     "archiving add": "rule --unused 30d",
     "archiving list": "",
     "archiving remove": "rule",

@@ -24,6 +24,7 @@ from memoryos.nouns.pipelines import Pipelines
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.requests import Requests
+from memoryos.nouns.schedule import MemScheduler
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.upkeep import Upkeep
@@ -106,6 +107,11 @@ class MemoryParts:
     def requests(self) -> Requests:
         """What people ask of this memory in plain words."""
         return Requests(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
+
+    @property
+    def schedule(self) -> MemScheduler:
+        """Which memories take part in an answer, in which form, and why."""
+        return MemScheduler(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
 
     @property
     def mounts(self) -> Mounts:

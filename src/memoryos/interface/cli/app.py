@@ -71,6 +71,7 @@ class _Commands(LazyGroup):
         "adapters": ("app", "adapters"),
         "duplicates": ("app", "duplicates"),
         "archiving": ("app", "archiving"),
+        "schedule": ("app", "schedule"),
         "pipelines": ("app", "pipelines"),
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
@@ -202,6 +203,15 @@ class _Archiving(LazyGroup):
     }
 
 
+class _Schedule(LazyGroup):
+    places: ClassVar[Places] = {
+        "explain": ("schedule_command", "explain"),
+        "decide": ("schedule_command", "decide"),
+        "log": ("schedule_command", "log"),
+        "moves": ("schedule_command", "moves"),
+    }
+
+
 class _Pipelines(LazyGroup):
     places: ClassVar[Places] = {
         "run": ("pipelines_command", "run"),
@@ -308,6 +318,7 @@ class _Benches(LazyGroup):
         "answers": ("bench_answers", "answers"),
         "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
+        "scheduler": ("bench_scheduler", "scheduler"),
         "load": ("bench_load", "load"),
     }
 
@@ -332,6 +343,7 @@ activations = group(_Activations, "Prefixes of prompts whose KV states are kept 
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
 duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
+schedule = group(_Schedule, "Which memories take part in an answer, in which form: explain, decide, log, moves.")
 pipelines = group(_Pipelines, "Chains of operations that change all or nothing: run, check, list and show them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")

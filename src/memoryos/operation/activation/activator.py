@@ -98,7 +98,8 @@ class Activator:
     def _stored(self, cube: MemCube, recipe: Recipe, prefix: Prefix) -> list[str]:
         """Put the cube in the place of an earlier one, unless something changed while it was computed."""
         with self.vault.write(cube.scope) as writer:
-            if recipes(writer).get(recipe.name) != recipe or chosen(writer, recipe, self.clock(), self.show) != prefix:
+            now = chosen(writer, recipe, self.clock(), self.show)
+            if recipes(writer).get(recipe.name) != recipe or not now.is_same(prefix):
                 raise ChangedMeanwhile
             writer.delete([one.id for one in _built(writer, recipe.name)])
             writer.insert([Entry(cube)])

@@ -33,6 +33,13 @@ class Prefix:
         """The id and the version of each source."""
         return tuple((cube.id, cube.version.number) for cube in self.sources)
 
+    def is_same(self, other: Prefix) -> bool:
+        """Whether a state of one is a state of the other. A visit of a source changes nothing."""
+        return self._told() == other._told()
+
+    def _told(self) -> tuple[object, ...]:
+        return self.text, self.versions, self.access, self.sensitivity, self.ends
+
     @property
     def access(self) -> AccessMode:
         """The strictest access of the sources; private without any."""
