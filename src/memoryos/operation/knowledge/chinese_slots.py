@@ -180,7 +180,6 @@ def _with_next(clause: str, speaker: str) -> Filling | None:
 
 def _after_change(clause: str, speaker: str) -> Filling | None:
     """The new job or home behind the words that it changed; an occupation elsewhere leaves no employer of before."""
-    relations: tuple[str, ...]
     if job := _CHANGED_JOB.match(clause):
         found = _of_clause(f"{job['holder']}{clause[job.end() :]}", speaker)
         relations = ["occupation", "employer"]
