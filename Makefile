@@ -9,7 +9,7 @@ PAGES ?= 1000,10000
 # Where this is set, every program that starts compiles all of ours again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install browser demo demo-postgres demo-page check fix test fuzz bench docs clean
+.PHONY: install browser demo demo-postgres demo-page check fix test fuzz quick-starts bench docs clean
 
 ## install: make .venv with MemoryOS, its extras and the development tools
 install: .venv/installed
@@ -63,6 +63,10 @@ test: install browser
 fuzz: install
 	$(BIN)/python -m pip install --quiet "schemathesis==4.32.5"
 	$(BIN)/python tools/fuzz_api.py
+
+## quick-starts: try those of the documents with a wheel, each in an empty environment (some minutes)
+quick-starts: install
+	$(BIN)/python tools/try_quick_starts.py
 
 ## bench: speed by size (PAGES=1000,100000), and recall where the data is (DATA=locomo10.json)
 bench: install

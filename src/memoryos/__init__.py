@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
     from memoryos.async_nouns import (
+        AsyncActivations,
         AsyncAdmin,
         AsyncArchiving,
         AsyncAudit,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         AsyncJobs,
         AsyncKeys,
         AsyncLog,
+        AsyncLoraAdapters,
         AsyncMemGovernance,
         AsyncMounts,
         AsyncPages,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         AsyncUpkeep,
         AsyncUsers,
     )
+    from memoryos.built_memory import AdapterStage, GateResult
     from memoryos.caller import Action, CallContext, Caller, Gate
     from memoryos.clock import Clock
     from memoryos.compat import Memoryos
@@ -61,8 +64,10 @@ if TYPE_CHECKING:
     )
     from memoryos.models.chat import Answer, ChatModel
     from memoryos.models.embedder import Embedder
+    from memoryos.models.local.lora_recipe import TrainingRecipe
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
+    from memoryos.nouns.activations import Activations
     from memoryos.nouns.admin import Admin
     from memoryos.nouns.archiving import Archiving
     from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
@@ -75,6 +80,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.jobs import Jobs
     from memoryos.nouns.keys import Keys
     from memoryos.nouns.log import Log
+    from memoryos.nouns.lora_adapters import LoraAdapters
     from memoryos.nouns.mounts import Mounts
     from memoryos.nouns.pages import Pages
     from memoryos.nouns.pipelines import Pipelines
@@ -87,6 +93,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.tenant_retention import TenantRetention
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
+    from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -126,6 +133,8 @@ if TYPE_CHECKING:
     from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy
     from memoryos.operation.requests.request_preview import ListedMemory, RequestPreview
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.operation.training.adapter_gate import GateBounds
+    from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
@@ -142,6 +151,13 @@ __all__ = [
     "AboutArguments",
     "AccessMode",
     "Action",
+    "ActivatedAnswer",
+    "ActivationView",
+    "Activations",
+    "AdapterAnswer",
+    "AdapterStage",
+    "AdapterStatus",
+    "AdapterVersion",
     "AddStep",
     "Admin",
     "Answer",
@@ -149,6 +165,7 @@ __all__ = [
     "ApiKey",
     "ArchiveStep",
     "Archiving",
+    "AsyncActivations",
     "AsyncAdmin",
     "AsyncArchiving",
     "AsyncAudit",
@@ -159,6 +176,7 @@ __all__ = [
     "AsyncJobs",
     "AsyncKeys",
     "AsyncLog",
+    "AsyncLoraAdapters",
     "AsyncMemGovernance",
     "AsyncMemory",
     "AsyncMemoryOS",
@@ -217,6 +235,8 @@ __all__ = [
     "Forgotten",
     "FreezeStep",
     "Gate",
+    "GateBounds",
+    "GateResult",
     "GenerateStep",
     "Hit",
     "Job",
@@ -232,6 +252,7 @@ __all__ = [
     "Listing",
     "LoadedExport",
     "Log",
+    "LoraAdapters",
     "MadeChange",
     "MarkReport",
     "MemCube",
@@ -266,6 +287,7 @@ __all__ = [
     "Provenance",
     "ReadBy",
     "Recall",
+    "Recollection",
     "RepairReport",
     "RequestOutcome",
     "RequestPreview",
@@ -294,6 +316,7 @@ __all__ = [
     "TenantRetention",
     "TextSource",
     "Tier",
+    "TrainingRecipe",
     "Transition",
     "Trust",
     "Turn",

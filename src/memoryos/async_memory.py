@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self
 
 from memoryos.async_nouns import (
+    AsyncActivations,
     AsyncAdmin,
     AsyncArchiving,
     AsyncAudit,
@@ -24,6 +25,7 @@ from memoryos.async_nouns import (
     AsyncJobs,
     AsyncKeys,
     AsyncLog,
+    AsyncLoraAdapters,
     AsyncMemGovernance,
     AsyncMounts,
     AsyncPages,
@@ -162,6 +164,16 @@ class AsyncMemory(Awaited[Memory]):
     def snapshots(self) -> AsyncSnapshots:
         """The named moments of the log, for `as_of`."""
         return AsyncSnapshots(self.sync.snapshots)
+
+    @property
+    def adapters(self) -> AsyncLoraAdapters:
+        """What a local model learned from this memory, as adapters."""
+        return AsyncLoraAdapters(self.sync.adapters)
+
+    @property
+    def activations(self) -> AsyncActivations:
+        """The prefixes of prompts whose KV states are kept for a model in this process."""
+        return AsyncActivations(self.sync.activations)
 
     @property
     def branches(self) -> AsyncBranches:

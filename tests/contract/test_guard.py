@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryos.caller import SYSTEM, Caller, acting
+from memoryos.caller import SYSTEM, Action, Caller, acting, doing
 from memoryos.cube import Access, MemCube
 from memoryos.errors import CubeProtected, TransitionRefused
 from memoryos.infrastructure.vault.records import Entry, Operation
@@ -47,7 +48,7 @@ def test_states_follow_each_other_as_the_table_says_and_each_change_is_recorded(
     for state, actor in steps:
         allowed = state is cube.state or actor in TRANSITIONS.get((cube.state, state), ())
         try:
-            update(vault, replace(cube, state=state), actor=actor, cause="a test")
+            doing(Action.ADMINISTER, partial(update, vault, replace(cube, state=state), actor=actor, cause="a test"))
         except TransitionRefused:
             assert not allowed
             assert stored(vault, cube.id) == cube
@@ -76,6 +77,15 @@ def test_what_a_frozen_cube_says_is_changed_by_no_operation(vault, store, operat
     ):
         with pytest.raises(CubeProtected, match=cube.id):
             update(vault, changed, operation, actor)
+    assert stored(vault, cube.id) == cube
+
+
+@pytest.mark.parametrize("state", [one for one in State if one is not State.FROZEN])
+@pytest.mark.parametrize("actor", Actor)
+def test_only_what_is_asked_as_administer_thaws(vault, store, state, actor):
+    cube = frozen(vault, store)
+    with pytest.raises((CubeProtected, TransitionRefused), match=cube.id):
+        update(vault, replace(cube, state=state), actor=actor)
     assert stored(vault, cube.id) == cube
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 import memoryos
 from memoryos import load_settings
 from memoryos.errors import InvalidInput
-from memoryos.frameworks.langgraph import NAMESPACE, LangGraphStore
+from memoryos.frameworks.langgraph import NAMESPACE, LangGraphStore, _Items
 from public import store_of
 
 ANN = ("memories", "ann")
@@ -208,6 +209,56 @@ def test_items_are_no_part_of_the_dialogue(memory):
     memory.wait()
     assert [hit.text for hit in memory.search("What do I keep?").hits] == ["user: I keep bees."]
     assert memory.of(replace(memory.scope, namespace=("private", NAMESPACE))).facts.list() == []
+
+
+@pytest.mark.parametrize("policy", ["privacy_on_write", "privacy_on_read"])
+def test_a_masked_item_is_read_and_breaks_no_search(tmp_path, policy):
+    with memoryos.open(tmp_path / "p.db", user="app", settings=load_settings(**{policy: "mask"})) as memory:
+        store = LangGraphStore(memory)
+        store.put(ANN, "k", {"card": 4111111111111111, "pin": 4567})
+        store.put(ANN, "other", {"text": "tea"})
+        assert store.get(ANN, "k").value == {"card": "[card]", "pin": "[secret]"}
+        assert keys(store.search(ANN, query="tea")) == ["other", "k"]
+
+
+def test_parallel_puts_of_a_key_leave_the_last(store):
+    """Another put removes what this one was to change, between its reading and its writing."""
+    store.put(ANN, "k", {"n": 1})
+    stored, left = _Items._stored, [2]
+
+    def read_and_be_overtaken(items, namespace, key):
+        found = stored(items, namespace, key)
+        if left[0]:
+            left[0] -= 1
+            for one in found:
+                items.memory.delete(one.id)
+            items.memory.wait()
+        return found
+
+    _Items._stored = read_and_be_overtaken
+    try:
+        store.put(ANN, "k", {"n": 2})
+    finally:
+        _Items._stored = stored
+    assert [item.value for item in store.search(ANN)] == [{"n": 2}]
+
+
+def test_threads_put_one_key(store):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: store.put(ANN, "k", {"n": number}), range(12)))
+    assert len(store.search(ANN)) == 1
+
+
+@pytest.mark.parametrize("key", ["", " "])
+def test_a_key_may_say_nothing(store, key):
+    for index in (False, ["text"], None):
+        store.put(ANN, key, {"text": ""}, index=index)
+        assert store.get(ANN, key).value == {"text": ""}
+
+
+def test_a_key_that_is_too_long_is_named(store):
+    with pytest.raises(InvalidInput, match=r"^key: has 20,000 characters"):
+        store.put(ANN, "k" * 20_000, {"a": 1})
 
 
 def test_a_value_that_cannot_be_kept_is_refused(tmp_path):

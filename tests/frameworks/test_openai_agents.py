@@ -11,6 +11,7 @@ from agents.models.interface import Model
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 import memoryos
+from memoryos import load_settings
 from memoryos.errors import InvalidInput
 from memoryos.frameworks.openai_agents import AgentsSession
 
@@ -98,6 +99,13 @@ def test_a_form_that_is_too_large_for_the_metadata_is_kept_elsewhere(memory):
         return await session.get_items()
 
     assert asyncio.run(use()) == items
+
+
+def test_a_number_that_is_masked_leaves_the_session_readable(tmp_path):
+    with memoryos.open(tmp_path / "p.db", user="ann", settings=load_settings(privacy_on_write="mask")) as memory:
+        session = AgentsSession("s", memory)
+        asyncio.run(session.add_items([{"type": "x", "card": 4111111111111111}]))
+        assert asyncio.run(session.get_items()) == [{"type": "x", "card": "[card]"}]
 
 
 def test_what_is_no_item_is_refused_and_nothing_is_stored(memory):

@@ -103,6 +103,44 @@ def test_an_order_that_is_not_understood_says_so(memory):
     assert memory.requests.do("I like tea.").text == "Nothing was asked of the memory"
 
 
+MEANT = {
+    "My brother's home address is Main St 5.": [
+        "Forget my brother's address.",
+        "!Forget my sister's address.",
+        "!Forget my sister's home address.",
+        "!Forget everything about Ben's address.",
+    ],
+    "I am allergic to nuts.": [
+        "Forget that I'm allergic to nuts.",
+        "Forget everything about my allergy to nuts.",
+        "!Forget that I am not allergic to nuts.",
+    ],
+    "I don't like olives. My cat is Tom.": [
+        "Forget that I don't like olives.",
+        "Forget what I said about olives.",
+        "Forget that I have a cat named Tom.",
+        "!Forget that I like olives.",
+    ],
+    "My new job is near my old flat.": ["Forget my new job.", "Forget my old flat.", "!Forget my old job."],
+    "我的新工作在面包店。": ["忘掉关于新工作的一切。", "!忘掉关于旧工作的一切。"],
+    "我卖了旧书，新工作很忙。": ["忘掉我的新工作。", "忘掉我的旧书。", "!忘掉我的旧工作。"],
+    "我不喜欢香菜。": ["忘掉我不喜欢香菜这件事。", "忘掉我说过的香菜的事", "!忘掉我喜欢香菜。"],
+}
+
+
+@pytest.mark.parametrize("said", MEANT)
+def test_what_goes_says_what_the_request_says(memory, said):
+    """A request that begins with ! means nothing that is stored: it is near."""
+    page = memory.add(said, "I see.")
+    memory.wait()
+    for text in MEANT[said]:
+        if text.startswith("!"):
+            with pytest.raises(NotFound, match=page):
+                memory.requests.do(text[1:])
+        else:
+            assert memory.requests.preview(text).memories[0].id == page, text
+
+
 def test_what_was_derived_from_a_page_alone_goes_with_it_and_is_in_the_preview(memory, told):
     preview = memory.requests.preview("忘掉我告诉你的关于我旧工作的事。")
     assert [one.id for one in preview.memories if one.kind == "page"] == [told["银行"]]

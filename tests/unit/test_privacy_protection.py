@@ -16,6 +16,7 @@ from memoryos import Attachment, Scope, Turn, load_settings
 from memoryos.about import About
 from memoryos.cube import Blob
 from memoryos.errors import InvalidInput, MissingExtra, PrivacyRefused
+from memoryos.privacy import json_text
 from memoryos.privacy.protection import Protection
 from memoryos.privacy.pseudonyms import Pseudonyms
 from memoryos.privacy.sensitive import PSEUDONYM, PrivacyAction, SensitiveKind
@@ -66,6 +67,39 @@ def test_a_uri_that_names_no_bytes_is_searched(uri):
 def test_metadata_stays_json():
     told = About(metadata='{"a.b@mailbox.org":[4111111111111111,true,7,null,"10.0.3.7"]}')
     assert policy("mask").value("", told).metadata == '{"[email]":["[card]",true,7,null,"[ip]"]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ('{"n": 4111111111111111, "s": "a.b@mailbox.org, ok"}', '{"n": "[card]", "s": "[email], ok"}'),
+        ('{"密码": 15, "b": []}', '{"密码": "[secret]", "b": []}'),  # the detector takes ': 15, "'
+        ('["\\u4e2d 10.0.3.7\\n", 7]', '["\\u4e2d [ip]\\n", 7]'),
+        ('{"a": 4111111111111111', '{"a": [card]'),  # no JSON
+        ("4111111111111111", "[card]"),
+    ],
+)
+def test_a_text_that_is_json_stays_json(text, masked):
+    protection = policy("mask")
+    assert protection.masked(text) == masked == protection.masked(masked)
+    assert json_text.with_replaced(text, protection.replaced(text)) == masked
+
+
+_SCALARS = st.sampled_from(
+    [4111111111111111, -15, 4567, 0.5, 1e30, True, None, "a.b@mailbox.org", "hunter2", '10.0.3.7\n"']
+)
+_NAMES = st.sampled_from(["密码", "pin", "password", "card", "k", "a.b@mailbox.org"])
+
+
+@given(
+    st.recursive(_SCALARS, lambda inner: st.lists(inner) | st.dictionaries(_NAMES, inner), max_leaves=8), st.booleans()
+)
+def test_every_json_that_is_masked_is_read(value, is_ascii):
+    text = json.dumps([value], ensure_ascii=is_ascii)
+    for action in ("mask", "pseudonym"):
+        masked = policy(action).masked(text)
+        json.loads(masked)
+        assert not [word for word in ("4111111111111111", "mailbox") if word in masked]
 
 
 def test_keys_that_become_the_same_lose_no_value():

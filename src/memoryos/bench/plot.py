@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from memoryos.bench.abstention import Roc
 from memoryos.bench.answers.report import QuestionGroup
 from memoryos.bench.compression import CompressionPoint, Method
+from memoryos.bench.kv_speed import KvReport
 from memoryos.bench.means import Summary
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
 from memoryos.errors import InvalidInput, MissingExtra
@@ -101,6 +102,25 @@ def plot_answers(path: Path, systems: Mapping[str, Mapping[str, QuestionGroup]],
         axes.set(ylabel=metric, ylim=(0, 1), xlim=(-0.5, len(groups) - 0.5))
         axes.grid(axis="y", alpha=0.3)
     figure.axes[0].legend(ncols=len(systems), fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
+    _save(figure, path)
+
+
+def plot_kv(path: Path, reports: Sequence[KvReport]) -> None:
+    """Draw what KV states spare, a panel for each runtime, beside the paper's. Raises InvalidInput as `plot_recall`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_INCHES[0] * len(reports), _INCHES[1]), layout="constrained")
+    for axes, report in zip(figure.subplots(1, len(reports), squeeze=False)[0], reports, strict=True):
+        contexts = [context.tokens for context in report.contexts]
+        for number, query in enumerate(dict.fromkeys(cell.query for cell in report.cells)):
+            cells = [cell for cell in report.cells if cell.query == query]
+            axes.plot(contexts, [cell.speedup for cell in cells], f"C{number}o-", label=f"query of {query}")
+            if all(cell.paper is not None for cell in cells):
+                axes.plot(contexts, [cell.paper for cell in cells], f"C{number}--", label="  in the paper")
+        axes.set_title(f"{report.model}, {report.runtime}")
+        axes.set(xlabel="tokens of context", ylabel="time to the first token spared, %", ylim=(0, 100))
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
     _save(figure, path)
 
 

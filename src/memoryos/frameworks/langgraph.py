@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -18,7 +19,7 @@ from typing import Any
 from memoryos import arguments, expected
 from memoryos.about import AboutArguments
 from memoryos.cube import MemCube, Page
-from memoryos.errors import InvalidInput, MissingExtra
+from memoryos.errors import InvalidInput, MissingExtra, NotFound
 from memoryos.frameworks.value_filter import admits
 from memoryos.kinds import Kind
 from memoryos.memory import Memory
@@ -46,6 +47,8 @@ NAMESPACE = "langgraph"  #: the last label of the namespace in which the items a
 _SOURCE = "langgraph"
 _UNSEARCHED = "langgraph:unsearched"
 _MINUTE = 60.0  # seconds
+_TRIES = 3  # of a put whose item changes meanwhile
+_KEY_CHARS = 10_000
 
 Labels = tuple[str, ...]
 
@@ -110,7 +113,12 @@ class _Items:
 
     def put(self, op: PutOp) -> None:
         """Store, change or delete an item. What is kept of the earlier value is its history."""
-        before = self._stored(op.namespace, op.key)
+        for _ in range(_TRIES):
+            with suppress(NotFound):  # another put removed meanwhile what this one changes
+                return self._put(op, self._stored(op.namespace, op.key))
+        return self._put(op, [])  # stored beside it: the latest counts
+
+    def _put(self, op: PutOp, before: list[MemCube]) -> None:
         if op.value is not None:
             text, told = self._told(op)
             if before and op.ttl is None and before[-1].governance.lifespan.expires_at is None:
@@ -119,7 +127,8 @@ class _Items:
                 created = before[-1].descriptive.recorded_at if before else None
                 self._add(op, text, {**told, "created": _created(before[-1]).isoformat()} if created else told)
         for one in before:
-            self.memory.delete(one.id)
+            with suppress(NotFound):
+                self.memory.delete(one.id)
 
     def _add(self, op: PutOp, text: str, told: Mapping[str, Any]) -> None:
         within = [_label("in", op.namespace[:depth]) for depth in range(len(op.namespace) + 1)]
@@ -134,10 +143,12 @@ class _Items:
         most, value = self.memory.settings.max_text_chars, _json(op.value)
         if len(value) > most:
             raise InvalidInput("value", f"has {len(value):,} characters as JSON", f"Use at most {most:,}")
+        if len(op.key) > _KEY_CHARS:
+            raise InvalidInput("key", f"has {len(op.key):,} characters", f"Use at most {_KEY_CHARS:,}")
         told = {"namespace": list(op.namespace), "key": op.key}
         if op.index is None:
             return value, {**told, "value": None}
-        return _searched(op) or op.key, {**told, "value": op.value}
+        return _searched(op) or _as_words(op.key), {**told, "value": op.value}
 
     def search(self, op: SearchOp) -> list[SearchItem]:
         """The items below a prefix that pass the filter: by relevance if there is a query, else in their order."""
@@ -197,6 +208,11 @@ def _searched(op: PutOp) -> str:
     """The parts of a value that a search looks through."""
     paths = [tokenize_path(path) for path in op.index or ()]
     return "\n".join(text for path in paths for text in get_text_at_path(op.value, path) if text.strip())
+
+
+def _as_words(key: str) -> str:
+    """The key as a text that can be stored: as JSON if it has no letters, or characters that nobody sees."""
+    return key if key.isprintable() and any(map(str.isalnum, key)) else json.dumps(key)
 
 
 def _admitted(op: SearchOp, cubes: Iterable[tuple[MemCube, float | None]]) -> list[SearchItem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from memoryos import arguments
@@ -34,7 +35,6 @@ from memoryos.operation.pipelines.step_field import put_in
 from memoryos.operation.recall.context import pack
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.hit import Recall, Strategy
-from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.recall.search import Search
 from memoryos.scope import Scope
 
@@ -59,6 +59,7 @@ class PipelineReading:
     context: str | None = None
     answer: Answer | None = None
     has_stopped: bool = False  #: whether a step found too little
+    _visits: list[tuple[Recall, Search, datetime]] = field(default_factory=list)  #: what searches found, and when
     _recalled: Recall | None = None
     _filters: Filters | None = None
     _asked: Augmented | None = None
@@ -101,11 +102,17 @@ class PipelineReading:
             least_trust=engine.settings.min_trust,
         )
         engine.responder.wait()  # what was answered a moment ago is part of the memory
-        found = engine.recaller.recall(self.scope, text, search, counts=not self.is_rehearsal)
+        found = engine.recaller.recall(self.scope, text, search, counts=False)
+        self._visits.append((found, search, engine.clock()))
         self._recalled = engine.hand.shown(found)
         if call := running_call():
             call.shown.append(self._recalled)
         return self._found(trace, _own(self._recalled)[: told["most"]], told)
+
+    def count_visits(self) -> None:
+        """Count what was found as visited then. A run that fails counts nothing, and neither does a dry run."""
+        for found, search, at in () if self.is_rehearsal else self._visits:
+            self.engine.recaller.count(self.scope, found, search, at)
 
     @property
     def _budget(self) -> int | None:
@@ -149,19 +156,11 @@ class PipelineReading:
             covers=self._filters.covers,
             pages=known.most_pages,
             abstain_below=known.abstain_below,
-            replaced=self._replaced(self._recalled, self._filters),
         )
         shown = tuple(line.cube for line in packed.lines)
         self.about = self.engine.responder.inherit(Prompt((), shown), self.scope)
         self.context = self.known[StepPart.CONTEXT.value] = packed.text
         return replace(trace, made=packed.ids, characters=len(packed.text))
-
-    def _replaced(self, recalled: Recall, filters: Filters) -> Mapping[str, tuple[Replaced, ...]]:
-        """What the found pages tell that no longer holds, if facts were searched for."""
-        if Kind.FACT not in filters.kinds:
-            return {}
-        is_narrow = bool(filters.since or filters.until or filters.session or filters.labels.all_of)
-        return self.engine.replacements.of(self.scope, recalled, is_narrow=is_narrow)
 
     def _generate(self, trace: StepTrace, _: Mapping[str, Any]) -> StepTrace:
         self.known[StepPart.ANSWER.value] = REHEARSED

@@ -44,6 +44,7 @@ class PipelineRunner:
             outcome = RunOutcome.STOPPED
         elif self.writing.plans:
             traces = self._written(traces)
+        reading.count_visits()
         return PipelineRun(
             run_id,
             pipeline.name,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TypeVar, cast
 
 from memoryos.errors import PrivacyRefused
 from memoryos.privacy.detector import detect
+from memoryos.privacy.json_text import is_json, replaced_in_json, with_replaced
 from memoryos.privacy.names import NameFinder, name_finder
 from memoryos.privacy.pseudonyms import Pseudonyms
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
@@ -114,7 +114,7 @@ class OwnerProtection:
 
     def replaced(self, text: str) -> list[tuple[SensitiveSpan, str]]:
         """What is found in the text, with the words that `masked` puts in its place."""
-        return [(span, self._instead(span.kind, text[span.start : span.end])) for span in self.policy.found(text)]
+        return self._replaced(text, self.policy.found(text))
 
     def revealed(self, text: str) -> str:
         """Return the text with the pseudonyms of this user turned back. Raises InvalidInput."""
@@ -128,13 +128,12 @@ class OwnerProtection:
         return self._without(text, found)
 
     def _without(self, text: str, found: list[SensitiveSpan]) -> str:
-        if not found:
-            return text
-        edges = [0, *(edge for span in found for edge in (span.start, span.end)), len(text)]
-        pieces = [text[start:end] for start, end in pairwise(edges)]
-        for number, span in enumerate(found):
-            pieces[2 * number + 1] = self._instead(span.kind, pieces[2 * number + 1])
-        return "".join(pieces)
+        return with_replaced(text, self._replaced(text, found)) if found else text
+
+    def _replaced(self, text: str, found: list[SensitiveSpan]) -> list[tuple[SensitiveSpan, str]]:
+        if found and is_json(text):  # what reads it must still be able to
+            return replaced_in_json(text, found, self._instead)
+        return [(span, self._instead(span.kind, text[span.start : span.end])) for span in found]
 
     def _instead(self, kind: SensitiveKind, text: str) -> str:
         if self.policy.action is PrivacyAction.PSEUDONYM and self.policy.pseudonyms is not None:

@@ -2,7 +2,7 @@
 
 A frozen memory keeps its words, its labels and its place until it is thawed; a read-only one keeps its words. What the
 program notes beside them still changes: visits, the tier on the way to MTM, the summary of the chain. A state follows
-another only as `lifecycle.TRANSITIONS` allows.
+another only as `lifecycle.TRANSITIONS` allows, and only what is asked as ADMINISTER thaws.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memoryos.caller import SYSTEM, Caller
+from memoryos.caller import SYSTEM, Action, Caller, current_action
 from memoryos.cube import MemCube, Page
 from memoryos.errors import CubeProtected, TransitionRefused
 from memoryos.hold import HOLD_ACTS, HoldAct
@@ -109,6 +109,10 @@ def _check(one: StateChange) -> None:
             + (" by background work" if actor is Actor.PROGRAM else "")
             + "; nothing was changed",
             memory_id=one.cube.id,
+        )
+    if one.before is State.FROZEN and current_action() is not Action.ADMINISTER:
+        raise CubeProtected(
+            f"the memory {one.cube.id} is frozen, and nothing was changed: {_FIX}", memory_id=one.cube.id
         )
 
 

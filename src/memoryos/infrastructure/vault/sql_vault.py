@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -88,6 +88,7 @@ class SqlVault(ABC):
         self.blobs = Blobs()
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
+        self.on_erased: Callable[[], None] | None = None
         self.gate: Gate | None = None
         self.audits = False
         self.merges = False
@@ -183,6 +184,8 @@ class SqlVault(ABC):
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
         if writer.has_erased:
             self.empty_log()
+            if self.on_erased:
+                self.on_erased()
         if writer.blobs.has_let_go:
             self._sweep_now(scope)
 

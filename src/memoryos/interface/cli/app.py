@@ -66,7 +66,9 @@ class _Commands(LazyGroup):
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
         "snapshots": ("app", "snapshots"),
+        "activations": ("app", "activations"),
         "branches": ("app", "branches"),
+        "adapters": ("app", "adapters"),
         "duplicates": ("app", "duplicates"),
         "archiving": ("app", "archiving"),
         "pipelines": ("app", "pipelines"),
@@ -146,12 +148,40 @@ class _Snapshots(LazyGroup):
     }
 
 
+class _Activations(LazyGroup):
+    places: ClassVar[Places] = {
+        "build": ("activations_command", "build"),
+        "list": ("activations_command", "list_activations"),
+        "show": ("activations_command", "show"),
+        "delete": ("activations_command", "delete"),
+        "answer": ("activations_command", "answer"),
+    }
+
+
 class _Branches(LazyGroup):
     places: ClassVar[Places] = {
         "create": ("branches_command", "create"),
         "list": ("branches_command", "list_branches"),
         "diff": ("branches_command", "diff"),
         "discard": ("branches_command", "discard"),
+    }
+
+
+class _Adapters(LazyGroup):
+    places: ClassVar[Places] = {
+        "train": ("adapters_command", "train"),
+        "list": ("adapters_command", "list_adapters"),
+        "show": ("adapters_command", "show"),
+        "load": ("adapters_command", "load"),
+        "unload": ("adapters_command", "unload"),
+        "rollback": ("adapters_command", "rollback"),
+        "withdraw": ("adapters_command", "withdraw"),
+        "delete": ("adapters_command", "delete"),
+        "retire": ("adapters_command", "retire"),
+        "export": ("adapters_command", "export"),
+        "add": ("adapters_command", "add"),
+        "ask": ("adapters_command", "ask"),
+        "recollect": ("adapters_command", "recollect"),
     }
 
 
@@ -269,12 +299,14 @@ class _Benches(LazyGroup):
         "governance": ("bench_governance", "governance"),
         "abstention": ("bench_abstention", "abstention"),
         "purity": ("bench_purity", "purity"),
+        "adapters": ("bench_adapters", "adapters"),
         "consolidation": ("bench_consolidation", "consolidation"),
         "extraction": ("bench_extraction", "extraction"),
         "compression": ("bench_compression", "compression"),
         "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
+        "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "load": ("bench_load", "load"),
     }
@@ -295,6 +327,8 @@ proposals = group(_Proposals, "Proposed changes of facts: publish, list, accept 
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
 snapshots = group(_Snapshots, "Named moments of a memory, for --as-of: create, list and remove them.")
+adapters = group(_Adapters, "What a local model learned from a memory: train, load, ask, export and delete adapters.")
+activations = group(_Activations, "Prefixes of prompts whose KV states are kept for a model in this process.")
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
 duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,12 @@ class VisibleConsole(Console):
         """The segments of the printed object."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; in a terminal, a table that is longer than the screen goes through the pager (PAGER, or less)."""
+        is_long = any(isinstance(one, Table) and one.row_count > self.height for one in objects)
+        with self.pager() if is_long and self.is_terminal and not self.stderr else nullcontext():
+            super().print(*objects, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Text for a cell or a line, with the width of its visible characters."""

@@ -33,7 +33,7 @@ _OWNER: Mapping[str, tuple[Any, Any]] = {
     "session": (Id | None, Field(None, description="The session of what is stored.")),
     "namespace": (list[Id], Field([], description="Labels of the purpose of the memory; default: private.")),
 }
-_BODIES = {"POST", "PUT", "PATCH"}
+_OBJECTS = {"filters": '{"any_tags": ["home"]}', "metadata": '{"page": 7}'}  # which are JSON in an address
 _MOST_UNKNOWN = 16  # names that are told to be unknown: an error for each of a million holds up the server for seconds
 
 
@@ -61,7 +61,7 @@ class Parameters:
         known = {name: one for name, one in _parameters(route.method) if name not in route.without}
         in_path = [name for name in known if re.search(rf"{{{name}(:path)?}}", route.path)]
         rest = {name: one for name, one in known.items() if name not in in_path}
-        is_read = route.verb not in _BODIES
+        is_read = not route.takes_json
         owner = {} if route.is_of_store else {name: one for name, one in _OWNER.items() if name not in known}
         title = "".join(part.title() for part in re.split(r"[._:]", route.operation))
         fields = {name: _field(route, name, one) for name, one in rest.items()}
@@ -80,14 +80,17 @@ class Parameters:
         namespace = tuple(told.pop("namespace", ())) or PRIVATE
         return Scope(**told, tenant=tenant, namespace=namespace)
 
+    def _is_json(self, name: str, value: Any) -> bool:
+        """Whether the value is the JSON of an object, as addresses have it."""
+        return isinstance(value, str) and name in _OBJECTS and not self.route.takes_json
+
     def arguments(
         self, path: Mapping[str, str], query: BaseModel, body: BaseModel | None
     ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for the method: positional ones, which have no name, and others."""
         named = {**path, **_set(query), **(_set(body) if body else {})}
         wanted = {name: value for name, value in named.items() if name in self.known}
-        if isinstance(filters := wanted.get("filters"), str):
-            wanted["filters"] = _json("filters", filters)
+        wanted |= {name: _json(name, value) for name, value in wanted.items() if self._is_json(name, value)}
         several = next((name for name, one in self.known.items() if one.is_several), None)
         return list(wanted.pop(several, ())) if several else [], wanted
 
@@ -100,7 +103,7 @@ def _json(field: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidInput(field, "is not JSON", 'Pass e.g. {"any_tags": ["home"]}') from None
+        raise InvalidInput(field, "is not JSON", f"Pass e.g. {_OBJECTS[field]}") from None
 
 
 def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[str, Any]) -> type[BaseModel]:
@@ -122,7 +125,7 @@ def _with_few_unknown(known: frozenset[str], told: Any) -> Any:
 
 def _field(route: Route, name: str, one: MethodParameter) -> tuple[Any, Any]:
     """The kind of a parameter in JSON, and its default and description."""
-    default, in_body = _default(one), route.verb in _BODIES
+    default, in_body = _default(one), route.takes_json
     text = str if default == "" else TEXTS.get(name, Text)
     kind = JsonKind(text, in_body).of(one.annotation)
     if one.is_several:

@@ -25,6 +25,7 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
@@ -89,6 +90,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         redoc_url=None,
         lifespan=partial(_life, added),
     )
+    add_upload(app, desk)
     for route in ROUTES:
         _add(app, desk, route, own_key if route is OWN_KEY else Desk.answer)
     _add(app, desk, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
@@ -110,7 +112,9 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         if not is_open(request.scope["path"]):
             await desk.run(lambda: admission.admit(request))
 
-    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread)
+    app.add_middleware(
+        RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread, is_streamed=is_upload
+    )
     described = app.openapi
     app.openapi = lambda: _with_problem(described(), added)  # type: ignore[method-assign]
     return app
@@ -132,6 +136,7 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
     """The description of the application with the added doors, and with the schema to which all problems refer."""
     for door in added:
         document["paths"] |= door.described()
+    with_upload(document["paths"])
     parts = document["components"]
     parts["schemas"]["Problem"] = _SCHEMA
     parts["responses"] = {f"Problem{status}": _described(status, *one) for status, one in _TOLD.items()}

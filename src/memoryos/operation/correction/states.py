@@ -30,8 +30,12 @@ def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str)
 
 
 def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> Step:
-    """Give memories another state, in one step; those that have it stay as they are. Raises NotFound."""
-    changed = [Entry(replace(cube, state=state)) for one in ids if (cube := _present(reader, one)).state is not state]
+    """Give memories another state, in one step. Raises NotFound.
+
+    Those that have it stay as they are, and so does a page to be archived that another has taken in.
+    """
+    stays = (state, State.MERGED) if state is State.ARCHIVED else (state,)
+    changed = [Entry(replace(cube, state=state)) for one in ids if (cube := _present(reader, one)).state not in stays]
     return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), ids)
 
 

@@ -182,10 +182,11 @@ def _after_change(clause: str, speaker: str) -> Filling | None:
     """The new job or home behind the words that it changed; an occupation elsewhere leaves no employer of before."""
     relations: tuple[str, ...]
     if job := _CHANGED_JOB.match(clause):
-        found, relations = _of_clause(f"{job['holder']}{clause[job.end() :]}", speaker), ("occupation", "employer")
+        found = _of_clause(f"{job['holder']}{clause[job.end() :]}", speaker)
+        relations = ["occupation", "employer"]
     elif move := _MOVED.match(clause):
         rest = f"{move['holder']}{clause[move.end() :]}"
-        found, relations = _of_clause(rest, speaker) or _home(_NOW_IN.match(rest), speaker), ("residence",)
+        found, relations = _of_clause(rest, speaker) or _home(_NOW_IN.match(rest), speaker), ["residence"]
     else:
         return None
     if found is None or found.is_denied or found.slot.relation not in relations:

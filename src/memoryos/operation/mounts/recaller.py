@@ -61,13 +61,16 @@ class Recaller:
             recalled = beside.recall(owner, self.asked(text, search.filters), search)
             recalled = self._trusted(owner, recalled, search.least_trust)
             if counts:
-                self._visited_all(owner, recalled, search)
+                self.count(owner, recalled, search, self.clock())
         return recalled
 
-    def _visited_all(self, owner: Scope, recalled: Recall, search: Search) -> None:
-        self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+    def count(self, owner: Scope, recalled: Recall, search: Search, at: datetime) -> None:
+        """Count what a search found as visited at that time; it is written in batches, or after a while."""
+        self.housekeeping.visited(owner, overview.visited(recalled), at)
+        if search.filters.cold:  # what was cold comes back
+            self.housekeeping.queued(owner)
         for home, facts in overview.visited_facts(recalled).items():
-            self.visited(home, facts, at_once=False)
+            self.housekeeping.visited(home, facts, at)
 
     def without(
         self, owner: Scope, recalled: Recall, names: frozenset[str], *, ended_by: datetime | None, least: Trust

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from memoryos.caller import SYSTEM
 from memoryos.config import ExtractorKind, Settings
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
-from memoryos.kinds import Kind, Tier
+from memoryos.kinds import Kind, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, Urgency
@@ -70,10 +71,17 @@ class Pager:
         for cube in self.changes.get(visits):
             times, last = visits[cube.id]
             visited = cube.visited(times, last)
+            if cube.state is State.ARCHIVED and self._was_archived_since(cube.id, last):
+                visited = replace(visited, state=cube.state)
             self.changes.change(Entry(visited), Operation.VISIT)
             if topic := self._mid_term.get(cube.id):
                 self._mid_term.put(replace(topic, cube=visited))
                 self._promote_if_hot(cube.id)
+
+    def _was_archived_since(self, cube_id: str, moment: datetime) -> bool:
+        """Whether a caller archived it then or later; a rule goes by visits, so one that waited speaks against it."""
+        latest = self._reader.transitions(cube_id)[-1:]
+        return any(one.by != SYSTEM.identity and one.at >= moment for one in latest)
 
     def promote_all(self) -> None:
         """Send every segment with pages not yet extracted to LPM extraction, hot or not."""

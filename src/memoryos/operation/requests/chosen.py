@@ -1,37 +1,64 @@
 """Chosen: which of the memories that a search found a topic means.
 
-A search finds what bears on a question. What is to be removed or frozen must say the words of the topic, all of them,
-or if no memory has all, more than half. Inflected forms count: "allergies" means "allergic".
+A search finds what bears on a question. What is to be removed or frozen must say all words of the topic. Inflected
+forms count: "allergies" means "allergic". "My old job" is not meant by who tells of an old car and a new job, and
+"I like tea" is not meant by "I do not like tea".
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from memoryos.cube import MemCube
-from memoryos.language.words import index_words, stem
+from memoryos.language.sentences import split_sentences
+from memoryos.language.words import HAN, index_words, stem, words
+from memoryos.regex import regex
 
 NEAR = 5  # memories that are named as near
-LEAST = 0.6  # of the words of a topic
 _ALIKE = 5  # first letters that forms of one word share
+_BESIDE = 3  # words after "old" of which one may be what is old
+
+_SAYS_NOTHING = regex(
+    r"['’](?:s|m|re|ve|ll|d)\b|\A(?:i|we) said (?:that )?|\b(?:named|called)\b|\A我说过?|(?:[这那]件?)?事情?\Z",
+    re.IGNORECASE,
+)
+_CONTRASTS = frozenset(map(stem, ("old", "new", "former", "previous", "current", "first", "second", "last", "next")))
+_CONTRAST_HAN = regex(r"([旧新老前])的?([\u4e00-\u9fff]{2})")
+_DENIED = regex(r"\b(?:not|never|no longer|cannot)\b|n['’]t\b|不(?![错久同过仅但管论])|没|从未", re.IGNORECASE)
+_STATEMENT = regex(
+    r"\A(?:i|we)\b|\A(?:my|the)\b.*\b(?:is|are|was|were)\b"
+    r"|\A我们?(?:喜欢|爱|讨厌|恨|想|会|要|有|是|在|能|吃|喝|住|养|对|觉得|打算|需要|认为|相信|懂|怕)",
+    re.IGNORECASE,
+)
 
 
 def chosen(topic: str, found: Sequence[MemCube]) -> tuple[list[MemCube], list[MemCube]]:
     """The memories that the topic means, and a few that have some of its words."""
-    wanted = frozenset(map(stem, index_words(topic)))
-    shares = [_share(wanted, cube) for cube in found] if wanted else [0.0] * len(found)
-    best = max(shares, default=0.0)
-    least = best if best == 1.0 else LEAST
-    taken = [cube for cube, share in zip(found, shares, strict=True) if share >= least]
-    near = [cube for cube, share in zip(found, shares, strict=True) if 0 < share < least]
+    topic = _SAYS_NOTHING.sub(" ", topic).strip()
+    wanted = _wanted(topic)
+    shares = [_share(wanted, cube.text) if wanted else 0.0 for cube in found]
+    taken = [one for one, share in zip(found, shares, strict=True) if share == 1.0 and _is_meant(topic, one.text)]
+    known = {one.id for one in taken}
+    near = [one for one, share in zip(found, shares, strict=True) if share > 0 and one.id not in known]
     return taken, (near if taken or near else list(found))[:NEAR]
 
 
-def _share(wanted: frozenset[str], cube: MemCube) -> float:
-    """The part of the words of the topic that a memory has."""
-    said = frozenset(map(stem, index_words(cube.text)))
-    missing = wanted - said
-    return 1 - sum(not _is_like_any(word, said) for word in missing) / len(wanted)
+def _wanted(topic: str) -> frozenset[str]:
+    """The words of the topic, by which a memory must be found; of Chinese the words, and not their characters."""
+    whole = set(words(topic))
+    return frozenset(stem(word) for word in index_words(topic) if word in whole or not HAN.fullmatch(word))
+
+
+def _share(wanted: frozenset[str], text: str) -> float:
+    """The part of the words of the topic that a text has."""
+    said = frozenset(map(stem, index_words(text)))
+    return sum(_is_said(word, said, text) for word in wanted) / len(wanted)
+
+
+def _is_said(word: str, said: Iterable[str], text: str) -> bool:
+    return word in said or _is_like_any(word, said) or bool(HAN.search(word) and word in text)
 
 
 def _is_like_any(word: str, said: Iterable[str]) -> bool:
@@ -39,3 +66,41 @@ def _is_like_any(word: str, said: Iterable[str]) -> bool:
         return False
     head = word[: max(_ALIKE, len(word) - 2)]
     return any(one.startswith(head) and len(one) <= len(word) + 2 for one in said)
+
+
+def _is_meant(topic: str, text: str) -> bool:
+    """Whether a text with all words of the topic is about the same thing, and says the same of it."""
+    return all(_says_beside(text, *pair) for pair in _contrasts(topic)) and _agrees(topic, text)
+
+
+def _contrasts(topic: str) -> list[tuple[str, str]]:
+    """What is told apart, with the word that does: ("old", "job")."""
+    told = list(map(stem, words(topic)))
+    pairs = [(one, after) for one, after in pairwise(told) if one in _CONTRASTS]
+    return pairs + [(found[1], found[2]) for found in _CONTRAST_HAN.finditer(topic)]
+
+
+def _says_beside(text: str, mark: str, thing: str) -> bool:
+    if HAN.match(mark):
+        return re.search(f"{mark}[^旧新老前，。！？；]{{0,{_BESIDE}}}{thing}", text) is not None
+    told = list(map(stem, words(text)))
+    return any(
+        _is_said(thing, _until_contrast(told[place + 1 :][:_BESIDE]), "")
+        for place, one in enumerate(told)
+        if one == mark
+    )
+
+
+def _until_contrast(told: Sequence[str]) -> Sequence[str]:
+    ends = [place for place, one in enumerate(told) if one in _CONTRASTS]
+    return told[: ends[0]] if ends else told
+
+
+def _agrees(topic: str, text: str) -> bool:
+    """Whether a text denies what the topic denies, and states what it states; "my job" states nothing."""
+    is_denied = _DENIED.search(topic) is not None
+    if not is_denied and not _STATEMENT.search(topic):
+        return True
+    wanted = _wanted(topic)
+    telling = [one for one in split_sentences(text) if _share(wanted, one) == 1.0]
+    return any((_DENIED.search(one) is not None) is is_denied for one in telling or [text])
