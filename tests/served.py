@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -58,6 +60,15 @@ class Served:
 def opened(place: str) -> closing[MemoryOS]:
     """The store to serve; it is closed at the end of the block."""
     return closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing()))
+
+
+def logged(records: Iterable[logging.LogRecord], lines: int) -> list[str]:
+    """What the server has logged, when it is so many lines: it writes each after its answer."""
+    end = time.monotonic() + PATIENCE
+    while len(told := [one.getMessage() for one in records if one.name == "memoryos.server"]) < lines:
+        assert time.monotonic() < end, told
+        time.sleep(0.01)
+    return told
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from memoryos.interface.rest.replays import MOST, Replays
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import Lines
 from memoryos.models.hashing import Hashing
-from served import PATIENCE, SETTINGS, opened, serving
+from served import PATIENCE, SETTINGS, logged, opened, serving
 
 JSON = b"Content-Type: application/json\r\n"
 
@@ -526,7 +526,7 @@ def test_the_log_has_no_word_of_a_request(api, store, caplog):
         api("POST", "/memories", {"query": "I keep bees."}, key=made.key, user="annabel")
         api("POST", "/search", {"query": ""}, key=made.key, user="annabel")
         api.ask("GET", "/memories/annabel-7", key=made.key + "x", user="annabel")
-    lines = [json.loads(record.message) for record in caplog.records if record.name == "memoryos.server"]
+        lines = [json.loads(line) for line in logged(caplog.records, 3)]
     assert [(one["route"], one["status"], one["by"]) for one in lines] == [
         ("/v1/memories", 201, made.info.id),
         ("/v1/search", 422, made.info.id),
