@@ -28,7 +28,7 @@ from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
-from memoryos.operation.correction.known_notes import KNOWN_NOTES
+from memoryos.known_notes import KNOWN_NOTES
 from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of

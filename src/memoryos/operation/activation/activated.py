@@ -13,7 +13,7 @@ from memoryos.plain import Plain
 class ActivationView(Plain):
     """A prefix, and its KV state if there is one."""
 
-    name: str
+    name: str  #: of the prefix
     id: str | None  #: of the cube; None: it is not built, or was removed because a source changed
     is_usable: bool  #: whether an answer would use the state now, for this caller
     reason: str  #: why not; empty if it is usable
