@@ -9,7 +9,7 @@ PAGES ?= 1000,10000
 # Where this is set, every program that starts compiles all of ours again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install browser demo demo-postgres demo-page check fix test bench docs clean
+.PHONY: install browser demo demo-postgres demo-page check fix test fuzz quick-starts bench docs clean
 
 ## install: make .venv with MemoryOS, its extras and the development tools
 install: .venv/installed
@@ -58,6 +58,15 @@ fix: install
 ## test: every test, those of a memory on SQLite and on a PostgreSQL that they start
 test: install browser
 	$(BIN)/pytest --numprocesses auto --dist worksteal
+
+## fuzz: ask a real server all that its description allows, and what it does not, with Schemathesis (some minutes)
+fuzz: install
+	$(BIN)/python -m pip install --quiet "schemathesis==4.32.5"
+	$(BIN)/python tools/fuzz_api.py
+
+## quick-starts: try those of the documents with a wheel, each in an empty environment (some minutes)
+quick-starts: install
+	$(BIN)/python tools/try_quick_starts.py
 
 ## bench: speed by size (PAGES=1000,100000), and recall where the data is (DATA=locomo10.json)
 bench: install

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -31,8 +31,12 @@ settings.register_profile("long", deadline=None, max_examples=200)
 
 TESTS = Path(__file__).parent
 OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "mounts", "recall"}  # not the store itself
+DOORS = {"acceptance", "blobs", "frameworks", "pipelines", "portability", "proxy"}  # nor these
 
-REPEATING = {"attack", "contract"}  # where functions ask the same of each of many methods, ids or commands
+# Of so many functions of a folder, one runs on a store that is no file, with its first case.
+SHARE = {**dict.fromkeys(OPERATIONS | DOORS, 6), "contract": 3}
+
+REPEATING = {"attack"}  # where functions ask the same of each of many methods, ids or commands
 MANY = 4  # cases of such a function
 
 RAM_DISK = Path("/dev/shm")
@@ -116,9 +120,9 @@ def _store_of(test: pytest.Item) -> str:
 def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
-    Of the operations, the first case of every sixth function: they differ in what is computed, not in what the store
-    is asked to do, which the contract tests compare. Of what is asked of a memory in many cases, every third case; the
-    tests of the vault itself run whole. `--store postgres` runs all there.
+    Of the operations and doors, the first case of every sixth function: they differ in what is computed, not in what
+    the store is asked to do, which the contract tests compare. Of these, every third function of what a memory does;
+    the tests of the vault itself, and what is marked `each`, run whole. `--store postgres` runs all there.
     """
     functions: dict[tuple[Path, str], dict[str, int]] = {}
     cases: dict[tuple[Path, str], int] = Counter(map(_function_of, items))
@@ -141,12 +145,12 @@ def _function_of(test: pytest.Item) -> tuple[Path, str]:
 def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
     """Whether the case of the function of that number asks the store for what no other one does."""
     folder = test.path.relative_to(TESTS).parts[0]
-    if _store_of(test) == "sqlite":
+    is_of_the_store = "vault" in getattr(test, "fixturenames", ()) and folder not in OPERATIONS
+    if _store_of(test) == "sqlite" or is_of_the_store or test.get_closest_marker("each"):
         return True
-    if folder in OPERATIONS:
-        return case == 0 and number % 6 == 0
-    asks_the_store = "vault" in getattr(test, "fixturenames", ())
-    return folder not in REPEATING or asks_the_store or cases < MANY or (case + number) % 3 == 0
+    if folder in SHARE:
+        return case == 0 and number % SHARE[folder] == 0
+    return folder not in REPEATING or cases < MANY or (case + number) % 3 == 0
 
 
 def _names_its_own(test: pytest.Item) -> bool:
@@ -192,6 +196,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def back_end(request: pytest.FixtureRequest) -> str:
     """The name of a store that the contract is held against."""
     return request.param
+
+
+@pytest.fixture
+def place(back_end: str, tmp_path: Path) -> Iterator[str]:
+    """What `MemoryOS.open` is given to open the store of this test, on each back end in turn."""
+    if back_end == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    yield server.store_of(tmp_path).render_as_string()
+    server.give_back(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -12,12 +12,14 @@ from typing import Any
 
 import httpx
 
-from memoryos import MemoryOS
+from memoryos import MemoryOS, load_settings
 from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.rest_server import Application, RestServer
+from memoryos.models.hashing import Hashing
 
+SETTINGS = load_settings(embedder="hashing")
 PATIENCE = 60.0  # seconds; nobody waits that long when all is well
 
 
@@ -51,6 +53,11 @@ class Served:
     def connected(self) -> socket.socket:
         host, port = self.url.removeprefix("http://").rsplit(":", 1)
         return socket.create_connection((host, int(port)), timeout=PATIENCE)
+
+
+def opened(place: str) -> closing[MemoryOS]:
+    """The store to serve; it is closed at the end of the block."""
+    return closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing()))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
     from memoryos.async_nouns import (
+        AsyncActivations,
         AsyncAdmin,
         AsyncArchiving,
         AsyncAudit,
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
         AsyncJobs,
         AsyncKeys,
         AsyncLog,
+        AsyncLoraAdapters,
         AsyncMemGovernance,
+        AsyncMemScheduler,
         AsyncMounts,
         AsyncPages,
         AsyncPipelines,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
         AsyncUpkeep,
         AsyncUsers,
     )
+    from memoryos.built_memory import AdapterStage, GateResult
     from memoryos.caller import Action, CallContext, Caller, Gate
     from memoryos.clock import Clock
     from memoryos.compat import Memoryos
@@ -61,8 +65,10 @@ if TYPE_CHECKING:
     )
     from memoryos.models.chat import Answer, ChatModel
     from memoryos.models.embedder import Embedder
+    from memoryos.models.local.lora_recipe import TrainingRecipe
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
+    from memoryos.nouns.activations import Activations
     from memoryos.nouns.admin import Admin
     from memoryos.nouns.archiving import Archiving
     from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
@@ -75,6 +81,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.jobs import Jobs
     from memoryos.nouns.keys import Keys
     from memoryos.nouns.log import Log
+    from memoryos.nouns.lora_adapters import LoraAdapters
     from memoryos.nouns.mounts import Mounts
     from memoryos.nouns.pages import Pages
     from memoryos.nouns.pipelines import Pipelines
@@ -82,11 +89,13 @@ if TYPE_CHECKING:
     from memoryos.nouns.proposals import Proposals
     from memoryos.nouns.requests import RequestOutcome, Requests
     from memoryos.nouns.roles import Roles
+    from memoryos.nouns.schedule import MemScheduler
     from memoryos.nouns.segments import Segments
     from memoryos.nouns.snapshots import Snapshots
     from memoryos.nouns.tenant_retention import TenantRetention
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
+    from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -113,6 +122,10 @@ if TYPE_CHECKING:
         UpdateStep,
     )
     from memoryos.operation.pipelines.step_field import FieldType
+    from memoryos.operation.placement.form_moves import FormMove, MoveReason
+    from memoryos.operation.placement.memory_block import MemoryForm
+    from memoryos.operation.placement.placement_log import LoggedDecision, LoggedPlacement
+    from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
     from memoryos.operation.portability.content_marks import MarkReport
     from memoryos.operation.portability.export import Exported
     from memoryos.operation.portability.export_file import ExportTarget
@@ -126,6 +139,8 @@ if TYPE_CHECKING:
     from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy
     from memoryos.operation.requests.request_preview import ListedMemory, RequestPreview
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.operation.training.adapter_gate import GateBounds
+    from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
@@ -142,6 +157,13 @@ __all__ = [
     "AboutArguments",
     "AccessMode",
     "Action",
+    "ActivatedAnswer",
+    "ActivationView",
+    "Activations",
+    "AdapterAnswer",
+    "AdapterStage",
+    "AdapterStatus",
+    "AdapterVersion",
     "AddStep",
     "Admin",
     "Answer",
@@ -149,6 +171,7 @@ __all__ = [
     "ApiKey",
     "ArchiveStep",
     "Archiving",
+    "AsyncActivations",
     "AsyncAdmin",
     "AsyncArchiving",
     "AsyncAudit",
@@ -159,7 +182,9 @@ __all__ = [
     "AsyncJobs",
     "AsyncKeys",
     "AsyncLog",
+    "AsyncLoraAdapters",
     "AsyncMemGovernance",
+    "AsyncMemScheduler",
     "AsyncMemory",
     "AsyncMemoryOS",
     "AsyncMounts",
@@ -215,8 +240,11 @@ __all__ = [
     "FieldType",
     "FileBytes",
     "Forgotten",
+    "FormMove",
     "FreezeStep",
     "Gate",
+    "GateBounds",
+    "GateResult",
     "GenerateStep",
     "Hit",
     "Job",
@@ -232,12 +260,17 @@ __all__ = [
     "Listing",
     "LoadedExport",
     "Log",
+    "LoggedDecision",
+    "LoggedPlacement",
+    "LoraAdapters",
     "MadeChange",
     "MarkReport",
     "MemCube",
     "MemGovernance",
+    "MemScheduler",
     "Memory",
     "MemoryCall",
+    "MemoryForm",
     "MemoryOS",
     "MemoryOSError",
     "MemoryOperation",
@@ -245,6 +278,7 @@ __all__ = [
     "Messages",
     "Mount",
     "Mounts",
+    "MoveReason",
     "Namespace",
     "NewApiKey",
     "Only",
@@ -256,6 +290,9 @@ __all__ = [
     "PipelineParameter",
     "PipelineRun",
     "Pipelines",
+    "PlacementDecision",
+    "PlacementPlan",
+    "PlacementReason",
     "PolicyDecision",
     "PrivacyAction",
     "Profile",
@@ -266,6 +303,7 @@ __all__ = [
     "Provenance",
     "ReadBy",
     "Recall",
+    "Recollection",
     "RepairReport",
     "RequestOutcome",
     "RequestPreview",
@@ -294,6 +332,7 @@ __all__ = [
     "TenantRetention",
     "TextSource",
     "Tier",
+    "TrainingRecipe",
     "Transition",
     "Trust",
     "Turn",

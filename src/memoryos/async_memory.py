@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self
 
 from memoryos.async_nouns import (
+    AsyncActivations,
     AsyncAdmin,
     AsyncArchiving,
     AsyncAudit,
@@ -24,7 +25,9 @@ from memoryos.async_nouns import (
     AsyncJobs,
     AsyncKeys,
     AsyncLog,
+    AsyncLoraAdapters,
     AsyncMemGovernance,
+    AsyncMemScheduler,
     AsyncMounts,
     AsyncPages,
     AsyncPipelines,
@@ -149,6 +152,11 @@ class AsyncMemory(Awaited[Memory]):
         return AsyncMemGovernance(self.sync.governance)
 
     @property
+    def schedule(self) -> AsyncMemScheduler:
+        """Which memories take part in an answer, in which form, and why."""
+        return AsyncMemScheduler(self.sync.schedule)
+
+    @property
     def archiving(self) -> AsyncArchiving:
         """The rules that archive pages by their use."""
         return AsyncArchiving(self.sync.archiving)
@@ -162,6 +170,16 @@ class AsyncMemory(Awaited[Memory]):
     def snapshots(self) -> AsyncSnapshots:
         """The named moments of the log, for `as_of`."""
         return AsyncSnapshots(self.sync.snapshots)
+
+    @property
+    def adapters(self) -> AsyncLoraAdapters:
+        """What a local model learned from this memory, as adapters."""
+        return AsyncLoraAdapters(self.sync.adapters)
+
+    @property
+    def activations(self) -> AsyncActivations:
+        """The prefixes of prompts whose KV states are kept for a model in this process."""
+        return AsyncActivations(self.sync.activations)
 
     @property
     def branches(self) -> AsyncBranches:

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_args
 
 from memoryos import expected
+from memoryos.nouns.activations import Activations
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
@@ -22,6 +23,7 @@ from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.keys import Keys
 from memoryos.nouns.log import Log
+from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
 from memoryos.nouns.pipelines import Pipelines
@@ -29,6 +31,7 @@ from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.requests import Requests
 from memoryos.nouns.roles import Roles
+from memoryos.nouns.schedule import MemScheduler
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.tenant_retention import TenantRetention
@@ -137,6 +140,15 @@ class AsyncRequests(Awaited[Requests]):
     do = awaited(Requests.do)
 
 
+class AsyncMemScheduler(Awaited[MemScheduler]):
+    """The decisions about one owner's memories: text, KV cache or adapter."""
+
+    explain = awaited(MemScheduler.explain)
+    decide = awaited(MemScheduler.decide)
+    log = awaited(MemScheduler.log)
+    moves = awaited(MemScheduler.moves)
+
+
 class AsyncLog(Awaited[Log]):
     """The log of one owner."""
 
@@ -191,6 +203,34 @@ class AsyncSnapshots(Awaited[Snapshots]):
     create = awaited(Snapshots.create)
     list = awaited(Snapshots.list)
     remove = awaited(Snapshots.remove)
+
+
+class AsyncLoraAdapters(Awaited[LoraAdapters]):
+    """The adapters of one owner."""
+
+    train = awaited(LoraAdapters.train)
+    list = awaited(LoraAdapters.list)
+    get = awaited(LoraAdapters.get)
+    load = awaited(LoraAdapters.load)
+    unload = awaited(LoraAdapters.unload)
+    rollback = awaited(LoraAdapters.rollback)
+    withdraw = awaited(LoraAdapters.withdraw)
+    delete = awaited(LoraAdapters.delete)
+    retire = awaited(LoraAdapters.retire)
+    export = awaited(LoraAdapters.export)
+    add = awaited(LoraAdapters.add)
+    ask = awaited(LoraAdapters.ask)
+    recollect = awaited(LoraAdapters.recollect)
+
+
+class AsyncActivations(Awaited[Activations]):
+    """The prefixes of one owner: text that is the same in many prompts, computed once."""
+
+    build = awaited(Activations.build)
+    list = awaited(Activations.list)
+    get = awaited(Activations.get)
+    delete = awaited(Activations.delete)
+    answer = awaited(Activations.answer)
 
 
 class AsyncBranches(Awaited[Branches]):

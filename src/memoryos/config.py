@@ -30,6 +30,7 @@ from memoryos.mount import Mount
 from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.refusal import Refusal
 
+LOCAL = "local:"  # before the path of a model in this process, in the setting `llm_model`
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
 _Made = TypeVar("_Made")
@@ -68,6 +69,13 @@ class JobsRun(StrEnum):
     WORKER = "worker"  # in the processes of `memoryos worker`
 
 
+class LocalRuntime(StrEnum):
+    """What computes a model in this process."""
+
+    TRANSFORMERS = "transformers"
+    LLAMACPP = "llamacpp"  # GGUF files alone
+
+
 class NotesRole(StrEnum):
     """As whose message a model behind the proxy gets the notes from memory."""
 
@@ -77,6 +85,7 @@ class NotesRole(StrEnum):
 
 
 _OPENAI = {"llm_api_key": "openai_api_key", "llm_base_url": "openai_base_url"}
+_SHORT = "memoryos_llm"  # MEMORYOS_LLM=local: is short for MEMORYOS_LLM_MODEL=local:
 
 
 class _Environment(EnvSettingsSource):
@@ -89,6 +98,8 @@ class _Environment(EnvSettingsSource):
     def __call__(self) -> dict[str, Any]:
         is_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
         found = super().__call__() if is_set else {}
+        if short := self.env_vars.get(_SHORT):
+            found = {"llm_model": short, **found}
         return found if set(_OPENAI).intersection((*self._passed, *found)) else {**self._of_openai(), **found}
 
     def _of_openai(self) -> dict[str, str]:
@@ -210,6 +221,11 @@ class Settings(BaseSettings):
 
     key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
 
+    # Scheduling.
+    placement: str = Field(
+        "density", description="policy of memory.schedule: density, gdsf, lru, heat, similarity, labels, ...; off: none"
+    )
+
     # Consolidation.
     extractor: ExtractorKind = Field(
         ExtractorKind.RULES, description="rules (free, no model) or model (llm_model, in the background)"
@@ -247,7 +263,23 @@ class Settings(BaseSettings):
     embedder_dim: int | None = Field(
         None, ge=1, description="dimension to request from the embedder; None: the model's own"
     )
-    llm_model: str | None = Field(None, description="chat model; None: no model")
+    llm_model: str | None = Field(
+        None,
+        description="chat model behind the endpoint, or local:PATH (a folder or a .gguf file), or local: (a small one)",
+    )
+    local_runtime: LocalRuntime | None = Field(
+        None, description="what computes a local model: transformers or llamacpp; None: llamacpp for a .gguf file"
+    )
+    local_window: int = Field(8192, ge=64, description="most tokens of a prompt of a local model with its answer")
+    local_threads: int | None = Field(
+        None, ge=1, description="threads of a local model; None: as many as there are cores"
+    )
+    local_cache: Path | None = Field(
+        None, description="folder for unpacked .gguf files, which transformers needs; None: ~/.cache/memoryos"
+    )
+    local_state_mb: int = Field(
+        512, ge=0, description="memory for KV states of a local model, megabytes; 0: none is kept"
+    )
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
     )
@@ -385,6 +417,11 @@ class Settings(BaseSettings):
     def _known_zone(cls, name: str) -> str:
         _zone(name)
         return name
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the chat model runs in this process."""
+        return (self.llm_model or "").startswith(LOCAL)
 
     @property
     def zone(self) -> tzinfo:

@@ -11,13 +11,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, wraps
-from typing import Annotated, Any, Literal, TypeVar
+from functools import cache
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from memoryos.built_memory import Activation as Activation
+from memoryos.built_memory import Blob as Blob
+from memoryos.built_memory import Parameter as Parameter
 from memoryos.errors import InvalidInput
+from memoryos.explained import VALUE, explained
 from memoryos.kinds import (
     AccessMode,
     Kind,
@@ -38,33 +42,11 @@ from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
 
-_Made = TypeVar("_Made")
-
 MOST_VERSIONS = 2**31 - 1  # as stores can count
 
-_VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)  # to build it late would undo `_explained`
 
-
-def _explained(kind: type[_Made]) -> type[_Made]:
-    """Make a class raise InvalidInput for a wrong field when callers construct it."""
-    make = kind.__init__
-
-    @wraps(make)
-    def checked(self: _Made, *args: Any, **fields: Any) -> None:
-        try:
-            make(self, *args, **fields)
-        except ValidationError as error:
-            names = list(kind.__annotations__)
-            refusal = Refusal.of(error, names)
-            place = f"{kind.__name__.lower()}.{refusal.place}".removesuffix(".")
-            raise InvalidInput(place, refusal.problem, refusal.fix or f"Its fields: {', '.join(names)}") from None
-
-    kind.__init__ = checked  # type: ignore[assignment,method-assign]
-    return kind
-
-
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Attachment(Plain):
     """Something sent along with a turn. Searches find it by its caption."""
 
@@ -73,8 +55,8 @@ class Attachment(Plain):
     media_type: str | None = None  #: for example image/png, if known
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Turn(Plain):
     """One message of a dialogue."""
 
@@ -93,8 +75,8 @@ class Turn(Plain):
         return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
 
@@ -122,8 +104,8 @@ class Page:
         return next((turn for turn in reversed(self.turns) if turn.role is role), None)
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
 
@@ -141,8 +123,8 @@ class Segment:
         return self.summary
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
 
@@ -154,8 +136,8 @@ class Fact:
     wordings: tuple[str, ...] = ()  #: other wordings of the same fact
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Trait:
     """A level on one dimension of the persona schema, with the reason for it."""
 
@@ -174,8 +156,8 @@ class Trait:
         return f"{self.dimension} ({self.level.value}): {self.reason}"
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
 
@@ -191,50 +173,14 @@ class ProfileField:
         return f"{self.field}: {self.value}"
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Blob:
-    """Binary content kept outside the cube's JSON."""
-
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]  #: of the bytes
-    size_bytes: Annotated[int, Field(ge=0)]  #: number of bytes
-    format: str  #: e.g. "safetensors"
-
-
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Activation:
-    """A KV cache for `model`, valid for exactly the text it was computed from."""
-
-    type: Literal[Kind.ACTIVATION] = Kind.ACTIVATION  #: the kind
-    model: str  #: the model that it fits
-    text: str  #: what it was computed from
-    tokens: Annotated[int, Field(ge=0)]  #: tokens of the text
-    blob: Blob  #: where the bytes are
-
-
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Parameter:
-    """A parameter patch for `model`, such as a LoRA adapter."""
-
-    type: Literal[Kind.PARAMETER] = Kind.PARAMETER  #: the kind
-    model: str  #: the model that it fits
-    method: str  #: e.g. "lora"
-    modules: tuple[str, ...]  #: the layers that it changes
-    rank: Annotated[int, Field(ge=1)]  #: rank of the matrices
-    blob: Blob  #: where the bytes are
-    text: str = ""  #: what the patch teaches, in words
-
-
 Payload = Annotated[
     Page | Segment | Fact | Trait | ProfileField | Activation | Parameter,
     Field(discriminator="type"),
 ]
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Mention:
     """One occasion on which a fact was said."""
 
@@ -243,8 +189,8 @@ class Mention:
     at: AwareDatetime  #: the time that it is about: 2019 in "I moved here in 2019"
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Descriptive:
     """Labels, times, sources and other descriptive metadata."""
 
@@ -265,16 +211,16 @@ class Descriptive:
     mentions: tuple[Mention, ...] = ()  #: for facts that exclude each other, in order; they decide which is valid
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Access(WithRetired):
     """What policies may let others do with the cube. Who may do so is in the policies, and not in the cube."""
 
     mode: AccessMode = AccessMode.PRIVATE  #: private, shared or read_only
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Lifespan(WithRetired):
     """When the cube ends."""
 
@@ -287,8 +233,8 @@ class Lifespan(WithRetired):
         return self.expires_at if self.rule is None else self.rule.own_end
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Governance(WithRetired):
     """State, access and lifespan: what may be done with the cube."""
 
@@ -297,8 +243,8 @@ class Governance(WithRetired):
     sensitivity: tuple[str, ...] = ()  #: what makes it sensitive, such as diagnosis
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Behaviour:
     """How the cube is used: the inputs of heat, and the contextual fingerprint."""
 
@@ -308,8 +254,8 @@ class Behaviour:
     fingerprint: tuple[str, ...] = ()  #: keywords of the content, K in F_score
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
 
@@ -319,8 +265,8 @@ class Version:
     superseded_at: AwareDatetime | None = None  #: when this store learned that
 
 
-@_explained
-@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+@explained
+@dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""
 

@@ -31,7 +31,7 @@ from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.infrastructure.vault.store_state import StoreState, is_write_locked, store_state
-from memoryos.models.chat import OpenAIChat
+from memoryos.models.chosen_chat import chat_of
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.pipelines.pipeline_file import pipeline_files, read_pipeline
 from memoryos.plain import Plain
@@ -159,7 +159,8 @@ def _needed(settings: Settings, store: str) -> Iterator[tuple[str, str]]:
     key = settings.encryption_key or settings.encryption_key_file or settings.encryption_keyring
     needs = (
         ("minilm", "embedder", settings.embedder == "minilm"),
-        ("llm", "the chat model or embedder", settings.llm_model or is_served),
+        ("llm", "the chat model or embedder", (settings.llm_model and not settings.is_local) or is_served),
+        ("local", "the chat model", settings.is_local),
         ("postgres", "the store", "://" in store),
         ("milvus", "candidates", settings.candidates),
         ("governance", "policies", settings.policies),
@@ -309,7 +310,7 @@ def _model(settings: Settings, online: bool) -> Iterator[HealthCheck]:
         yield HealthCheck("model", health, "no chat model; `ask` and `chat` need one", fix)
         return
     try:
-        with closing(OpenAIChat(_impatient(settings))) as chat:
+        with closing(chat_of(_impatient(settings))) as chat:
             if online:
                 chat.reach()
     except ModelNotConfigured as error:

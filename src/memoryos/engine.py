@@ -20,12 +20,17 @@ from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
+from memoryos.models.chosen_chat import ConnectedChat, chat_of
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
+from memoryos.models.local.local_chat import LocalChat
+from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
+from memoryos.operation.activation.activator import Activator
 from memoryos.operation.answer.answer_marker import AnswerMarker
 from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
@@ -45,6 +50,7 @@ from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
 from memoryos.operation.correction.receipt import Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
+from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -59,17 +65,19 @@ from memoryos.operation.maintenance.rebuild import Rebuilder
 from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.recaller import Recaller
+from memoryos.operation.mounts.replacements import Replacements
 from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
-from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, OneByOne, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
-from memoryos.privacy.protection import OwnerProtection, Protection
-from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
+from memoryos.operation.training.training_job import training_jobs
+from memoryos.privacy.protection import OwnerProtection
+from memoryos.privacy.sensitive import PrivacyAction
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 from memoryos.text import checked_text
@@ -115,11 +123,11 @@ class Engine:
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
-        self._connections = [chat] if isinstance(chat, OpenAIChat) else []
+        self._connections: list[ConnectedChat] = [chat] if isinstance(chat, OpenAIChat | LocalChat) else []
         self._ending: Ending | None = None
         self.mounted = Mounted()
-        self.protection = _protection(self.settings, self.settings.privacy_on_write)
-        self._export_protection = _protection(self.settings, self.settings.privacy_on_export)
+        self.protection = protection_of(self.settings, self.settings.privacy_on_write)
+        self._export_protection = protection_of(self.settings, self.settings.privacy_on_export)
         self._shown = self._made_shown()
         self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
@@ -135,7 +143,8 @@ class Engine:
         )
         most_bytes = self.settings.max_attachment_bytes
         self.intake = Intake(vault, embedder, self.housekeeping, self.clock, most_bytes, self.protection)
-        self.responder = self._made_responder()
+        self.replacements = Replacements(self.recaller, self.view)
+        self._answer_with()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
         """Create what searches use: indexes in memory, which follow the store."""
@@ -160,13 +169,23 @@ class Engine:
             self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
         )
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        self.job_types = JobTypes()
+        self.job_types, self.local = JobTypes(), OpenedModel(self.settings)
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
+        self.job_types.register(*training_jobs(self.vault, self.clock, self.local))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
         rebuilder = Rebuilder(self.promoter)
         self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
+
+    def _answer_with(self) -> None:
+        """Create what asks the chat model for answers."""
+        self.responder = self._made_responder()
+        parts = self._model, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
+        self.activator = Activator(self.vault, self.clock, *parts)
+        self.vault.on_erased = lambda: self.activator.forget(self._connections)
+        builder = OneByOne(self.vault, self.activator.build)
+        self.register_job(internal(JobKind.ACTIVATE, builder, needs_model=self.settings.is_local))
 
     # For the verbs
 
@@ -413,7 +432,8 @@ class Engine:
     def _made_responder(self) -> Responder:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
-        streams, inputs = Streams(known.llm_concurrency), (self._filling, self._inherit, self._remember)
+        told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
+        inputs = (*told, self._inherit, self._remember)
         return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker)
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
@@ -448,7 +468,7 @@ class Engine:
         """What the door makes of the results of calls, if there is a policy of reads."""
         if self.settings.privacy_on_read is PrivacyAction.OFF:
             return None
-        self.hand.shown = shown = Shown(_protection(self.settings, self.settings.privacy_on_read))
+        self.hand.shown = shown = Shown(protection_of(self.settings, self.settings.privacy_on_read))
         return shown
 
     def _model(self) -> ChatModel:
@@ -465,15 +485,10 @@ class Engine:
         name = f"model:{self.account.model_name}"
         return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
 
-    def _connected(self, *, quoting: bool) -> OpenAIChat:
-        chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
+    def _connected(self, *, quoting: bool) -> ConnectedChat:
+        chat = chat_of(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
         self._connections.append(chat)
         return chat
-
-
-def _protection(settings: Settings, action: PrivacyAction) -> Protection:
-    key = settings.privacy_key.get_secret_value() if settings.privacy_key else None
-    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key, settings.privacy_names)
 
 
 def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:

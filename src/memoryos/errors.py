@@ -15,6 +15,8 @@
     │   ├── ModelNotConfigured  no model was given, or no key
     │   ├── ModelUnavailable    it cannot be reached or is too busy; try again later
     │   ├── BadAnswer           it answered in the wrong form
+    │   ├── PromptTooLong       the prompt is longer than the local model's window
+    │   ├── StateMismatch       a KV state belongs to another model
     │   └── BudgetSpent         the call would exceed the day's budget
     ├── DocumentIncomplete      a document was stored in part; it names the pages
     ├── StillRunning            the background work takes longer than the timeout
@@ -150,6 +152,26 @@ class ModelUnavailable(ModelError):
 
 class BadAnswer(ModelError):
     """The model answered in the wrong form; nothing was stored."""
+
+
+class PromptTooLong(ModelError):
+    """The prompt is longer than the model's window; nothing was stored."""
+
+    def __init__(self, tokens: int, window: int) -> None:
+        super().__init__(
+            f"the prompt has {tokens:,} tokens, and the model's window {window:,}: shorten the question, or lower"
+            " MEMORYOS_PROMPT_TOKENS; nothing was stored"
+        )
+        self.tokens = tokens  #: of the prompt
+        self.window = window  #: tokens that prompt and answer may have together
+
+    def __reduce__(self) -> tuple[type[PromptTooLong], tuple[int, int]]:
+        """Pickle the numbers."""
+        return type(self), (self.tokens, self.window)
+
+
+class StateMismatch(ModelError):
+    """The KV state belongs to another model, or was written by another version; it was not used."""
 
 
 class BudgetSpent(ModelError):

@@ -19,7 +19,7 @@ from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.in_dialogue import said_in
-from memoryos.operation.recall.replaced import Replaced, by_page
+from memoryos.operation.recall.replaced import Replaced
 from memoryos.scope import Scope
 
 _NARROWING = ("since", "until", "tags", "filters", "tiers", "session")  # filters
@@ -89,17 +89,11 @@ class Packing:
     def _replaced(
         self, recalled: Recall, only: arguments.Only, names: frozenset[str], by: datetime | None, least: Trust
     ) -> Mapping[str, tuple[Replaced, ...]]:
-        """What the found pages tell that no longer holds, as the caller may see it, by page.
-
-        What holds now may not pass the filters of the search; then only the end is told.
-        """
+        """What the found pages tell that no longer holds, by page."""
         if by is None:
             return {}
-        told = self.engine.recaller.replaced(self.scope, recalled, names, by=by, least=least)
-        if any(map(only.get, _NARROWING)):
-            told = [one.brief for one in told]
-        view = self.engine.view()
-        return by_page([one.shown(view.cube) for one in told] if view else told)
+        is_narrow = any(map(only.get, _NARROWING))
+        return self.engine.replacements.of(self.scope, recalled, names=names, by=by, least=least, is_narrow=is_narrow)
 
 
 def _turns(engine: Engine, scope: Scope, dialogue: Messages) -> Sequence[Turn]:

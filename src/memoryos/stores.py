@@ -32,10 +32,10 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
 from memoryos.infrastructure.vault.sql_vault import UNFINISHED, SqlVault
 from memoryos.infrastructure.vault.sqlite.reencryption import Reencryption
+from memoryos.known_notes import KNOWN_NOTES
 from memoryos.models.checked_embedder import CheckedEmbedder
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.calls.stoppable import stoppable
-from memoryos.operation.correction.known_notes import KNOWN_NOTES
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress

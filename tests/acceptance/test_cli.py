@@ -133,7 +133,7 @@ def test_search_as_a_table_shows_date_topic_score_and_why(run):
     assert "words" not in plain
 
 
-def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run):
+def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run, tmp_path):
     told = document(run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00", "--json"))
     run("add", "The boat needs paint.", "--at", "2024-02-04T10:00:00+00:00")
     text = run("context", "What is the boat called?").stdout
@@ -142,6 +142,14 @@ def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run
     assert [line["text"] for line in rest["lines"]] == ["user: The boat needs paint."]
     assert rest["tokens"] <= 60
     assert "There is no memory of user ann" in run("context", "boat", "--user", "ann").stdout
+    Path(tmp_path, "talk.json").write_text(
+        json.dumps([{"role": "user", "content": "The boat is called Aurora."}]), "utf-8"
+    )
+    rest = document(run("context", "boat", "--dialogue", "talk.json", "--json"))
+    assert [line["text"] for line in rest["lines"]] == ["user: The boat needs paint."]
+    Path(tmp_path, "talk.json").write_text('{"role": "user"}', "utf-8")
+    failed = run("context", "boat", "--dialogue", "talk.json", "--json")
+    assert (failed.returncode, "talk.json" in failed.stdout) == (2, True)
 
 
 def test_search_in_a_long_text_shows_the_passage_that_answers(run):

@@ -9,7 +9,6 @@ from threading import Event
 
 import pytest
 
-from contract import server
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import MemoryOS, errors, load_settings
 from memoryos.interface.rest.parameters import Parameters
@@ -20,23 +19,12 @@ from memoryos.interface.rest.rest_server import RestServer
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import STREAMED
 from memoryos.models.hashing import Hashing
-from served import PATIENCE, serving
-
-SETTINGS = load_settings(embedder="hashing")
-
-
-@pytest.fixture
-def place(back_end, tmp_path):
-    if back_end == "sqlite":
-        yield tmp_path / "memory.db"
-        return
-    yield server.store_of(tmp_path).render_as_string()
-    server.give_back(tmp_path)
+from served import PATIENCE, SETTINGS, opened, serving
 
 
 @pytest.fixture
 def api(place):
-    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing())) as store, serving(store) as served:
+    with opened(place) as store, serving(store) as served:
         yield served
 
 

@@ -20,6 +20,7 @@ from memoryos import (
     Caller,
     CallReach,
     ChainHead,
+    GateBounds,
     ListStep,
     MemoryCall,
     MemoryOperation,
@@ -30,6 +31,7 @@ from memoryos import (
     Scope,
     Settings,
     TagStep,
+    TrainingRecipe,
     Turn,
 )
 from memoryos.config import load_settings
@@ -221,6 +223,8 @@ _OWN: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     date: st.dates(),
     datetime: moments,
+    TrainingRecipe: st.builds(TrainingRecipe, rank=st.integers(1, 4), epochs=st.integers(1, 2)),
+    GateBounds: st.builds(GateBounds, least_recall=st.floats(0, 1)),
     Event: st.builds(_stopped),
     Scope: _scopes,
     Caller: st.builds(Caller, st.just("dr-lee"), purpose=st.none() | st.just("care")),

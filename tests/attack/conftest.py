@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from contract.back_ends import files_on
-from crash.conftest import place  # noqa: F401 - a fixture
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

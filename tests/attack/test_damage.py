@@ -28,7 +28,7 @@ from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
-from memoryos.operation.correction.known_notes import KNOWN_NOTES
+from memoryos.known_notes import KNOWN_NOTES
 from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of
@@ -359,6 +359,8 @@ NOTE_DOORS = {
     "snapshots.list": lambda memory, page: memory.snapshots.list(),
     "search": lambda memory, page: memory.search(SECRET),
     "archiving.list": lambda memory, page: memory.archiving.list(),
+    "schedule.log": lambda memory, page: memory.schedule.log(),
+    "schedule.moves": lambda memory, page: memory.schedule.moves(),
     "governance.retention": lambda memory, page: memory.governance.retention(),
     "governance.holds": lambda memory, page: memory.governance.holds(),
     "add": lambda memory, page: memory.add("New words.", idempotency_key="once"),
@@ -380,6 +382,7 @@ def noted(tmp_path_factory) -> Path:
         memory.branches.create(BRANCH_WORD)
         memory.snapshots.create(SNAPSHOT_WORD)
         memory.archiving.add("rare", unused=30)
+        memory.schedule.decide("Where?")
         memory.governance.retain("short", ttl=400)
         memory.governance.retain("long", half_life=400)
         memory.wait()

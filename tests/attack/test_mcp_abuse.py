@@ -11,34 +11,21 @@ from threading import Event
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from contract import server
 from mcp_session import PATIENCE, over_http
-from memoryos import MemoryOS, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.interface.mcp.http_door import PATH, mcp_app
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.rest_server import RestServer
-from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
-from served import serving
+from served import opened, serving
 
-SETTINGS = load_settings(embedder="hashing")
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 JSON_ALONE = {"accept": "application/json"}
 
 
 @pytest.fixture
-def place(back_end, tmp_path):
-    if back_end == "sqlite":
-        yield tmp_path / "memory.db"
-        return
-    yield server.store_of(tmp_path).render_as_string()
-    server.give_back(tmp_path)
-
-
-@pytest.fixture
 def store(place):
-    with closing(MemoryOS.open(place, settings=SETTINGS, embedder=Hashing())) as store:
+    with opened(place) as store:
         yield store
 
 

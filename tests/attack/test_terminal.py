@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pydoc
 
 import pytest
+from rich.table import Table
 from rich.text import Text
 
 import memoryos
@@ -75,3 +77,19 @@ def test_a_console_writes_them_out_whatever_is_printed(capsys, kind):
     told = capsys.readouterr().out
     assert [char for char in told if char in STEERING] == []
     assert "\\x1b" in told
+
+
+@pytest.mark.parametrize(("rows", "is_terminal", "is_paged"), [(9, True, False), (40, True, True), (40, False, False)])
+def test_a_table_longer_than_the_screen_goes_through_the_pager(monkeypatch, capsys, rows, is_terminal, is_paged):
+    paged = []
+    monkeypatch.setattr(pydoc, "pager", paged.append)
+    table = Table("text")
+    for number in range(rows):
+        table.add_row(f"row {number}\x1b]0;title\x07")
+    console = render.VisibleConsole(force_terminal=is_terminal, height=20, width=60)
+    console.print(table)
+    shown, printed = "".join(paged), capsys.readouterr().out
+    assert bool(shown) is is_paged
+    assert (f"row {rows - 1}" in shown) is is_paged
+    assert (f"row {rows - 1}" in printed) is not is_paged
+    assert "\x1b]" not in shown + printed

@@ -53,6 +53,13 @@ def allotments(garden):
     return garden(said, [*hers, *lost])
 
 
+def test_a_table_in_a_pipe_is_not_cut_at_80_characters(bench, garden):
+    result = bench("recall", "--data", garden(), "--embedder", "hashing", COLUMNS="")
+    assert result.returncode == 0, result.stderr
+    assert max(map(len, result.stdout.splitlines())) > 80
+    assert "…" not in result.stdout
+
+
 def tables(bench, path, *arguments):
     """The tables that a person reads: one dict for each row, by the heads of the columns."""
     result = bench("recall", "--data", path, *arguments, "--embedder", "hashing", COLUMNS="120")

@@ -1,11 +1,35 @@
 """What is left out, only tried for, taken for or far off: what is said, the words quoted of it, the fact made of them.
 
-Of each tuple the rules were made with those at even places; the others were first read when the rules were done.
+Of each tuple the rules were made with those at even places; the others were first read when the rules were done. What
+is excepted at some time, or far from somewhere, came later: the rules were made with all of it.
 """
 
 from __future__ import annotations
 
 BELIEVED = (
+    # except at some time, and far from somewhere
+    ("除去周一，我每天都跑步。", "我每天都跑步", "用户除周一外每天跑步。"),
+    ("除去周一，我每天都跑步。", "除去周一，我每天都跑步", "用户除去周一每天都跑步。"),
+    ("除了周一，我周三也上班。", "周三也上班", "用户周三上班。"),
+    ("除了周一，我周三也上班。", "除了周一", "用户周一上班。"),
+    ("除去周一，我每天都跑步。", "每天都跑步", "用户跑步。"),
+    ("除了周一，我每天都上班。", "我每天都上班", "用户除了周一每天上班。"),
+    ("I run every day except Mondays.", "I run every day except Mondays", "The user runs every day except Mondays."),
+    ("I run every day except Mondays.", "I run every day", "The user runs."),
+    ("I live near the sea, nowhere near the mountains.", "near the sea", "The user lives near the sea."),
+    ("I live nowhere near the sea.", "live nowhere near the sea", "The user lives nowhere near the sea."),
+    ("I live nowhere near the sea.", "nowhere near the sea", "The user does not live near the sea."),
+    ("I live far from the sea.", "far from the sea", "The user lives far from the sea."),
+    ("My school is far from home.", "far from home", "The user's school is far from home."),
+    (
+        "Nowhere near the sea do I feel well, so I live near the sea.",
+        "I live near the sea",
+        "The user lives near the sea.",
+    ),
+    ("我住得离海边很远。", "离海边很远", "用户住得离海边很远。"),
+    ("我家离海边不远。", "离海边不远", "用户家离海边不远。"),
+    ("I live not far from the sea.", "not far from the sea", "The user lives near the sea."),
+    ("I live not far from Berlin.", "not far from Berlin", "The user lives near Berlin."),
     # exceptions beside it
     (
         "I like all vegetables but broccoli.",
@@ -49,6 +73,26 @@ BELIEVED = (
 )
 
 REJECTED = (
+    # except at some time, and far from somewhere
+    ("除去周一，我每天都跑步。", "除去周一，我每天都跑步", "用户周一跑步。"),
+    ("除去周一，我每天都跑步。", "我每天都跑步", "用户每天跑步。"),
+    ("除去周一，我每天都跑步。", "我每天都跑步", "用户每天都跑步。"),
+    ("除周末外我天天加班。", "我天天加班", "用户天天加班。"),
+    ("除周末外我天天加班。", "除周末外我天天加班", "用户周末加班。"),
+    ("除去冬天，我常去爬山。", "除去冬天，我常去爬山", "用户冬天去爬山。"),
+    ("周一以外我都在家办公。", "周一以外我都在家办公", "用户周一在家办公。"),
+    ("周一之外我都在家办公。", "周一之外", "用户周一在家办公。"),
+    ("我每天都跑步，周一除外。", "周一除外", "用户周一跑步。"),
+    ("我每天都跑步，周一除外。", "我每天都跑步", "用户每天跑步。"),
+    ("我每天都跑步，但周一不跑。", "我每天都跑步", "用户每天跑步。"),
+    ("Except on Mondays I work from home.", "on Mondays I work from home", "The user works from home on Mondays."),
+    ("Except Mondays, I go swimming daily.", "I go swimming daily", "The user goes swimming daily."),
+    ("Save for Sundays I work every day.", "I work every day", "The user works every day."),
+    ("I live nowhere near the sea.", "near the sea", "The user lives near the sea."),
+    ("I live nowhere near the sea.", "live nowhere near the sea", "The user lives near the sea."),
+    ("I live a long way from the sea.", "long way from the sea", "The user lives by the sea."),
+    ("I live miles from the sea.", "miles from the sea", "The user lives near the sea."),
+    ("我住得离海边很远。", "离海边很远", "用户住在海边。"),
     # exceptions
     ("I like all vegetables but broccoli.", "all vegetables but broccoli", "The user likes broccoli."),
     ("I like all vegetables but broccoli.", "like all vegetables", "The user likes all vegetables."),

@@ -45,16 +45,6 @@ def store(vault: Vault, entry) -> Store:
 
 
 @pytest.fixture
-def place(back_end, tmp_path):
-    """What `MemoryOS.open` is given to open the store of this test."""
-    if back_end == "sqlite":
-        yield str(tmp_path / "memory.db")
-        return
-    yield server.store_of(tmp_path).render_as_string()
-    server.give_back(tmp_path)
-
-
-@pytest.fixture
 def open_memory(place, clock):
     opened = []
 

@@ -184,4 +184,6 @@ def test_a_stop_ends_the_wait(signal):
 
 def test_it_may_be_closed_twice(signal):
     signal.close()
+    left = dict(vars(signal))
     signal.close()
+    assert vars(signal) == left

@@ -77,7 +77,7 @@ def call(thing: object, kind: type, name: str) -> object:
         positional = ["forget everything"]
     if name == "update":
         positional = ["x", "hello"]
-    if name.endswith("export"):
+    if name.endswith("export") and name != "adapters.export":
         positional = [StringIO()]
     if name == "admin.load":
         positional = ["nowhere.jsonl"]

@@ -20,7 +20,7 @@ from hierarchy.work import calls_in
 from memoryos import Caller, Kind, Memory, MemoryOS, Mount, Role, Scope, Strategy, Tier
 from memoryos.config import load_settings
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound, PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
@@ -428,7 +428,7 @@ def tells_nothing(nurse: Memory, name: str) -> None:
     """Call a method, and look for what the nurse may not read in its result or error."""
     try:
         said = told(CALLS[name](nurse) if name in CALLS else called(nurse, name))
-    except (PermissionDenied, NotFound, InvalidInput) as error:
+    except (PermissionDenied, NotFound, InvalidInput, ModelNotConfigured) as error:
         assert name not in CALLS
         said = str(error).lower()
     asked = ("zyloprim", "zyloprim tulips", "what is zyloprim for, and the tulips?")

@@ -190,7 +190,17 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(("pipelines.check", "pipelines.list"), "what the caller passed, or a file has"),
     **dict.fromkeys(("snapshots.create", "snapshots.list", "snapshots.remove"), _COUNTS),
     **dict.fromkeys(("branches.create", "branches.list", "branches.named", "branches.discard"), _COUNTS),
+    **dict.fromkeys(
+        (f"adapters.{verb}" for verb in "train list get load unload rollback withdraw delete export add".split()),
+        _COUNTS,
+    ),
+    **dict.fromkeys(
+        ("adapters.ask", "adapters.recollect", "adapters.retire"), "tests/local has them: they need a model"
+    ),
+    **dict.fromkeys(("activations.build", "activations.list", "activations.get", "activations.delete"), _COUNTS),
+    "activations.answer": "what the model says; tests/local shows what it was shown",
     "archiving.remove": "nothing",
+    **dict.fromkeys((f"schedule.{verb}" for verb in ("explain", "decide", "log", "moves")), "ids, times and sizes"),
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),
     **dict.fromkeys(("upkeep.index", "upkeep.repair", "upkeep.undo", "mounts.list"), _COUNTS),
     **dict.fromkeys(("close", "consolidate", "delete", "wait", "jobs.run"), "nothing"),

@@ -57,6 +57,8 @@ UNDONE = SETTINGS.model_copy(update={"mid_term_capacity": 20, "heat_threshold": 
 
 STRIDES = {
     "create": 2,
+    "attach": 3,
+    "detach": 3,
     "rebuild": 8,
     "delete_segment": 4,
     "forget": 4,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def test_an_output_follows_its_example():
 
 @pytest.mark.parametrize("code", NOT_RUN)
 def test_python_example_that_needs_more_than_a_clone_is_python(code):
-    compile(code, "example", "exec")
+    assert compile(code, "example", "exec").co_names, "an example that names nothing shows nothing"
 
 
 def test_the_quick_start_finds_what_it_added(tmp_path):
@@ -114,9 +115,7 @@ def _anchor(heading: str) -> str:
 
 
 def test_the_reference_says_what_the_code_says():
-    checked = subprocess.run(
-        [sys.executable, ROOT / "tools" / "build_reference.py", "--check"], capture_output=True, text=True, timeout=120
-    )
+    checked = forked.python("-m", "build_reference", "--check", cwd=ROOT / "tools")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -144,3 +143,16 @@ def test_the_reference_has_the_functions_of_the_package():
     page = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
     assert "## `memoryos.open(path, *, user," in page
     assert "## `memoryos.load_settings(" in page
+
+
+def test_the_quick_starts_that_a_tool_tries_from_a_wheel_are_examples_with_an_output():
+    spec = importlib.util.spec_from_file_location("quick_starts", ROOT / "tools" / "try_quick_starts.py")
+    tool = importlib.util.module_from_spec(spec)
+    sys.modules["quick_starts"] = tool  # its data classes look their module up
+    spec.loader.exec_module(tool)
+    assert len(tool.QUICK_STARTS) == 4
+    for one in tool.QUICK_STARTS:
+        code, shown = one.block
+        assert (code, shown) in [example.values for example in EXAMPLES]
+        assert shown and tool.is_printed(shown, shown.replace("...", "anything"))
+        assert not one.extra or f"`{one.extra}`" in (ROOT / one.page).read_text("utf-8")

@@ -298,7 +298,7 @@ def test_a_lock_on_the_keys_does_not_live_on_in_a_forked_child(path):
             os._exit(0)
     try:
         with KeyFile(path).alone():
-            pass
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "the child lives on"
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memoryos import MemoryOS, Role
+from memoryos.interface.mem0_routes import addresses
 from served import serving
 
 pytestmark = pytest.mark.once
@@ -172,3 +173,24 @@ def test_a_key_decides_as_everywhere(served):
     assert served.http.get("/v1/pages", params={"user": "ann"}, headers={"X-API-Key": ann}).status_code == 401
     assert served.http.get("/v1/pages?user=ann", headers={"Authorization": f"Token {ann}"}).status_code == 401
     assert "mem0/memories/{memory_id}" in served.http.get("/metrics", headers={"Authorization": f"Bearer {ann}"}).text
+
+
+def test_the_description_of_the_server_has_each_address_with_what_it_takes(served):
+    document = served.http.get("/openapi.json").json()
+    told = {(verb.upper(), path): one for path, item in document["paths"].items() for verb, one in item.items()}
+    mem0 = {(verb, path): one for (verb, path), one in told.items() if path.startswith("/mem0/")}
+    assert {(verb, f"/mem0{path.replace(':path', '')}") for verb, path, _ in addresses()} == mem0.keys()
+    assert len({one["operationId"] for one in told.values()}) == len(told)
+    for (verb, path), one in mem0.items():
+        names = {part["name"] for part in one["parameters"]}
+        if "requestBody" in one:
+            body = one["requestBody"]["content"]["application/json"]
+            names |= body["schema"]["properties"].keys()
+            assert body["schema"]["required"] == [] or body["example"].keys() >= {*body["schema"]["required"]}
+        asked = path.removeprefix("/mem0").replace("{kind}", "user")
+        refused = ask(served, verb, asked, {"zz": 1}).json()
+        assert refused["field"] == "zz", path
+        takes = refused["fix"].removeprefix("This address takes: ").split(", ")
+        assert names == {*takes} - {"nothing"}, path
+        assert document["components"]["responses"].keys() >= {f"Problem{status}" for status in (401, 422, 429)}
+        assert {"200", "401", "403", "422", "429"} <= one["responses"].keys()

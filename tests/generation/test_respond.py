@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 import memoryos
-from memoryos import AsyncMemory, Attachment, Role, Turn, load_settings
+from memoryos import AsyncMemory, Attachment, AugmentStep, RetrieveStep, Role, Turn, load_settings
 from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured
 from memoryos.language.calendar import spoken
 from memoryos.models.chat import Answer, Usage
@@ -36,6 +36,7 @@ FAILURES = {
     "an error with status 200": [Reply(body=json.dumps({"error": {"message": "scripted"}}))],
     "JSON of another shape": [Reply(body="[1, 2]")],
 }
+NOTHINGS = [f"The train was late again, number {number}." for number in range(4)]
 
 
 def contents(memory):
@@ -190,6 +191,25 @@ def test_the_oldest_messages_are_left_out_first_and_come_back_as_notes(tmp_path,
     assert "Aurora" not in told
     assert "Aurora" in last["content"]
     assert "Form 5" not in last["content"]
+
+
+def test_the_notes_mark_what_no_longer_holds(tmp_path, settings, model):
+    known = settings.model_copy(update={"short_term_capacity": 2})
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=known) as memory:
+        said = ["I work as a nurse.", *NOTHINGS, "I'm a physiotherapist now.", *NOTHINGS]
+        for day, words in enumerate(said, 1):
+            memory.add(words, "Okay.", at=f"2025-02-{day:02d}")
+        memory.wait()
+        memory.consolidate()
+        model.will(says("A physiotherapist."))
+        memory.respond("What do I work as?")
+        told = model.requests[0]["messages"][-1]["content"]
+        pipeline = memoryos.Pipeline("told", [RetrieveStep(), AugmentStep(tokens=300)], parameters={"query": "text"})
+        run = memory.pipelines.run(pipeline, query="What do I work as?")
+    for text in (told, run.context):
+        (line,) = [line for line in text.splitlines() if "I work as a nurse." in line]
+        assert "(until 6 February 2025; now: " in line
+        assert "physiotherapist" in line
 
 
 def test_the_summary_of_the_chain_stands_for_messages_that_are_left_out(tmp_path, settings, model):

@@ -12,6 +12,7 @@ from .world import World, texts
 
 HOME, JOB, VEGETARIAN, VEGAN = "I live in Oslo.", "I'm a plumber.", "I am vegetarian.", "I am vegan."
 CHINESE_HOME = "我住在上海。"
+EMPLOYER, CHINESE_EMPLOYER = "I work at Siemens.", "我在华为工作。"
 CHANGES = (
     (HOME, "I moved to Bergen.", "Bergen"),
     (HOME, "I moved to Bergen last week.", "Bergen"),
@@ -38,7 +39,19 @@ CHANGES = (
     (CHINESE_HOME, "上周我搬到了北京。", "北京"),
     (CHINESE_HOME, "我以前住在上海，现在住在北京。", "北京"),
     ("我是老师。", "我以前是老师，现在是程序员。", "程序员"),
-)
+    ("我是一名护士。", "我换工作了，现在是程序员。", "程序员"),
+    ("我是一名护士。", "我转行了，现在是老师。", "老师"),
+    ("我是一名护士。", "我现在当老师了。", "老师"),
+    (CHINESE_HOME, "我搬家了，现在住在北京。", "北京"),
+    *((EMPLOYER, told, None) for told in (
+        "I joined Bosch.", "I joined Bosch last month.", "I joined Bosch as an engineer.", "I started at Bosch.",
+        "I now work for Bosch.", "I left Siemens and joined Bosch.", "I quit my job and joined Bosch.",
+        "I took a position with Bosch.", "I accepted an offer from Bosch.", "I changed jobs and now work at Bosch.",
+    )),
+    *((CHINESE_EMPLOYER, told, None) for told in (
+        "我跳槽了，现在在腾讯工作。", "我去腾讯上班了。", "我换到腾讯工作了。",
+    )),
+)  # fmt: skip
 
 
 @pytest.mark.once
@@ -80,6 +93,33 @@ def test_a_change_leaves_only_what_it_tells(world: World) -> None:
 def test_a_time_in_front_makes_no_state_of_the_present(text: str) -> None:
     found = filling(text)
     assert found is None or found.slot.holder  # not the slot of whom the persona describes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I joined Facebook",
+        "I joined the Labour Party",
+        "I joined Toronto Caribbean Cultural Association",
+        "I joined Anna for lunch",
+        "I joined Tom and Mary",
+        "I joined Red Cross as a volunteer",
+        "I almost joined Bosch",
+        "I want to join Bosch",
+        "I'm in Oslo now",
+        "I switched jobs",
+        "我打算跳槽，现在在腾讯工作",
+        "我现在在上海",
+    ],
+)
+def test_what_tells_of_no_new_job_or_home(text: str) -> None:
+    assert filling(text) is None
+
+
+def test_a_promotion_leaves_the_employer() -> None:
+    found = filling("我升职了，现在是经理")
+    assert found is not None
+    assert (found.value, found.ends) == ("经理", ("work",))
 
 
 @pytest.mark.parametrize(

@@ -586,6 +586,34 @@ def test_pages_that_go_together_describe_the_rest_of_their_chain_once(world: Wor
     assert sum(changed[page] for page in kept) <= len(kept) + CUBES_AT_ONCE
 
 
+@pytest.mark.once
+def test_memories_that_are_stored_anew_when_pages_go_are_so_many_that_their_links_fit_in_a_step(
+    world: World, monkeypatch
+):
+    """Each that was revised goes, with its links, and comes with those that are left: one step had all of 32."""
+    count, planned = 2 * PAGES_AT_ONCE, list[int]()
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    talk = memory.of(replace(ANN, session="talk"))
+    added(talk, (f"🍵 tea {number}\nfact: Tom lives in Town{number}." for number in range(count)))
+    memory.add("🚲 bye")
+    world.extract()
+    with world.vault.write(ANN) as writer:
+        for fact in world.cubes(Kind.FACT):
+            newer = replace(fact, version=replace(fact.version, number=2))
+            writer.update([Entry(newer)], Operation.REVISE)
+    unlearning = removal.Removal._unlearning
+
+    def noted(self: removal.Removal, reader: Any, some: Sequence[str], leaving: frozenset[str]) -> Any:
+        planned.append(len(some))
+        return unlearning(self, reader, some, leaving)
+
+    monkeypatch.setattr(removal.Removal, "_unlearning", noted)
+    monkeypatch.setattr(removal, "LINKS_AT_ONCE", 4)
+    talk.forget()
+    assert planned == [4] * (count // 4)
+    assert verify(world.vault).is_sound
+
+
 def test_pages_that_go_together_go_in_steps_of_so_many_characters(world: World, monkeypatch):
     def largest_step(number: int) -> int:
         talk = world.open(f"large-{number}.db", short_term_capacity=1).of(replace(ANN, session="talk"))

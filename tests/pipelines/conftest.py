@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import memoryos
-from contract import server
 from memoryos import AddStep, ArchiveStep, AugmentStep, FreezeStep, ListStep, Pipeline, RetrieveStep, UpdateStep
 from memoryos.config import load_settings
 
@@ -28,16 +26,6 @@ WHOLE = Pipeline(
     parameters={"query": "text"},
 )
 TIDY = Pipeline("tidy", [ListStep(most=2), ArchiveStep()])
-
-
-@pytest.fixture
-def place(back_end: str, tmp_path: Path) -> Iterator[str]:
-    """Where a store is, or will be, on each back end in turn."""
-    if back_end == "sqlite":
-        yield str(tmp_path / "memory.db")
-        return
-    yield server.store_of(tmp_path).render_as_string()
-    server.give_back(tmp_path)
 
 
 def opened(place: str) -> memoryos.Memory:

@@ -8,7 +8,7 @@ import pytest
 
 from memoryos import Memory, Role, Turn
 from memoryos.language.passages import LONGEST, estimated_tokens
-from memoryos.operation.recall.hit import TurnHit
+from memoryos.operation.recall.hit import LONG, TurnHit
 
 FACT = "My sister Agatha keeps her passport in the blue drawer of the hall cupboard."
 QUESTION = "Where does Agatha keep her passport?"
@@ -161,3 +161,57 @@ def test_a_rebuild_makes_the_same_passages(open_memory):
 def stored_extents(memory: Memory, page: str) -> list[tuple[int, int, int | None]]:
     with memory._engine.vault.read(memory._scope) as reader:
         return [tuple(passage.extent) for passage in reader.passages([page])]
+
+
+def of_functions(fact: str, around: int = 150) -> str:
+    """An assistant's answer of some thousand characters of code, with a line about something else in its middle."""
+    before, behind = (
+        "\n".join(f"def {name}{number}(x):\n    return x + {number}\n" for number in range(around)) for name in "fg"
+    )
+    return f"Here is the code:\n\n```python\n{before}\n{fact}\n\n{behind}```\n\nThat is all."
+
+
+@pytest.mark.parametrize("among", ["questions", "answers"])
+def test_a_text_that_alone_has_the_words_of_a_question_is_found_and_not_refused(open_memory, among):
+    memory, subjects = open_memory(), "server client queue worker thread lock table index vector page model".split()
+    for number in range(30):
+        subject = subjects[number % len(subjects)]
+        memory.add(f"Question {number}: how does the {subject} work?", filler(300, seed=number))
+    fact = "PASSWORD_ROTATION_DAYS = 47  # staging database password, Henrike keeps the schedule"
+    memory.add(
+        "Explain please.", of_functions(fact) if among == "questions" else f"{filler(1500)} {fact} {filler(1500)}"
+    )
+    query = "How often does the password of the staging database rotate?"
+    recalled = memory.search(query, explain=True)
+    assert "Henrike" in "".join(turn.text for turn in recalled.turns[:2])
+    assert recalled.confidence > 0.5
+    for tokens in (256, 512, 1024):
+        context = memory.context(query, tokens=tokens)
+        assert context.found
+        assert "47" in context.text
+
+
+def test_a_text_that_has_the_words_of_a_question_as_much_as_the_best_keeps_its_place(open_memory):
+    memory = open_memory()
+    for number in range(12):
+        memory.add(f"The staging database got its password number {number} today.", filler(300, seed=number))
+    memory.add("Explain please.", of_functions("# the staging database password rotates"))
+    hits = memory.search("When did the staging database get its password?", explain=True).turns
+    assert not any("literal" in hit.parts for hit in hits)
+
+
+def test_the_data_of_a_search_have_the_passages_of_a_long_turn_and_where_they_are(open_memory):
+    memory = open_memory()
+    page = among_thirty(memory, document(100_000))
+    recalled = memory.search(QUESTION)
+    assert len(recalled.to_json()) < 80_000
+    told = {hit["id"]: hit for hit in recalled.to_dict()["hits"]}
+    assert all("is_whole" not in hit for name, hit in told.items() if name != page)
+    hit, words = told[page], memory.get(page).payload.turns[0].words
+    assert hit["is_whole"] is False
+    assert FACT in hit["text"]
+    turn = hit["turns"][0]
+    assert FACT in "".join(words[start:end] for start, end in turn["spans"])
+    assert all(words[start:end].strip() in turn["text"] for start, end in turn["spans"])
+    assert sum(end - start for start, end in turn["spans"]) <= LONG
+    assert recalled.hits[0].text == memory.get(page).text  # the value itself has it whole

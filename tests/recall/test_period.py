@@ -174,3 +174,18 @@ def test_a_field_that_a_program_set_has_the_value_that_it_had_by_the_end_of_the_
         for known in ({}, {"as_of": "both"}):
             recalled = memory.search("Hobby?", until=first + timedelta(minutes=5), **known)
             assert [cube.text for cube in recalled.profile] == ["hobby: rowing"]
+
+
+@pytest.mark.parametrize("later", ["I joined Bosch.", "I no longer work at Siemens."])
+def test_until_finds_the_facts_that_held_by_then(tmp_path: Path, back_end: str, later: str) -> None:
+    with opening_on(back_end):
+        opened = memoryos.open(tmp_path / "memory.db", user="ann", settings=load_settings(embedder="hashing"))
+    with opened as memory:
+        memory.add("I work at Siemens.", "Nice!", at=EARLIER)
+        memory.add(later, "I see.", at=LATER)
+        memory.wait()
+        memory.consolidate()
+        before, after = (facts(memory.search("Where do I work?", until=day)) for day in ("2024-12-31", "2025-12-31"))
+        assert before == {"User works at Siemens."}
+        assert "User works at Siemens." not in after
+        assert memory.context("Where do I work?", tokens=100, until="2024-12-31", kinds=["fact"]).found

@@ -135,3 +135,26 @@ def test_an_answer_to_a_question_on_another_page_repeats_nothing(open_memory):
         memory.add(place, at=at)
     memory.add("A kettle, and a shop near a church")
     assert [turn.turn.text for turn in memory.search("corner shop church", pages=2).turns].count(place) == 2
+
+
+@pytest.mark.parametrize(
+    ("same", "other"),
+    [
+        ("I drank tea with honey today.", "My sister keeps the tea in the blue tin."),  # of another day each
+        ("I like tea.", "My sister keeps the tea in the blue tin."),  # short
+        ("今天我喝了加蜂蜜的茶。", "我姐姐把茶放在蓝色的罐子里。"),
+    ],
+)
+def test_the_same_words_of_many_days_leave_room_for_others(open_memory, same, other):
+    memory = open_memory(embedder="static")
+    for day in range(60):
+        memory.add(same, "Good to know.", at=NOW - timedelta(days=90 - day))
+        if day == 3:
+            memory.add(other, "Nice.", at=NOW - timedelta(days=87))
+    query = "茶在哪里？" if "茶" in same else "Where is the tea?"
+    found = [turn.text for turn in memory.search(query, pages=50).turns]
+    assert other in found
+    assert found.index(other) <= 3
+    context = memory.context(query, tokens=200)
+    assert other in context.text
+    assert same in context.text

@@ -113,3 +113,16 @@ def test_tasks_that_tasks_give_are_waited_for():
     worker.wait()
     assert done == ["inner"]
     worker.close()
+
+
+def test_at_the_end_of_a_program_a_task_that_goes_on_and_on_runs_to_its_end():
+    background, done = Background("test"), []
+    background.close()  # no thread can start any more
+
+    def step() -> None:
+        done.append(len(done))
+        if len(done) < 5_000:
+            background.submit(step)
+
+    background.submit(step)
+    assert len(done) == 5_000

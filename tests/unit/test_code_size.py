@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from sources import nodes
+
 LONGEST = 55  # lines, without the docstring
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -21,8 +23,7 @@ def docstrings_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.
 def test_no_function_is_longer_than_a_screen():
     functions = [
         (path.name, node.name, lines_of(node) - sum(map(lines_of, docstrings_of(node))))
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path, node in nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     assert len(functions) > 100

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -20,6 +20,8 @@ from memoryos import distribution
 from memoryos.errors import MissingExtra, StoreTooNew
 from memoryos.exports import MODULES
 from memoryos.regex import _Regex
+from sources import MODULES as FILES
+from sources import nodes, tree
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -64,13 +66,14 @@ def installs():
             )
 
 
-def modules_after(code, **environment):
-    told = f"{code}\nimport sys, json; print(json.dumps([name.partition('.')[0] for name in sys.modules]))"
-    done = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
-    )
+@cache
+def modules_after(code):
+    """The modules that a program has loaded at its end, and the libraries that they belong to."""
+    told = f"{code}\nimport sys, json; print(json.dumps([*sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    return {*loaded, *(name.partition(".")[0] for name in loaded)}
 
 
 def test_every_instruction_to_install_names_this_distribution_and_its_extras():
@@ -84,8 +87,7 @@ def test_every_instruction_to_install_names_this_distribution_and_its_extras():
 def test_every_extra_that_an_error_names_exists():
     calls = [
         node
-        for path in (ROOT / "src").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for _, node in nodes()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "MissingExtra"
     ]
     named = {call.args[1].value for call in calls}
@@ -121,18 +123,32 @@ def test_the_version_is_told_without_the_commands():
     assert loaded & HEAVY == set()
 
 
-RUN = "import sys; from memoryos.interface.cli.app import main; sys.argv = {}\ntry: main()\nexcept SystemExit: pass"
+# Commands one after the other in one program: what one of them loads stays loaded, so it is looked at after each.
+RUN = """
+import json, os, sys
+from contextlib import suppress
+from memoryos.interface.cli.app import main
+loaded = {}
+for words, typed in COMMANDS:
+    sys.argv = ["memoryos", *words.split()]
+    os.environ.update(typed)
+    with suppress(SystemExit):
+        main()
+    loaded[words, typed.get("COMP_WORDS")] = sorted({"sqlalchemy", "numpy", "alembic"} & {*sys.modules})
+print("\\n", {which: found for which, found in loaded.items() if found}, len(loaded))
+"""
+HELP = [(words, {}) for words in ("--help", "governance --help", "search --help", "add --help", "list --help")]
+COMPLETED = [
+    ("", {"_MEMORYOS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))})
+    for words in ("memoryos sea", "memoryos search --s", "memoryos governance ")
+]
 
 
-@pytest.mark.parametrize("words", ["--help", "governance --help", "search --help", "add --help", "list --help"])
-def test_help_does_not_load_the_database(words):
-    assert modules_after(RUN.format(["memoryos", *words.split()])) & {"sqlalchemy", "numpy", "alembic"} == set()
-
-
-@pytest.mark.parametrize("words", ["memoryos sea", "memoryos search --s", "memoryos governance "])
-def test_completion_does_not_load_the_database(words):
-    typed = {"_MEMORYOS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    assert modules_after(RUN.format(["memoryos"]), **typed) & {"sqlalchemy", "numpy", "alembic"} == set()
+def test_neither_help_nor_completion_loads_the_database():
+    code = RUN.replace("COMMANDS", repr([*HELP, *COMPLETED]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["{}", "8"]
 
 
 # A program that imports the store gets the rest when it opens one, and so do type hints.
@@ -179,8 +195,8 @@ def test_importing_a_memory_loads_no_library_that_it_may_not_need():
 def test_importing_the_store_compiles_no_expression_of_its_modules():
     at_import = [
         f"{path.name}:{call.lineno}"
-        for path in (ROOT / "src").rglob("*.py")
-        for statement in ast.parse(path.read_text("utf-8")).body
+        for path in FILES
+        for statement in tree(path).body
         if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
         for call in ast.walk(statement)
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "re.compile"
@@ -201,8 +217,9 @@ def test_every_expression_compiles():
 
 
 def test_opening_a_memory_does_not_load_a_database_server_s_drivers():
-    code = "import sys; from memoryos import Memory; assert 'sqlalchemy.dialects.postgresql' not in sys.modules"
-    assert "sqlalchemy" in modules_after(code)
+    loaded = modules_after("from memoryos import Memory")
+    assert "sqlalchemy" in loaded
+    assert "sqlalchemy.dialects.postgresql" not in loaded
 
 
 def test_without_any_extra_a_memory_is_made_and_searched(tmp_path):

@@ -216,6 +216,6 @@ def test_a_word_is_amended_where_it_is_clear_which(sentence: str, following: str
 
 def test_a_long_word_is_looked_at_once() -> None:
     said = "我住在里斯本而且我的狗喜欢海滩" * 4_000  # when each of its ends was tried, this took more than a minute
-    began = time.process_time()
+    began = time.thread_time()
     assert amended(said) == said
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 10

@@ -9,14 +9,12 @@ from functools import cache
 from itertools import combinations
 from pathlib import Path
 
-import memoryos
-
-SOURCE = Path(memoryos.__file__).parent
+from sources import SOURCE, tree
 
 
 def imported(module: Path) -> Iterator[str]:
     """The names that a module imports, also inside functions: modules, or what stands in one."""
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):

@@ -55,7 +55,9 @@ def test_never_more_are_in_flight(at_once):
 
 @pytest.mark.parametrize("at_once", [2, 5])
 def test_so_many_may_be_in_flight(at_once):
-    calls(Limits(at_once), at_once, threading.Barrier(at_once, timeout=SOON).wait)
+    all_in = threading.Barrier(at_once, timeout=SOON)
+    calls(Limits(at_once), at_once, all_in.wait)
+    assert not all_in.broken
 
 
 def test_calls_begin_evenly_spaced_from_any_thread():

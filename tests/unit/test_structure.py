@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import memoryos
+from memoryos import exports
+from sources import MODULES, SOURCE, nodes, tree
 
-SOURCE = Path(memoryos.__file__).parent
-MODULES = sorted(SOURCE.rglob("*.py"))
 EXPORTED = [one for name in memoryos.__all__ if inspect.isclass(one := getattr(memoryos, name))]
 MOST_LINES = 500
 MOST_METHODS = 25
@@ -19,8 +20,7 @@ MOST_METHODS = 25
 
 @cache
 def classes() -> list[ast.ClassDef]:
-    nodes = (node for module in MODULES for node in ast.walk(ast.parse(module.read_text("utf-8"))))
-    return [node for node in nodes if isinstance(node, ast.ClassDef)]
+    return [node for _, node in nodes() if isinstance(node, ast.ClassDef)]
 
 
 def doubled(names: list[str]) -> list[str]:
@@ -74,3 +74,20 @@ def public_methods_of(kind: type) -> set[str]:
 
 def callable_of(member: object) -> bool:
     return inspect.isfunction(member) or isinstance(member, staticmethod | classmethod)
+
+
+def test_what_the_store_names_through_the_package_lies_below_it():
+    """`lint-imports` leaves out that import of the whole package."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    store = next(number for number, layer in enumerate(layers) if "memoryos.memory_os" in layer)
+    lower = {one.removeprefix("memoryos.") for layer in layers[store + 1 :] for one in layer.split(" | ")}
+    named = {
+        node.attr
+        for node in ast.walk(tree(SOURCE / "memory_os.py"))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "memoryos"
+    }
+    assert {"Memory", "Settings", "Users"} <= named
+    homes = {name: exports.MODULES[name].partition(".")[0] for name in named}
+    listed = {one.removeprefix("memoryos.") for layer in layers for one in layer.split(" | ")}
+    assert {name: home for name, home in homes.items() if home in listed and home not in lower} == {}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-_STATUS = Path("/proc/self/status")
+_TICKS = 13, 15  # of /proc/PID/stat behind the name: time in the program and in the kernel
 _PROCESSORS = Path("/proc/cpuinfo")
 
 
@@ -27,19 +27,29 @@ def describe() -> dict[str, str | int]:
     }
 
 
-def rss_mb() -> float | None:
-    """Resident memory of this process, MB of 10^6 bytes.
+def rss_mb(pid: int | None = None) -> float | None:
+    """Resident memory of this process or of another one, MB of 10^6 bytes.
 
-    Now on Linux (/proc); the highest so far on other systems with getrusage; None where there is neither.
+    Now on Linux (/proc). On other systems with getrusage it is the highest so far, of this process; else None.
     """
-    for value in _values(_STATUS, "VmRSS"):
+    for value in _values(Path(f"/proc/{pid or 'self'}/status"), "VmRSS"):
         return int(value.removesuffix("kB")) * 1024 / 1e6
-    if sys.platform == "win32":
+    if pid is not None or sys.platform == "win32":
         return None
     from resource import RUSAGE_SELF, getrusage
 
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
     return getrusage(RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """The processor time of a process; None where there is no /proc."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return None
+    numbers = stat.read_text("utf-8").rpartition(")")[2].split()
+    start, end = (index - 2 for index in _TICKS)
+    return sum(map(int, numbers[start:end])) / os.sysconf("SC_CLK_TCK")
 
 
 def _values(path: Path, name: str) -> Iterator[str]:

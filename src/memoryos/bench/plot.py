@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from memoryos.bench.abstention import Roc
 from memoryos.bench.answers.report import QuestionGroup
 from memoryos.bench.compression import CompressionPoint, Method
+from memoryos.bench.kv_speed import KvReport
 from memoryos.bench.means import Summary
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
+from memoryos.bench.placement_replay import PlacementReport
 from memoryos.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -101,6 +103,44 @@ def plot_answers(path: Path, systems: Mapping[str, Mapping[str, QuestionGroup]],
         axes.set(ylabel=metric, ylim=(0, 1), xlim=(-0.5, len(groups) - 0.5))
         axes.grid(axis="y", alpha=0.3)
     figure.axes[0].legend(ncols=len(systems), fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
+    _save(figure, path)
+
+
+def plot_placement(path: Path, report: PlacementReport) -> None:
+    """Draw the time to the first token by the bytes for KV, mean and p95. Raises InvalidInput as `plot_recall`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2 * _INCHES[0], _INCHES[1]), layout="constrained")
+    sizes = list(report.bounded)
+    ways = list(report.bounded[sizes[0]])
+    for axes, name in zip(figure.subplots(1, 2), ("mean_ms", "p95_ms"), strict=True):
+        for way in ways:
+            times = [getattr(report.bounded[size][way], name) / 1000 for size in sizes]
+            axes.plot([size / 1e6 for size in sizes], times, marker="o", label=way)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([size / 1e6 for size in sizes], [f"{size / 1e6:,.0f}" for size in sizes])
+        axes.set(xlabel="MB of KV", ylabel=f"seconds to the first token ({name.removesuffix('_ms')})", ylim=(0, None))
+        axes.grid(alpha=0.3)
+        axes.legend()
+    _save(figure, path)
+
+
+def plot_kv(path: Path, reports: Sequence[KvReport]) -> None:
+    """Draw what KV states spare, a panel for each runtime, beside the paper's. Raises InvalidInput as `plot_recall`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_INCHES[0] * len(reports), _INCHES[1]), layout="constrained")
+    for axes, report in zip(figure.subplots(1, len(reports), squeeze=False)[0], reports, strict=True):
+        contexts = [context.tokens for context in report.contexts]
+        for number, query in enumerate(dict.fromkeys(cell.query for cell in report.cells)):
+            cells = [cell for cell in report.cells if cell.query == query]
+            axes.plot(contexts, [cell.speedup for cell in cells], f"C{number}o-", label=f"query of {query}")
+            if all(cell.paper is not None for cell in cells):
+                axes.plot(contexts, [cell.paper for cell in cells], f"C{number}--", label="  in the paper")
+        axes.set_title(f"{report.model}, {report.runtime}")
+        axes.set(xlabel="tokens of context", ylabel="time to the first token spared, %", ylim=(0, 100))
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
     _save(figure, path)
 
 

@@ -7,20 +7,19 @@ so that all meet the machine as it is at that moment.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memoryos.bench.machine import cpu_seconds
 from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.progress_callback import Progress, unwatched
+from memoryos.bench.started import next_line, started
 from memoryos.bench.timing import percentiles
 from memoryos.config import Settings
 from memoryos.errors import MemoryOSError
@@ -34,7 +33,6 @@ DIRECT = "direct"
 WAYS = (DIRECT, "off", "read", "on")  # the others are what the proxy does with memory
 
 _AT_ONCE = 10  # requests of one way before the next has its turn
-_TICKS = 13, 15  # of /proc/PID/stat behind the name: time in the program and in the kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +59,11 @@ def measure_proxy(
         with open_memory(folder / "proxy.db", user=USER, settings=settings) as memory:
             memory.add_many(Dialogue(SEED).session(pages))
             memory.wait()
-        model = stack.enter_context(_process("memoryos.bench.scripted_server"))
-        upstream = f"http://127.0.0.1:{int(_first_line(model))}"
+        model = stack.enter_context(started("memoryos.bench.scripted_server"))
+        upstream = f"http://127.0.0.1:{int(next_line(model))}"
         serve = ("serve", "--port", "0", "--json", "--db", str(folder / "proxy.db"), "--upstream", f"{upstream}/v1")
-        proxy = stack.enter_context(_process("memoryos", *serve))
-        url = json.loads(_first_line(proxy))["url"]
+        proxy = stack.enter_context(started("memoryos", *serve))
+        url = json.loads(next_line(proxy))["url"]
         found = _alternating({way: upstream if way == DIRECT else url for way in WAYS}, proxy.pid, requests, progress)
     direct = percentiles(found[DIRECT].first_ms, 50)["p50"]
     return {way: _cost(asked, direct, way) for way, asked in found.items()}
@@ -76,14 +74,14 @@ def _alternating(urls: Mapping[str, str], pid: int, requests: int, progress: Pro
     questions = iter(Dialogue(SEED + 1).questions(len(urls) * (requests + WARM_UP)))
     for number in (*range(-WARM_UP, 0, _AT_ONCE), *range(0, requests, _AT_ONCE)):
         for way, url in urls.items():
-            before = _cpu_seconds(pid)
+            before = cpu_seconds(pid)
             wanted = islice(questions, min(_AT_ONCE, (requests if number >= 0 else 0) - number))
             with closing(HTTPConnection(url.partition("//")[2])) as connection:  # servers close idle ones
                 connection.connect()
                 times = [_first_ms(connection, way, question, is_warm_up=number < 0) for question in wanted]
             if number >= 0:
                 asked[way].first_ms += times
-                asked[way].cpu_s += (_cpu_seconds(pid) or 0.0) - (before or 0.0)
+                asked[way].cpu_s += (cpu_seconds(pid) or 0.0) - (before or 0.0)
         progress("requests", max(0, min(requests, number + _AT_ONCE)), requests)
     return asked
 
@@ -112,31 +110,3 @@ def _cost(asked: _TimedWay, direct: float, way: str) -> ProxyCost:
     first = percentiles(asked.first_ms, 50, 95)
     cpu_ms = asked.cpu_s * 1000 / len(asked.first_ms)
     return ProxyCost(first, first["p50"] - direct, None if way == DIRECT or not asked.cpu_s else cpu_ms)
-
-
-def _cpu_seconds(pid: int) -> float | None:
-    """The processor time of a process; None where there is no /proc."""
-    stat = Path(f"/proc/{pid}/stat")
-    if not stat.exists():
-        return None
-    numbers: Sequence[str] = stat.read_text("utf-8").rpartition(")")[2].split()
-    start, end = (index - 2 for index in _TICKS)
-    return sum(map(int, numbers[start:end])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def _process(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that is ended with the block."""
-    pipe, command = subprocess.PIPE, [sys.executable, "-m", module, *arguments]
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:  # noqa: S603 - ours
-        try:
-            yield process
-        finally:
-            process.terminate()
-
-
-def _first_line(process: subprocess.Popen[str]) -> str:
-    line = process.stdout.readline() if process.stdout else ""
-    if not line.strip():
-        raise MemoryOSError("a process of the bench did not start: try `memoryos serve`")
-    return line

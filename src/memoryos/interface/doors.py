@@ -52,15 +52,37 @@ COMMANDS: Mapping[str, str] = {
     "governance.revoke": "governance revoke",
     "governance.reveal": "privacy reveal",
     "governance.explain": "policy explain",
+    "adapters.train": "adapters train",
+    "adapters.list": "adapters list",
+    "adapters.get": "adapters show",
+    "adapters.load": "adapters load",
+    "adapters.unload": "adapters unload",
+    "adapters.rollback": "adapters rollback",
+    "adapters.withdraw": "adapters withdraw",
+    "adapters.delete": "adapters delete",
+    "adapters.retire": "adapters retire",
+    "adapters.export": "adapters export",
+    "adapters.add": "adapters add",
+    "adapters.ask": "adapters ask",
+    "adapters.recollect": "adapters recollect",
     "archiving.add": "archiving add",
     "archiving.list": "archiving list",
     "archiving.remove": "archiving remove",
+    "schedule.explain": "schedule explain",
+    "schedule.decide": "schedule decide",
+    "schedule.log": "schedule log",
+    "schedule.moves": "schedule moves",
     "requests.read": "request --read",
     "requests.preview": "request",
     "requests.do": "request --confirm",
     "snapshots.create": "snapshots create",
     "snapshots.list": "snapshots list",
     "snapshots.remove": "snapshots remove",
+    "activations.build": "activations build",
+    "activations.list": "activations list",
+    "activations.get": "activations show",
+    "activations.delete": "activations delete",
+    "activations.answer": "activations answer",
     "branches.create": "branches create",
     "branches.list": "branches list",
     "branches.diff": "branches diff",
@@ -123,16 +145,26 @@ _HANDLE = "It makes an object in Python; elsewhere, each call names the owner."
 _LIFE = "Each command opens and closes the store itself, and the server does so once."
 _FILE = "It reads or writes a file of the machine with the store."
 _CODE = "It takes Python code."
+_LATER = "Not there yet: the command line and Python have it."
 _STORE = "It is an operation of the store: see the entry of MemoryOS."
+
+_ADAPTERS = tuple(
+    f"adapters.{verb}"
+    for verb in """add ask delete export get list load recollect retire rollback train unload withdraw""".split()
+)
+_LOCAL = "Not there yet: an adapter is trained and asked on the machine that has the model, in Python or by a command."
 
 # Why an operation has no address.
 NOT_REST: Mapping[str, str] = {
+    **dict.fromkeys(_ADAPTERS, _LOCAL),
     "of": _HANDLE,
     "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
     "close": _LIFE,
     "add_many": "`POST /v1/memories` takes a list of messages.",
     "branches.named": "`GET /v1/branches` lists them.",
+    **dict.fromkeys((f"activations.{verb}" for verb in ("build", "list", "get", "delete", "answer")), _LATER),
     "governance.explain": "It asks on behalf of another caller, with policies from a file.",
+    **dict.fromkeys(("schedule.explain", "schedule.decide", "schedule.log", "schedule.moves"), "Not there yet."),
     "mounts.add": _CODE,
     "mounts.list": _STORE,
     "mounts.remove": _CODE,
@@ -191,6 +223,7 @@ NOT_CLI: Mapping[str, str] = {
 
 # Why an operation is no tool of MCP. Models choose well among few tools.
 _NOT_MCP: Mapping[str, tuple[str, ...]] = {
+    "A person decides what a local model learns.": _ADAPTERS,
     _HANDLE: ("of", "branch", "store:memory", "store:of", "store:by"),
     "The server opens and closes the store itself.": ("close", "wait", "store:close", "store:wait"),
     _CODE: (
@@ -203,7 +236,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
     ),
     "`add` stores one exchange at a time; a model has no more.": ("add_many",),
     "`add` stores what was said; facts and fields are read from it.": ("facts.add", "profile.set"),
-    "The client is a model that answers itself.": ("respond", "respond_stream"),
+    "The client is a model that answers itself.": ("respond", "respond_stream", "activations.answer"),
     "The client is a model: it reads requests itself, and calls the tool for each.": (
         "requests.read",
         "requests.preview",
@@ -224,7 +257,12 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "governance.holds",
         "governance.delegations",
         "archiving.list",
+        "schedule.explain",
+        "schedule.log",
+        "schedule.moves",
         "snapshots.list",
+        "activations.list",
+        "activations.get",
         "branches.list",
         "branches.named",
         "branches.diff",
@@ -251,6 +289,8 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "archiving.remove",
         "snapshots.create",
         "snapshots.remove",
+        "activations.build",
+        "activations.delete",
         "branches.create",
         "branches.discard",
         "duplicates.merge",
@@ -268,6 +308,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "upkeep.rebuild",
         "upkeep.undo",
         "upkeep.index",
+        "schedule.decide",
     ),
     "It is about the whole store, and a client has one owner's memory.": (
         "store:users.list",

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.frameworks.mem0 import Mem0Memory
+from memoryos.interface.mem0_description import DESCRIBED
 from memoryos.interface.rest.admission import MEM0
 from memoryos.interface.rest.desk import Desk
 from memoryos.interface.rest.problems import Refusing
@@ -55,10 +56,18 @@ class Mem0Routes:
 
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterator[BaseRoute]:  # noqa: ARG002 - of the protocol
         """The addresses, each with and without a slash at its end."""
-        for verb, path, answer in _addresses():
-            door = Mem0Address(desk, MEM0 + path, answer)
+        for verb, path, name in addresses():
+            door = Mem0Address(desk, MEM0 + path, _ANSWERS[name])
             yield Route(f"{MEM0}{path}/", door, methods=[verb])
             yield Route(MEM0 + path, door, methods=[verb])
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """The addresses without a slash at their ends."""
+        found: dict[str, dict[str, Any]] = {}
+        for verb, path, name in addresses():
+            told = MEM0 + path.replace(":path}", "}")
+            found.setdefault(told, {})[verb.lower()] = DESCRIBED[name].operation(verb, told)
+        return found
 
     async def close(self) -> None:
         """There is nothing to end."""
@@ -198,28 +207,41 @@ def _batch(verb: str, known: Sequence[str], told: str) -> Answer:
     return answer
 
 
-def _addresses() -> Iterator[tuple[str, str, Answer]]:
+_ANSWERS: Mapping[str, Answer] = {
+    **{name: _call(name) for name in ("add", "search", "reset", "update", "delete", "delete_all", "history")},
+    "ping": _ping,
+    "get_all": _get_all,
+    "pages": _pages,
+    "get": _get,
+    "entities": _entities,
+    "delete_entity": _delete_entity,
+    "batch_update": _batch("update", ["memory_id", "text", "metadata"], "updated"),
+    "batch_delete": _batch("delete", ["memory_id"], "deleted"),
+}
+
+
+def addresses() -> Iterator[tuple[str, str, str]]:
     """Verb, path and what is done. Of its own server the paths have no version, of the hosted one several."""
-    one, add, search = "/memories/{memory_id}", _call("add"), _call("search")
-    yield "GET", "/v1/ping", _ping
-    yield "POST", "/memories", add
-    yield "GET", "/memories", _get_all
-    yield "POST", "/search", search
-    yield "POST", "/reset", _call("reset")
-    yield "POST", "/v1/memories", add
-    yield "POST", "/v3/memories/add", add
+    one = "/memories/{memory_id}"
+    yield "GET", "/v1/ping", "ping"
+    yield "POST", "/memories", "add"
+    yield "GET", "/memories", "get_all"
+    yield "POST", "/search", "search"
+    yield "POST", "/reset", "reset"
+    yield "POST", "/v1/memories", "add"
+    yield "POST", "/v3/memories/add", "add"
     for version in ("/v2", "/v3"):
-        yield "POST", f"{version}/memories", _pages
+        yield "POST", f"{version}/memories", "pages"
     for version in ("/v1", "/v2", "/v3"):
-        yield "POST", f"{version}/memories/search", search
-    yield "PUT", "/v1/batch", _batch("update", ["memory_id", "text", "metadata"], "updated")
-    yield "DELETE", "/v1/batch", _batch("delete", ["memory_id"], "deleted")
+        yield "POST", f"{version}/memories/search", "search"
+    yield "PUT", "/v1/batch", "batch_update"
+    yield "DELETE", "/v1/batch", "batch_delete"
     for version in ("", "/v1"):
-        yield "DELETE", f"{version}/memories", _call("delete_all")
-        yield "GET", version + one, _get
-        yield "PUT", version + one, _call("update")
-        yield "DELETE", version + one, _call("delete")
-        yield "GET", f"{version}{one}/history", _call("history")
+        yield "DELETE", f"{version}/memories", "delete_all"
+        yield "GET", version + one, "get"
+        yield "PUT", version + one, "update"
+        yield "DELETE", version + one, "delete"
+        yield "GET", f"{version}{one}/history", "history"
     for version in ("", "/v1", "/v2"):
-        yield "GET", f"{version}/entities", _entities
-        yield "DELETE", f"{version}/entities/{{kind}}/{{name:path}}", _delete_entity
+        yield "GET", f"{version}/entities", "entities"
+        yield "DELETE", f"{version}/entities/{{kind}}/{{name:path}}", "delete_entity"

@@ -189,6 +189,11 @@ def without_reasoning(text: str) -> str:
     return _REASONING.sub("", text).strip()
 
 
+def visible(pieces: Iterator[str], stop: Callable[[], None]) -> Iterator[str]:
+    """The output of a model without its reasoning; `stop` ends it."""
+    return _Spoken(_visible(_whole_characters(pieces)), stop)
+
+
 def _pieces(events: Iterator[Any]) -> Iterator[str]:
     """The text of a stream's events. Raises ModelError if the stream ends early."""
     is_whole = False

@@ -7,6 +7,7 @@ from typing import cast
 from memoryos.caller import Caller
 from memoryos.config import Settings
 from memoryos.engine import Engine
+from memoryos.nouns.activations import Activations
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.branches import Branches
 from memoryos.nouns.documents import Documents
@@ -15,6 +16,7 @@ from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
+from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
@@ -22,6 +24,7 @@ from memoryos.nouns.pipelines import Pipelines
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.requests import Requests
+from memoryos.nouns.schedule import MemScheduler
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.snapshots import Snapshots
 from memoryos.nouns.upkeep import Upkeep
@@ -106,6 +109,11 @@ class MemoryParts:
         return Requests(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
 
     @property
+    def schedule(self) -> MemScheduler:
+        """Which memories take part in an answer, in which form, and why."""
+        return MemScheduler(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
+
+    @property
     def mounts(self) -> Mounts:
         """The memories that searches include beside this one. A mount belongs to the whole store."""
         return Mounts(self._engine, self._caller)
@@ -134,3 +142,13 @@ class MemoryParts:
     def branches(self) -> Branches:
         """The copies of this memory on which things can be tried."""
         return Branches(self._engine, self._scope, self._caller)
+
+    @property
+    def adapters(self) -> LoraAdapters:
+        """What a local model learned from this memory, as adapters."""
+        return LoraAdapters(self._engine, self._scope, self._caller)
+
+    @property
+    def activations(self) -> Activations:
+        """The prefixes of prompts whose KV states are kept for a model in this process."""
+        return Activations(self._engine, self._scope, self._caller)

@@ -24,6 +24,10 @@ _KEPT = {
     "Mention": {"source"},
     "Trait": {"counter"},
     "Blob": {"sha256", "format"},
+    "Parameter": {"model", "method", "modules", "fingerprint"},
+    "TrainedSource": {"id", "words"},
+    "AdapterVersion": {"id", "model", "sources"},
+    "Recollection": {"stored"},
     "Recall": {"query", "chosen", "missing"},  # what the caller asked is his
     "Job": {"id", "kind", "cube_id"},
     "Transition": {"by"},

@@ -7,6 +7,7 @@ can be removed without asking whether the same bytes were put again meanwhile.
 from __future__ import annotations
 
 from hashlib import sha256
+from mmap import mmap
 from pathlib import Path
 
 from uuid_utils.compat import uuid7
@@ -40,20 +41,25 @@ class Blobs:
 
     def read(self, name: str) -> bytes:
         """Return the checked bytes. Raises StoreCorrupt if they are missing or altered, ObjectsUnreachable."""
+        return bytes(self.view(name))
+
+    def view(self, name: str) -> memoryview:
+        """Return the checked bytes without a copy where they lie in a file. Raises like `read`."""
         data = self._found(name)
         if data is None:
             raise StoreCorrupt(f"the blob {name} is missing in the object store: restore the object from a copy")
         if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:
             raise StoreCorrupt(f"the blob {name} in the object store was altered: restore the object from a copy")
-        return data
+        return memoryview(data)
 
     def remove(self, name: str) -> None:
         """Remove the bytes, if there are any. Raises ObjectsUnreachable."""
         for place in self._known():
             place.remove(name)
 
-    def _found(self, name: str) -> bytes | None:
-        return next((data for place in self._known() if (data := place.get(name)) is not None), None)
+    def _found(self, name: str) -> bytes | mmap | None:
+        found = (place.mapped(name) if isinstance(place, Folder) else place.get(name) for place in self._known())
+        return next((data for data in found if data is not None), None)
 
     def _known(self) -> list[Objects]:
         if not self._places:
@@ -77,6 +83,10 @@ class OwnFolder(Folder):
     def get(self, name: str) -> bytes | None:
         """Read an object."""
         return super().get(name) if self._path.is_dir() else None
+
+    def mapped(self, name: str) -> bytes | mmap | None:
+        """Map an object."""
+        return super().mapped(name) if self._path.is_dir() else None
 
     def remove(self, name: str) -> None:
         """Remove an object."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +83,15 @@ class Folder:
         with self._usable():
             file = self._path / name
             return file.read_bytes() if file.exists() else None
+
+    def mapped(self, name: str) -> bytes | mmap.mmap | None:
+        """Map a file into memory: what is changed there stays out of the file. An empty file cannot be mapped."""
+        with self._usable():
+            file = self._path / name
+            if not file.exists() or not file.stat().st_size:
+                return self.get(name)
+            with file.open("rb") as opened:
+                return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
 
     def remove(self, name: str) -> None:
         """Remove a file, and the partial files of processes that were killed while they wrote it."""

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
 
 from memoryos.clock import from_micros, micros
-from memoryos.cube import MemCube, Page
+from memoryos.cube import Activation, MemCube, Page, Parameter
 from memoryos.errors import BlobMissing
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
@@ -28,6 +28,8 @@ _blobs, _attached, _cubes = tables.blobs, tables.attached, tables.cubes
 
 def refs_of(cube: MemCube) -> set[str]:
     """The sha256 of all blobs that a cube refers to."""
+    if isinstance(cube.payload, Activation | Parameter):
+        return {cube.payload.blob.sha256} if cube.payload.blob else set()
     turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
     found = (BlobRef.read(one.uri) for turn in turns for one in turn.attachments)
     return {ref.sha256 for ref in found if ref}

@@ -207,17 +207,18 @@ CLASSES = select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, *(_cubes.c[name] for
 )
 
 
-def _beneath(cube: ColumnElement[str], page: ColumnElement[str], kind: LinkKind) -> Select[Any]:
-    """The labels of the pages that cubes rest on; those of a shared persona lie in other scopes of the tenant."""
+def _beneath(cube: ColumnElement[str], page: ColumnElement[str], *kinds: LinkKind) -> Select[Any]:
+    """The labels of what cubes rest on; the pages of a shared persona lie in other scopes of the tenant."""
+    is_of_kind = or_(*(_links.c.kind == kind.value for kind in kinds))
     return (
         select(cube, _cubes.c.tags)
         .distinct()
         .join(_cubes, same_cube(page))
-        .where(_links.c.tenant == bindparam("tenant"), _links.c.kind == kind.value, _among(cube))
+        .where(_links.c.tenant == bindparam("tenant"), is_of_kind, _among(cube))
     )
 
 
-LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM)
+LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM)
 
 LABELS_OF_MEMBERS = _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF)
 

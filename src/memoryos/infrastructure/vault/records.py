@@ -54,6 +54,7 @@ class LinkKind(StrEnum):
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
     EXTRACTED = "extracted"  # a page, and itself: LPM read it with its segment
     ABSORBED = "absorbed"  # a memory took in an equal one, which is hidden as long as both are there
+    COMPUTED_FROM = "computed_from"  # a KV state or an adapter holds what a cube says
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 
@@ -88,7 +89,9 @@ class JobKind(StrEnum):
     TRIM = "trim"  # the earlier versions of a cube that are not kept
     EXPIRE = "expire"  # the memories of a scope whose lifespan has ended
     BRANCH = "branch"  # the branches of a scope that have ended
+    ACTIVATE = "activate"  # the KV state of a prefix
     ARCHIVE = "archive"  # the pages of a scope that were not used for as long as a rule says
+    TRAIN = "train"  # the adapters of a scope that are wanted and not there
 
 
 class JobState(Choice):

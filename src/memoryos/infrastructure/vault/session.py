@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from memoryos.caller import acting_caller
 from memoryos.clock import from_micros, micros
@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
+from memoryos.infrastructure.vault.built_cubes import TRAIN_AFTER, built_from, outdated
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
@@ -34,6 +35,7 @@ from memoryos.infrastructure.vault.records import (
     JobState,
     KeptVersion,
     Link,
+    LinkKind,
     Operation,
     ReplacedVersion,
     Spending,
@@ -48,6 +50,7 @@ from memoryos.infrastructure.vault.statements import (
     insert_new_rows,
     insert_rows,
     next_position,
+    put_rows,
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
@@ -59,6 +62,8 @@ from memoryos.scope import Scope
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
+
+_HARMLESS = {Operation.MOVE, Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.PROMOTE, Operation.REHOME}
 
 _VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
@@ -159,6 +164,7 @@ class SqlWriter(SqlReader):
         _check_scope(entries, self._scope)
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
+        self._withdraw(built_from(self, outdated(self, entries, operation)))
         entries = self.retention.governed(entries)
         changed_states = guard.state_changes(entries, stored, acting_caller(), cause, operation)
         self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
@@ -166,13 +172,14 @@ class SqlWriter(SqlReader):
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
+        if operation not in _HARMLESS or changed_states:
+            self._remove(self._computed_from([entry.cube.id for entry in entries]))
         changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
-        self._unindex(entries)
-        self._index(entries)
+        self._reindex(entries)
         told = authored(detail) if operation is Operation.REVISE else detail
         self._log((entry.cube for entry in entries), operation, told)
         for one in changed_states:
@@ -182,6 +189,7 @@ class SqlWriter(SqlReader):
             self._ask_to_trim([entry.cube for entry in entries])
 
     def delete(self, ids: Sequence[str]) -> None:
+        self._withdraw([cube for cube in built_from(self, ids) if cube.id not in set(ids)])
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(ids)
         self._give_back(ids)
@@ -197,8 +205,17 @@ class SqlWriter(SqlReader):
         self._remove(gone)
         return gone
 
+    def _withdraw(self, built: Sequence[MemCube]) -> None:
+        """Remove what was built from memories that go or changed, with its bytes, and have it built again."""
+        if built:
+            self.delete([cube.id for cube in built])
+            if any(cube.kind is Kind.PARAMETER for cube in built):
+                self.enqueue(JobKind.TRAIN, not_before=self._clock() + TRAIN_AFTER)
+
     def _remove(self, ids: Sequence[str]) -> None:
-        doomed = self._doomed(ids)
+        if not ids:
+            return
+        doomed = self._doomed([*ids, *self._computed_from(ids)])
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
@@ -206,6 +223,12 @@ class SqlWriter(SqlReader):
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
             self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)
         self._log_rows(doomed, Operation.DELETE)
+
+    def _computed_from(self, ids: Sequence[str]) -> list[str]:
+        """The KV states that hold what these cubes say; an adapter is withdrawn by its own rules."""
+        found = dict.fromkeys(link.source for link in self.sources(ids, LinkKind.COMPUTED_FROM))
+        kinds = self.kinds(found) if found else {}
+        return [cube_id for cube_id in found if kinds.get(cube_id) is Kind.ACTIVATION]
 
     def _silence(self, ids: Sequence[str]) -> None:
         """Remove what the events of these cubes tell of callers and reasons; a repair needs its own to be undone."""
@@ -357,17 +380,26 @@ class SqlWriter(SqlReader):
         insert_rows(self._connection, tables.vectors, vectors)
         insert_rows(self._connection, tables.passages, [row for entry in entries for row in entry.passage_rows])
 
-    def _unindex(self, entries: Sequence[Entry]) -> None:
-        """Remove what the entries replace; a cube with passages has no vector of its own."""
-        passages = [entry.cube.id for entry in entries if entry.passages is not None]
-        self._drop(tables.vectors, [*passages, *(entry.cube.id for entry in entries if entry.vector is not None)])
-        self._drop(tables.passages, passages)
+    def _reindex(self, entries: Sequence[Entry]) -> None:
+        """Replace vectors and passages; a cube with passages has no vector of its own."""
+        changed = [entry for entry in entries if entry.passages is not None or entry.vector is not None]
+        self._drop_vectors([entry.cube.id for entry in changed])
+        for entry in changed:
+            if entry.passages is not None:
+                self._drop_passages(entry.cube.id, behind=len(entry.passages))
+        put_rows(self._connection, tables.vectors, [vector_row(entry) for entry in changed if entry.vector is not None])
+        put_rows(self._connection, tables.passages, [row for entry in changed for row in entry.passage_rows])
 
-    def _drop(self, stored: Table, ids: Sequence[str]) -> None:
+    def _drop_vectors(self, ids: Sequence[str]) -> None:
         for chunk in chunks(ids):
-            self._connection.execute(
-                delete(stored).where(stored.c.tenant == self._scope.tenant, stored.c.cube_id.in_(chunk))
-            )
+            mine = tables.vectors.c.tenant == self._scope.tenant, tables.vectors.c.cube_id.in_(chunk)
+            self._connection.execute(delete(tables.vectors).where(*mine))
+
+    def _drop_passages(self, cube_id: str, *, behind: int) -> None:
+        """Remove the passages behind the last one that will be replaced."""
+        passages = tables.passages.c
+        mine = passages.tenant == self._scope.tenant, passages.cube_id == cube_id, passages.part > behind
+        self._connection.execute(delete(tables.passages).where(*mine))
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
         """Store the present documents as they are: to read and to write a large one takes longer than to copy it."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, ExceptionContext, event, select, tuple_
 from sqlalchemy.exc import DBAPIError
@@ -54,6 +55,8 @@ from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
 
 HIDDEN = "a memory that depends on it is protected, and nothing was changed: ask who administers this memory"
@@ -85,6 +88,7 @@ class SqlVault(ABC):
         self.blobs = Blobs()
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
+        self.on_erased: Callable[[], None] | None = None
         self.gate: Gate | None = None
         self.audits = False
         self.merges = False
@@ -163,7 +167,7 @@ class SqlVault(ABC):
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         self.admit(current_action(), scope)
-        with timed(self._writing(scope.owner), self.on_lock) as connection:
+        with self._locked(self._writing(scope.owner)) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
             writer.version_limit, writer.merges = self.version_limit, self.merges
@@ -180,6 +184,8 @@ class SqlVault(ABC):
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
         if writer.has_erased:
             self.empty_log()
+            if self.on_erased:
+                self.on_erased()
         if writer.blobs.has_let_go:
             self._sweep_now(scope)
 
@@ -213,7 +219,9 @@ class SqlVault(ABC):
     @property
     def audit(self) -> AuditPart:
         """The audit log."""
-        return AuditPart(self.snapshot, self._writing, self._rewriting, self.is_one_writer)
+        return AuditPart(
+            self.snapshot, lambda owner: self._locked(self._writing(owner)), self._rewriting, self.is_one_writer
+        )
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
         """Remove the owner's saved index when a transaction deletes words."""
@@ -223,7 +231,7 @@ class SqlVault(ABC):
     @contextmanager
     def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
         """A write transaction on the whole store, towards that embedder."""
-        with timed(self._rewriting(), self.on_lock) as connection:
+        with self._locked(self._rewriting()) as connection:
             yield SqlReembedding(connection, embedder, self._clock, self.packs)
 
     def snapshot(self) -> AbstractContextManager[Connection]:
@@ -233,9 +241,19 @@ class SqlVault(ABC):
     @contextmanager
     def change(self) -> Iterator[Connection]:
         """A transaction on the whole store that excludes all other writers."""
-        with timed(self._rewriting(), self.on_lock) as connection:
+        with self._locked(self._rewriting()) as connection:
             self._check_embedder(connection)
             yield connection
+
+    @contextmanager
+    def _locked(self, transaction: AbstractContextManager[T]) -> Iterator[T]:
+        """A transaction whose time is told to `on_lock`; after it, when others may write, the store tidies up."""
+        with timed(transaction, self.on_lock) as connection:
+            yield connection
+        self._tidy_up()
+
+    def _tidy_up(self) -> None:  # noqa: B027 - a server does it by itself
+        """Do what may be done without the lock after a transaction."""
 
     def errors_in_file(self, connection: Connection) -> list[str]:  # noqa: ARG002 - a server looks after its files
         """The faults that the database's own integrity check reports."""
@@ -300,7 +318,7 @@ class SqlVault(ABC):
     ) -> tuple[Scope, list[Job]] | None:
         """Lease the jobs of the next waiting owner that no worker holds; None if there is none."""
         for owner in order(self.waiting()):
-            with timed(self._trying(owner), self.on_lock) as connection:
+            with self._locked(self._trying(owner)) as connection:
                 if connection is None:
                     continue
                 self._check_embedder(connection)

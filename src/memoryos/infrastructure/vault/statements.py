@@ -32,6 +32,7 @@ from sqlalchemy.sql.compiler import Compiled
 from memoryos.infrastructure.vault import tables, whole_lists
 from memoryos.infrastructure.vault.records import Link
 from memoryos.infrastructure.vault.tables import OWNER, rules_of
+from memoryos.regex import regex
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -45,6 +46,8 @@ IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
+_NAMED = regex(r":(\w+)")
+
 _STYLES = {"sqlite": "named", "postgresql": "pyformat"}  # of the parameters, as each driver takes them
 
 
@@ -57,7 +60,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
 def put_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     """Insert whole rows, or replace those with the same keys."""
     if rows:
-        _run(connection, _put(connection.dialect.name, table), rows)
+        _run_insertion(connection, table, _put(connection.dialect.name, table), rows)
 
 
 def insert_new_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -166,9 +169,18 @@ def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
     cursor = _cursor(connection)
     if len(rows) == 1:  # psycopg sends many in a pipeline, which takes longer than one row
         cursor.execute(statement, rows[0])
+    elif connection.dialect.name == "sqlite":
+        text, names = _in_order(statement)
+        cursor.executemany(text, [[*map(row.__getitem__, names)] for row in rows])
     else:
         cursor.executemany(statement, rows)
     return int(cursor.rowcount)
+
+
+@cache
+def _in_order(statement: str) -> tuple[str, list[str]]:
+    """The statement without the names of its parameters, and the names: SQLite's driver looks each up in each row."""
+    return _NAMED.sub("?", statement), _NAMED.findall(statement)
 
 
 def _cursor(connection: Connection) -> Any:

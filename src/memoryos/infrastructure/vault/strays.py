@@ -27,6 +27,7 @@ _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what eac
     LinkKind.READ: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.EXTRACTED: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.ABSORBED: ((Kind.PAGE, Kind.FACT), (Kind.PAGE, Kind.FACT)),
+    LinkKind.COMPUTED_FROM: ((Kind.PARAMETER, Kind.ACTIVATION, Kind.FACT), tuple(Kind)),
     LinkKind.MENTIONS: (tuple(Kind), tuple(Kind)),
 }
 

@@ -72,7 +72,7 @@ def show_export(path: Path, systems: Mapping[str, Handed], *, json: bool) -> Non
     for name, one in systems.items():
         tokens = (_count(one.context_tokens), _count(one.prompt_tokens))
         table.add_row(escape(name), f"{one.prompts:,}", *tokens, _times(one.context_ms))
-    render.console().print(table)
+    render.wide_console().print(table)
 
 
 def _document(found: SavedRun) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _round(value: Any) -> Any:
 
 
 def _print(found: SavedRun) -> None:
-    console = render.console()
+    console = render.wide_console()
     for metrics in _tables(found):
         console.print(_by_group(found, metrics))
     if not found.dataset.is_dialogue:

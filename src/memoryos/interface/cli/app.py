@@ -66,9 +66,12 @@ class _Commands(LazyGroup):
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
         "snapshots": ("app", "snapshots"),
+        "activations": ("app", "activations"),
         "branches": ("app", "branches"),
+        "adapters": ("app", "adapters"),
         "duplicates": ("app", "duplicates"),
         "archiving": ("app", "archiving"),
+        "schedule": ("app", "schedule"),
         "pipelines": ("app", "pipelines"),
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
@@ -146,12 +149,40 @@ class _Snapshots(LazyGroup):
     }
 
 
+class _Activations(LazyGroup):
+    places: ClassVar[Places] = {
+        "build": ("activations_command", "build"),
+        "list": ("activations_command", "list_activations"),
+        "show": ("activations_command", "show"),
+        "delete": ("activations_command", "delete"),
+        "answer": ("activations_command", "answer"),
+    }
+
+
 class _Branches(LazyGroup):
     places: ClassVar[Places] = {
         "create": ("branches_command", "create"),
         "list": ("branches_command", "list_branches"),
         "diff": ("branches_command", "diff"),
         "discard": ("branches_command", "discard"),
+    }
+
+
+class _Adapters(LazyGroup):
+    places: ClassVar[Places] = {
+        "train": ("adapters_command", "train"),
+        "list": ("adapters_command", "list_adapters"),
+        "show": ("adapters_command", "show"),
+        "load": ("adapters_command", "load"),
+        "unload": ("adapters_command", "unload"),
+        "rollback": ("adapters_command", "rollback"),
+        "withdraw": ("adapters_command", "withdraw"),
+        "delete": ("adapters_command", "delete"),
+        "retire": ("adapters_command", "retire"),
+        "export": ("adapters_command", "export"),
+        "add": ("adapters_command", "add"),
+        "ask": ("adapters_command", "ask"),
+        "recollect": ("adapters_command", "recollect"),
     }
 
 
@@ -169,6 +200,15 @@ class _Archiving(LazyGroup):
         "add": ("archiving_command", "add"),
         "list": ("archiving_command", "list_rules"),
         "remove": ("archiving_command", "remove"),
+    }
+
+
+class _Schedule(LazyGroup):
+    places: ClassVar[Places] = {
+        "explain": ("schedule_command", "explain"),
+        "decide": ("schedule_command", "decide"),
+        "log": ("schedule_command", "log"),
+        "moves": ("schedule_command", "moves"),
     }
 
 
@@ -269,13 +309,17 @@ class _Benches(LazyGroup):
         "governance": ("bench_governance", "governance"),
         "abstention": ("bench_abstention", "abstention"),
         "purity": ("bench_purity", "purity"),
+        "adapters": ("bench_adapters", "adapters"),
         "consolidation": ("bench_consolidation", "consolidation"),
         "extraction": ("bench_extraction", "extraction"),
         "compression": ("bench_compression", "compression"),
         "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
+        "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
+        "scheduler": ("bench_scheduler", "scheduler"),
+        "load": ("bench_load", "load"),
     }
 
     def invoke(self, ctx: Any) -> Any:
@@ -294,9 +338,12 @@ proposals = group(_Proposals, "Proposed changes of facts: publish, list, accept 
 audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 governance = group(_Governance, "The states of memories, how long they are kept, and legal holds.")
 snapshots = group(_Snapshots, "Named moments of a memory, for --as-of: create, list and remove them.")
+adapters = group(_Adapters, "What a local model learned from a memory: train, load, ask, export and delete adapters.")
+activations = group(_Activations, "Prefixes of prompts whose KV states are kept for a model in this process.")
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
 duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
 archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
+schedule = group(_Schedule, "Which memories take part in an answer, in which form: explain, decide, log, moves.")
 pipelines = group(_Pipelines, "Chains of operations that change all or nothing: run, check, list and show them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")

@@ -80,7 +80,7 @@ def _as_json(found: MeasuredAbstention) -> dict[str, Any]:
 
 
 def _print(found: Sequence[MeasuredAbstention], threshold: float, embedder: str) -> None:
-    console = render.console()
+    console = render.wide_console()
     console.print(f"Questions with a confidence below {threshold:g} are refused; embedder {embedder}.", markup=False)
     console.print("In %: caught of these, refused of the answerable questions and of the open messages,")
     console.print(f"evidence recall of a context of {_SHOWN:,} tokens that refusals cost (lost).")

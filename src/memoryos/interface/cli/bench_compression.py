@@ -65,4 +65,4 @@ def _print(points: Mapping[Method, Sequence[CompressionPoint]]) -> None:
     for row in zip(*points.values(), strict=True):
         cells = (f"{point.recall:.3f} / {point.told:.2f} / {point.covered:.2f}" for point in row)
         table.add_row(str(row[0].budget), *cells)
-    render.console().print(table)
+    render.wide_console().print(table)

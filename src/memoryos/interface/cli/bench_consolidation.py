@@ -92,14 +92,14 @@ def _print(document: Mapping[str, Any]) -> None:
         table.add_column(reader.value, justify="right")
     for name, *values in _rows([document[reader.value] for reader in ReaderKind]):
         table.add_row(name, *(str(value) for value in values))
-    render.console().print(table)
+    render.wide_console().print(table)
     purity = Table(title="Segments against sessions", title_justify="left")
     for column in ("", "purity", "pairwise F1", "NMI"):
         purity.add_column(column)
     for when, found in document["purity"].items():
         shown = found["sessions"] or {}
         purity.add_row(f"{when} repair", *(f"{shown.get(name, 0):.3f}" for name in ("purity", "pairwise_f1", "nmi")))
-    render.console().print(purity)
+    render.wide_console().print(purity)
 
 
 def _rows(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:

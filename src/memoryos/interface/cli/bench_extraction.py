@@ -31,9 +31,9 @@ def extraction(
         render.print_json({name.value: _json(measured, mistakes=mistakes) for name, measured in found.items()})
         return
     for name, measured in found.items():
-        render.console().print(_table(name, measured))
+        render.wide_console().print(_table(name, measured))
         if mistakes:
-            render.console().print(*map(escape, _mistakes(measured)), sep="\n")
+            render.wide_console().print(*map(escape, _mistakes(measured)), sep="\n")
 
 
 def _json(found: Iterable[MeasuredExtraction], *, mistakes: bool) -> dict[str, Any]:

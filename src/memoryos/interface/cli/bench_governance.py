@@ -81,7 +81,7 @@ def _print_audit(pages: int, variants: Mapping[str, AuditCost]) -> None:
             told["search_ratio"],
         )
         table.add_row(name, *(f"{number:.2f}" for number in numbers))
-    render.console().print(table)
+    render.wide_console().print(table)
 
 
 def _print_policies(found: Sequence[PolicyCost]) -> None:
@@ -93,4 +93,4 @@ def _print_policies(found: Sequence[PolicyCost]) -> None:
         guest = f"{one.guest_ms['p50']:.2f}", f"{one.guest_ratio:.2f}"
         sizes = f"{one.pages:,}", f"{one.classes:,}"
         table.add_row(*sizes, f"{one.ungoverned_ms['p50']:.2f}", *owner, *guest, f"{one.first_ms:.1f}")
-    render.console().print(table)
+    render.wide_console().print(table)

@@ -74,4 +74,4 @@ def _print(found: Sequence[Locked]) -> None:
                 f"{held.longest_work_ms:.1f}",
             )
             table.add_row(name, f"{held.steps:,}", *numbers, over, f"{held.seconds:.1f}")
-        render.console().print(table)
+        render.wide_console().print(table)

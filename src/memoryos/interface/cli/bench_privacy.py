@@ -29,9 +29,9 @@ def privacy(
         render.print_json({split.value: _json(one) for split, one in found.items()} | {"adds_ms": times})
         return
     for split, one in found.items():
-        render.console().print(_table(split, one))
+        render.wide_console().print(_table(split, one))
     if times:
-        render.console().print(_times(times))
+        render.wide_console().print(_times(times))
 
 
 def _json(found: Detection) -> dict[str, Any]:

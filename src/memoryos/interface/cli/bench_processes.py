@@ -43,7 +43,7 @@ def processes(
     load_embedder(settings.embedder, settings)  # refuse an unknown one before anything is started
     crowd = Crowd(writers, readers, workers, seconds)
     with TemporaryDirectory(prefix="memoryos-bench-") as folder, watched() as progress:
-        place = _new_place(db) if db else str(Path(folder) / "processes.db")
+        place = new_place(db) if db else str(Path(folder) / "processes.db")
         report = measure_processes(place, crowd, settings, progress)
     if json:
         render.print_json({**_as_json(report), "machine": describe()})
@@ -53,7 +53,8 @@ def processes(
         raise typer.Exit(1)
 
 
-def _new_place(db: str) -> str:
+def new_place(db: str) -> str:
+    """A place for made-up data. Raises InvalidInput if there is a file already."""
     place = store_place(db)
     if isinstance(place, Path) and place.exists():
         raise InvalidInput("--db", f"{place} exists", "Name a new file: synthetic data does not belong in a memory")
@@ -67,7 +68,7 @@ def _as_json(report: ProcessReport) -> dict[str, Any]:
 
 
 def _print(report: ProcessReport) -> None:
-    console = render.console()
+    console = render.wide_console()
     table = Table(title=_title(report), title_justify="left")
     for name in ("", "calls", "per second", "p50, ms", "p95, ms"):
         table.add_column(name, justify="right" if name else "left")

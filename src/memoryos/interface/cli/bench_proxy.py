@@ -41,7 +41,7 @@ def proxy(
         render.print_json({"sizes": sizes, "machine": describe()})
         return
     for size, ways in found.items():
-        render.console().print(_table(size, ways))
+        render.wide_console().print(_table(size, ways))
 
 
 def _table(pages: int, ways: Mapping[str, ProxyCost]) -> Table:

@@ -55,7 +55,7 @@ def _print(report: PurityReport) -> None:
     for against, when, found in rows:
         if found:
             table.add_row(against, when, *_figures(found))
-    render.console().print(table)
+    render.wide_console().print(table)
 
 
 def _figures(found: Agreement) -> list[str]:

@@ -27,7 +27,7 @@ _Cell = Callable[[VariantResult], str]
 
 def print_recall(corpus: BenchCorpus, report: RecallReport) -> None:
     """Recall with its 95 % intervals, then time, and what could not be asked."""
-    console = render.console()
+    console = render.wide_console()
     by_tokens = _columns("tokens", TOKEN_BUDGETS, "{:,}")
     by_count = _columns("turns", TURN_COUNTS, "{} turns") | _columns("sessions", SESSION_COUNTS, "{} sessions")
     console.print("Evidence recalled, %: the mean over questions, its 95 % interval, questions that got all of theirs.")
@@ -50,7 +50,7 @@ def print_languages(report: LanguagesReport) -> None:
         table.add_column(strategy, justify="right")
     for language, sets in report.languages.items():
         table.add_row(language, *["; ".join(_shown(sets[name][strategy]) for name in SETS) for strategy in strategies])
-    render.console().print(table)
+    render.wide_console().print(table)
 
 
 def _shown(found: LanguageHits) -> str:
@@ -124,7 +124,7 @@ def print_sweep(data: str, swept: Swept) -> None:
         mark = " (best)" if point == swept.best else " (paper)" if point == PAPER else ""
         table.add_row(point.name + mark, *_means(result))
     table.add_row("self-tuned", *_means(swept.tuned))
-    console = render.console()
+    console = render.wide_console()
     console.print(table)
     for what, ahead in _compared(swept).items():
         parts = ", ".join(
@@ -173,7 +173,7 @@ def print_speed(sizes: Sequence[Size], embedder: str) -> None:
         table.add_column(f"{size.pages:,}", justify="right")
     for name, figure in _FIGURES:
         table.add_row(name, *_grown([figure(size) for size in sizes]))
-    render.console().print(table)
+    render.wide_console().print(table)
 
 
 def print_scale(steps: Sequence[Populated]) -> None:
@@ -184,7 +184,7 @@ def print_scale(steps: Sequence[Populated]) -> None:
         table.add_column(f"{step.tenants:,} × {step.pages:,}", justify="right")
     for name, figure in _SCALES:
         table.add_row(name, *(_figure(figure(step)) for step in steps))
-    render.console().print(table)
+    render.wide_console().print(table)
 
 
 _SCALES: tuple[tuple[str, Callable[[Populated], float | None]], ...] = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.dialogue_file import dialogue_in
 from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import (
     Agent,
@@ -38,6 +39,13 @@ def context(
     query: Question,
     tokens: Tokens = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Id of a memory to leave out; may be repeated.")] = None,
+    dialogue: Annotated[
+        str | None,
+        typer.Option(
+            help="JSON file with the messages of the running dialogue, which are left out; - reads standard input.",
+            metavar="FILE",
+        ),
+    ] = None,
     since: Since = None,
     until: Until = None,
     as_of: SearchedAsOf = None,
@@ -54,11 +62,13 @@ def context(
     json: Json = False,
 ) -> None:
     """Print what bears on a question, as text for a prompt."""
+    said = dialogue_in(dialogue)
     with open_store(db, must_exist=True) as store:
         found = store.memory(user, agent=agent, tenant=tenant).context(
             query,
             tokens=tokens,
             exclude=exclude or (),
+            dialogue=said,
             since=since,
             until=until,
             as_of=as_of,

@@ -24,7 +24,7 @@ _BY_TYPE = 1024  # the budget of the table of types
 
 def print_recalled(found: Sequence[MeasuredRecall], embedder: str) -> None:
     """Print the tables of every data set."""
-    console = render.console()
+    console = render.wide_console()
     console.print("Evidence recalled, % of its groups within tokens, turns or sessions; p50 of a call in ms.")
     console.print(
         "Intervals are of 95 %. Attained: % of what is attainable. Ahead: points, less the best baseline there."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ID_CHARS = 36  # of an id, which a person copies whole
 SUMMARY_CHARS = 90  # of a segment's summary in a table
+PIPE_WIDTH = 180  # characters of a wide table that no terminal shows
 PAGE_CHARS = 2_000  # of a page in a table
 PASSAGES = 3  # of a long page, in a table: those that answer best
 
@@ -52,6 +54,12 @@ class VisibleConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; in a terminal, a table that is longer than the screen goes through the pager (PAGER, or less)."""
+        is_long = any(isinstance(one, Table) and one.row_count > self.height for one in objects)
+        with self.pager() if is_long and self.is_terminal and not self.stderr else nullcontext():
+            super().print(*objects, **options)
+
     def render_str(self, text: str, **options: Any) -> Text:
         """Text for a cell or a line, with the width of its visible characters."""
         return super().render_str(visible(text), **options)
@@ -60,6 +68,11 @@ class VisibleConsole(Console):
 def console() -> Console:
     """The console for tables."""
     return VisibleConsole(highlight=False)
+
+
+def wide_console() -> Console:
+    """The console for wide tables: where no terminal tells its width, they are not cut at 80 characters."""
+    return VisibleConsole(highlight=False, width=get_terminal_size((PIPE_WIDTH, 25)).columns)
 
 
 def error_console() -> Console:
@@ -92,7 +105,10 @@ def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
     """A page as data, with the matching passages."""
-    return {**hit.to_dict(), "passages": [turn.to_dict() for turn in turns if turn.cube.id == hit.id]}
+    from memoryos.operation.recall.hit import page_data
+
+    found = [turn for turn in turns if turn.cube.id == hit.id]
+    return {**page_data(hit, found), "passages": [turn.to_dict() for turn in found]}
 
 
 def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:

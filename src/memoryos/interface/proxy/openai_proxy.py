@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from starlette.routing import BaseRoute, Route
 
@@ -57,6 +57,10 @@ class OpenAIProxy:
             )
         for path, method in ((EMBEDDINGS, "POST"), (MODELS, "GET"), (f"{MODELS}/{{model:path}}", "GET")):
             yield Route(path, ProxyDoor(desk, self.upstream, metrics, recent, path), methods=[method])
+
+    def described(self) -> dict[str, Any]:
+        """None: the OpenAI API describes them."""
+        return {}
 
     async def close(self) -> None:
         """Close the connections to the model server."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 from starlette.routing import BaseRoute
 
@@ -31,6 +31,10 @@ class AddedRoutes(Protocol):
 
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterable[BaseRoute]:
         """Its addresses."""
+        ...
+
+    def described(self) -> Mapping[str, Any]:
+        """What the description of the server tells of them: paths of OpenAPI."""
         ...
 
     async def close(self) -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memoryos.errors import InvalidInput
+from memoryos.interface.rest.json_kinds import IN_BODY, LIMITS, TEXTS, Id, JsonText, Moment, Text
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
 from memoryos.operation.intake.text_source import TextSource
@@ -27,12 +28,12 @@ from memoryos.plain import Plain
 from memoryos.scope import PRIVATE, Scope
 
 _OWNER: Mapping[str, tuple[Any, Any]] = {
-    "user": (str, Field(description="Whose memory it is.")),
-    "agent": (str, Field("default", description="Which agent has the memory.")),
-    "session": (str | None, Field(None, description="The session of what is stored.")),
-    "namespace": (list[str], Field([], description="Labels of the purpose of the memory; default: private.")),
+    "user": (Id, Field(description="Whose memory it is.")),
+    "agent": (Id, Field("default", description="Which agent has the memory.")),
+    "session": (Id | None, Field(None, description="The session of what is stored.")),
+    "namespace": (list[Id], Field([], description="Labels of the purpose of the memory; default: private.")),
 }
-_BODIES = {"POST", "PUT", "PATCH"}
+_OBJECTS = {"filters": '{"any_tags": ["home"]}', "metadata": '{"page": 7}'}  # which are JSON in an address
 _MOST_UNKNOWN = 16  # names that are told to be unknown: an error for each of a million holds up the server for seconds
 
 
@@ -60,11 +61,12 @@ class Parameters:
         known = {name: one for name, one in _parameters(route.method) if name not in route.without}
         in_path = [name for name in known if re.search(rf"{{{name}(:path)?}}", route.path)]
         rest = {name: one for name, one in known.items() if name not in in_path}
-        is_read = route.verb not in _BODIES
+        is_read = not route.takes_json
         owner = {} if route.is_of_store else {name: one for name, one in _OWNER.items() if name not in known}
         title = "".join(part.title() for part in re.split(r"[._:]", route.operation))
-        query = _model(f"{title}Query", {**owner, **(_fields(rest, in_query=True) if is_read else {})}, {})
-        body = None if is_read or not rest else _model(f"{title}Body", _fields(rest), route.example)
+        fields = {name: _field(route, name, one) for name, one in rest.items()}
+        query = _model(f"{title}Query", {**owner, **(fields if is_read else {})}, {})
+        body = None if is_read or not rest else _model(f"{title}Body", fields, route.example)
         return cls(route, known, query, body)
 
     @property
@@ -78,14 +80,17 @@ class Parameters:
         namespace = tuple(told.pop("namespace", ())) or PRIVATE
         return Scope(**told, tenant=tenant, namespace=namespace)
 
+    def _is_json(self, name: str, value: Any) -> bool:
+        """Whether the value is the JSON of an object, as addresses have it."""
+        return isinstance(value, str) and name in _OBJECTS and not self.route.takes_json
+
     def arguments(
         self, path: Mapping[str, str], query: BaseModel, body: BaseModel | None
     ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for the method: positional ones, which have no name, and others."""
         named = {**path, **_set(query), **(_set(body) if body else {})}
         wanted = {name: value for name, value in named.items() if name in self.known}
-        if isinstance(filters := wanted.get("filters"), str):
-            wanted["filters"] = _json("filters", filters)
+        wanted |= {name: _json(name, value) for name, value in wanted.items() if self._is_json(name, value)}
         several = next((name for name, one in self.known.items() if one.is_several), None)
         return list(wanted.pop(several, ())) if several else [], wanted
 
@@ -98,7 +103,7 @@ def _json(field: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidInput(field, "is not JSON", 'Pass e.g. {"any_tags": ["home"]}') from None
+        raise InvalidInput(field, "is not JSON", f"Pass e.g. {_OBJECTS[field]}") from None
 
 
 def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[str, Any]) -> type[BaseModel]:
@@ -118,17 +123,17 @@ def _with_few_unknown(known: frozenset[str], told: Any) -> Any:
     return {name: value for name, value in told.items() if name in kept}
 
 
-def _fields(parameters: Mapping[str, MethodParameter], *, in_query: bool = False) -> dict[str, tuple[Any, Any]]:
-    found = {}
-    for name, one in parameters.items():
-        kind = _as_json(one.annotation)
-        if one.is_several:
-            kind = _list_of(kind)
-        if in_query and get_origin(_without_none(kind)) is dict:
-            kind = str | None  # as JSON
-        default = _default(one)
-        found[name] = (kind, Field(default) if default is not ... else Field())
-    return found
+def _field(route: Route, name: str, one: MethodParameter) -> tuple[Any, Any]:
+    """The kind of a parameter in JSON, and its default and description."""
+    default, in_body = _default(one), route.takes_json
+    text = str if default == "" else TEXTS.get(name, Text)
+    kind = JsonKind(text, in_body).of(one.annotation)
+    if one.is_several:
+        kind = _list_of(kind)
+    if not in_body and get_origin(_without_none(kind)) is dict:
+        kind = JsonText | None
+    limits = LIMITS.get(f"{route.operation}.{name}", LIMITS.get(name))
+    return kind, Field(default, json_schema_extra=dict(limits) if limits else None)
 
 
 def _default(one: MethodParameter) -> Any:
@@ -157,32 +162,39 @@ def _typed(kind: Any) -> Iterator[tuple[str, MethodParameter]]:
         yield name, MethodParameter(hint, None)
 
 
-def _as_json(kind: Any) -> Any:
-    """The type that JSON has for a parameter: texts for times, numbers for durations, lists, dicts."""
-    if kind == Messages:
-        return _list_of(dict[str, Any])
-    if kind == TextSource:  # a path, of a file on the server, it is not
-        return str
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        return _union(parts)
-    if origin in (tuple, list) or (inspect.isclass(origin) and issubclass(origin, Iterable)):
-        return dict[str, Any] if issubclass(origin, Mapping) else _list_of(_as_json(parts[0]))
-    return str if kind is datetime else float if kind is timedelta else kind
-
-
 def _list_of(kind: Any) -> Any:
     """A list that is refused at its first wrong item."""
     return Annotated[list[kind], Field(fail_fast=True)]
 
 
-def _union(parts: tuple[Any, ...]) -> Any:
-    """A choice takes its names alone, and a text that may be a value in Python is a text."""
-    if str in parts:
-        parts = tuple(part for part in parts if not (inspect.isclass(part) and issubclass(part, Plain)))
-    has_names = any(inspect.isclass(part) and issubclass(part, Enum) for part in parts)
-    wanted = tuple(dict.fromkeys(_as_json(part) for part in parts if not (has_names and part is str)))
-    return Union[wanted]  # noqa: UP007 - of parts that are known at run time
+@dataclass(frozen=True, slots=True)
+class JsonKind:
+    """How Python types become JSON types: texts for times, numbers for durations, lists, dicts."""
+
+    text: Any  #: what a text is
+    in_body: bool  #: in an address, numbers are texts
+
+    def of(self, kind: Any) -> Any:
+        """The type that JSON has for a parameter."""
+        if kind == Messages:
+            return _list_of(dict[str, Any])
+        if kind in (str, TextSource):  # a path, of a file on the server, it is not
+            return self.text
+        origin, parts = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return self._union(parts)
+        if origin in (tuple, list) or (inspect.isclass(origin) and issubclass(origin, Iterable)):
+            return dict[str, Any] if issubclass(origin, Mapping) else _list_of(self.of(parts[0]))
+        kind = {datetime: Moment, timedelta: float}.get(kind, kind)
+        return IN_BODY.get(kind, kind) if self.in_body else kind
+
+    def _union(self, parts: tuple[Any, ...]) -> Any:
+        """A choice takes its names alone, a time its text, and a text that may be a value in Python is a text."""
+        if str in parts:
+            parts = tuple(part for part in parts if not (inspect.isclass(part) and issubclass(part, Plain)))
+        has_text = any(part is datetime or (inspect.isclass(part) and issubclass(part, Enum)) for part in parts)
+        wanted = tuple(dict.fromkeys(self.of(part) for part in parts if not (has_text and part is str)))
+        return Union[wanted]  # noqa: UP007 - of parts that are known at run time
 
 
 def _without_none(kind: Any) -> Any:

@@ -76,8 +76,10 @@ class RequestGuard:
         admit: Admit,
         refuse: Refuse = lambda _, error: answer(error),
         unread: Collection[str] = (),
+        is_streamed: Callable[[Scope], bool] = lambda _: False,
     ) -> None:
-        """`unread` are paths whose bodies nobody parses here."""
+        """`unread` are paths whose bodies nobody parses here; those of streamed requests are read by who answers."""
+        self._is_streamed = is_streamed
         self._app = app
         self._refuse = refuse
         self._unread = unread
@@ -107,6 +109,9 @@ class RequestGuard:
         try:
             _check_names(passage.scope)
             await self._admit(Request(passage.scope))  # before it takes memory
+            if self._is_streamed(passage.scope):
+                await self._app(passage.scope, receive, send)
+                return
             body = await self._body(Headers(scope=passage.scope), receive)
             if passage.scope["path"] not in self._unread:
                 await _check_values(body, self._limits.values)
@@ -124,13 +129,12 @@ class RequestGuard:
         """The whole body. Raises Refusing if it is too large, too slow, or no JSON."""
         most, length = self._limits.body_bytes, headers.get("content-length", "0")
         if length.isdecimal() and int(length[:20]) > most:
-            raise _too_large(most)
+            raise too_large(most)
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 body = await _read(receive, most)
         except TimeoutError:
-            close = {"Connection": "close"}
-            raise Refusing(408, "TooSlow", "The request took too long to arrive", "Send it again", close) from None
+            raise too_slow() from None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if body and kind != "application/json":
             problem = "The content type of the body is not application/json"
@@ -162,12 +166,18 @@ async def _read(receive: Receive, most: int) -> bytes:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > most:
-            raise _too_large(most)
+            raise too_large(most)
         goes_on = message.get("more_body", False)
     return b"".join(parts)
 
 
-def _too_large(most: int) -> Refusing:
+def too_slow() -> Refusing:
+    """The refusal of a body that does not come."""
+    return Refusing(408, "TooSlow", "The request took too long to arrive", "Send it again", {"Connection": "close"})
+
+
+def too_large(most: int) -> Refusing:
+    """The refusal of a body that is too large."""
     fix = f"Send at most {most:,} bytes at a time"
     return Refusing(413, "TooLarge", f"The body has more than {most:,} bytes", fix, {"Connection": "close"})
 

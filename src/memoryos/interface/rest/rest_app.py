@@ -15,6 +15,7 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
+from starlette.routing import Route as HttpRoute
 from starlette.types import Scope
 
 from memoryos.distribution import VERSION as RELEASE
@@ -24,6 +25,7 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
@@ -41,6 +43,8 @@ _OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
 
 Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
+_METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
 _ABOUT = """Memory for AI agents over HTTP. Names are those of the Python library.
 
 Each request about a memory names its owner in the query: `user`, and if need be `agent`, `session` and `namespace`. The
@@ -48,9 +52,11 @@ API key (`Authorization: Bearer KEY`) decides the tenant. An error is a problem 
 to change. A list has `items` and a `cursor`, which the next request passes on. Changes take an `Idempotency-Key`."""
 
 _PROBLEMS = {
+    400: ("Unreadable", "The body is not JSON"),
     401: ("KeyNeeded", "The request has no valid API key"),
     403: ("PermissionDenied", "ann may not write this with its key"),
     404: ("NotFound", "there is no memory 'ID' of this user and agent"),
+    408: ("TooSlow", "The request took too long to arrive"),
     409: ("CubeProtected", "the memory is frozen"),
     412: ("StaleVersion", "the memory ID has version 2, not 1, and nothing was changed"),
     413: ("TooLarge", "The body has more than 10,000,000 bytes"),
@@ -58,7 +64,13 @@ _PROBLEMS = {
     422: ("InvalidInput", "query: is empty"),
     429: ("TooManyRequests", "There are too many requests"),
     503: ("StoreBusy", "Another process holds the store's write lock; try again."),
+    504: ("TooLong", "The answer takes too long"),
 }
+_OF_MODELS = {
+    501: ("ModelNotConfigured", "No chat model is configured: set MEMORYOS_LLM_MODEL and MEMORYOS_LLM_API_KEY"),
+    502: ("ModelError", "The model failed; nothing was stored."),
+}
+_TOLD = {**_PROBLEMS, **_OF_MODELS}
 
 
 def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[AddedRoutes] = ()) -> FastAPI:
@@ -78,6 +90,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         redoc_url=None,
         lifespan=partial(_life, added),
     )
+    add_upload(app, desk)
     for route in ROUTES:
         _add(app, desk, route, own_key if route is OWN_KEY else Desk.answer)
     _add(app, desk, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
@@ -89,6 +102,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         app.router.routes.extend(door.routes(desk, metrics))
 
     def refused(scope: Scope, error: Exception) -> Response:
+        error = _allowed(app, error, scope) if isinstance(error, HTTPException) else error
         return answer(error, is_openai=scope["path"].startswith(openai) or (bool(openai) and "route" not in scope))
 
     for kind in (MemoryOSError, Refusing, RequestValidationError, HTTPException):
@@ -98,9 +112,11 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         if not is_open(request.scope["path"]):
             await desk.run(lambda: admission.admit(request))
 
-    app.add_middleware(RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread)
+    app.add_middleware(
+        RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread, is_streamed=is_upload
+    )
     described = app.openapi
-    app.openapi = lambda: _with_problem(described())  # type: ignore[method-assign]
+    app.openapi = lambda: _with_problem(described(), added)  # type: ignore[method-assign]
     return app
 
 
@@ -116,11 +132,14 @@ async def _life(added: Sequence[AddedRoutes], _: FastAPI) -> AsyncIterator[None]
         await door.close()
 
 
-def _with_problem(document: dict[str, Any]) -> dict[str, Any]:
-    """The description of the application with the schema to which all problems refer."""
+def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dict[str, Any]:
+    """The description of the application with the added doors, and with the schema to which all problems refer."""
+    for door in added:
+        document["paths"] |= door.described()
+    with_upload(document["paths"])
     parts = document["components"]
     parts["schemas"]["Problem"] = _SCHEMA
-    parts["responses"] = {f"Problem{status}": _described(status) for status in _PROBLEMS}
+    parts["responses"] = {f"Problem{status}": _described(status, *one) for status, one in _TOLD.items()}
     for path in document["paths"].values():
         for operation in path.values():
             _refer(operation["responses"])
@@ -128,13 +147,23 @@ def _with_problem(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refer(answers: dict[str, Any]) -> None:
-    for status in map(str, _PROBLEMS):
+    for status in map(str, _TOLD):
         if status in answers:
             answers[status] = {"$ref": f"#/components/responses/Problem{status}"}
 
 
 def _is_served(app: FastAPI, scope: Scope) -> bool:
     return any(route.matches(scope)[0] is not Match.NONE for route in app.router.routes)
+
+
+def _allowed(app: FastAPI, error: HTTPException, scope: Scope) -> HTTPException:
+    """The refusal of a method, with all methods that the address takes: there is a route for each."""
+    if error.status_code != 405:
+        return error
+    found = [one for one in app.router.routes if isinstance(one, HttpRoute) and one.matches(scope)[0] is not Match.NONE]
+    path = next((one.path for one in found if one.path == scope["path"]), found[0].path)  # else a value stands in it
+    methods = sorted({method for one in found if one.path == path for method in one.methods or ()})
+    return HTTPException(405, error.detail, {"Allow": ", ".join(methods)})
 
 
 async def _failed(refused: Callable[[Scope, Exception], Response], request: Request, error: Exception) -> Response:
@@ -201,11 +230,11 @@ def _answers(parameters: Parameters, streamed: str | None) -> dict[int | str, di
         if is_nothing
         else {parameters.route.status: {"description": told, "content": kind}}
     )
-    return {**good, **{status: {"description": ""} for status in _PROBLEMS}}
+    problems = _TOLD if parameters.route is streamed_routes.RESPOND else _PROBLEMS
+    return {**good, **{status: {"description": ""} for status in problems}}
 
 
-def _described(status: int) -> dict[str, Any]:
-    name, detail = _PROBLEMS[status]
+def _described(status: int, name: str, detail: str) -> dict[str, Any]:
     example = problem(status, name, detail)
     return {"description": detail, "content": {MEDIA_TYPE: {"schema": _PROBLEM, "example": example}}}
 
@@ -245,6 +274,14 @@ def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
         await desk.run(desk.store.keys.exist)
         return JSONResponse({"status": "ok"})
 
-    @app.get("/metrics", tags=["server"], summary="Counts and times, for Prometheus.")
+    told = {"description": "Counts and times.", "content": {_METRICS: {"schema": {"type": "string"}}}}
+
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        summary="Counts and times, for Prometheus.",
+        response_class=Response,
+        responses={200: told},
+    )
     async def numbers() -> Response:
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(metrics.text(), media_type=_METRICS)

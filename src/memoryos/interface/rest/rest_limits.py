@@ -10,8 +10,9 @@ class RestLimits:
     """The limits of a server. A request beyond one of them gets a problem that names it."""
 
     body_bytes: int = 10_000_000  #: of a request: more is 413
+    document_bytes: int = 1_000_000_000  #: of a document that is sent as plain text: more is 413
     values: int = 100_000  #: in the JSON of a request, which is parsed while all other requests wait: more is 413
-    body_seconds: float = 30.0  #: until the body of a request is there: later is 408
+    body_seconds: float = 30.0  #: until the body of a request, or the next piece of plain text, is there: later is 408
     head_seconds: float = 30.0  #: until the headers of a request are there: later the connection is closed
     answer_seconds: float = 60.0  #: until an answer begins: later is 504
     recall_seconds: float = 5.0  #: that the proxy waits for memory: later the chat goes on without

@@ -51,11 +51,17 @@ class Route:
     status: int = 200  #: of an answer with a body
     named: str = ""  #: what the answer calls a result that is no document; empty: by its type
     without: tuple[str, ...] = ()  #: parameters that have no meaning over HTTP
+    has_raw_body: bool = False  #: the body is a text as it is, and all parameters are in the address
 
     @property
     def is_of_store(self) -> bool:
         """Whether it is an operation of the store as a whole."""
         return self.operation.startswith("store:")
+
+    @property
+    def takes_json(self) -> bool:
+        """Whether parameters are in a body."""
+        return self.verb in ("POST", "PUT", "PATCH") and not self.has_raw_body
 
     @property
     def changes(self) -> bool:

@@ -66,7 +66,7 @@ ROUTES: tuple[Route, ...] = (
     Route("snapshots.remove", "DELETE", "/snapshots/{name:path}"),
     Route("branches.create", "POST", "/branches", {"name": "trial"}, 201),
     Route("branches.list", "GET", "/branches"),
-    Route("branches.diff", "GET", "/branches/{name}/diff"),
+    Route("branches.diff", "GET", "/branch-diff/{name:path}"),
     Route("branches.discard", "DELETE", "/branches/{name:path}"),
     Route("duplicates.list", "GET", "/duplicates", {"kind": "fact"}),
     Route("duplicates.merge", "POST", "/duplicates/merge", {"ids": ["ID", "ID"]}),

@@ -8,9 +8,10 @@ get what is left. Recalled text is data: it is fenced, and the prompt says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from memoryos.cube import MemCube, Turn
 from memoryos.errors import InvalidInput
@@ -25,6 +26,7 @@ from memoryos.operation.recall.context import pack, persona_draft
 from memoryos.operation.recall.cut import LEAST, asked_words, cut
 from memoryos.operation.recall.hit import Hit, Recall, quoted
 from memoryos.operation.recall.line import Line
+from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.recall.trust import outside_mark
 
 INSTRUCTIONS = """\
@@ -92,9 +94,18 @@ class _Dialogue:
 
 
 def prompt(
-    recalled: Recall, bounds: Bounds, count_tokens: CountTokens, *, role: str = DEFAULT_ROLE, now: datetime
+    recalled: Recall,
+    bounds: Bounds,
+    count_tokens: CountTokens,
+    *,
+    role: str = DEFAULT_ROLE,
+    now: datetime,
+    replaced: Mapping[str, tuple[Replaced, ...]] = MappingProxyType({}),
 ) -> Prompt:
-    """Return the messages for a question. Raises InvalidInput if it leaves no room for the instructions."""
+    """Return the messages for a question; `replaced` is as in `pack`.
+
+    Raises InvalidInput if it leaves no room for the instructions.
+    """
 
     def counted(text: str) -> int:
         return count_tokens(disarmed(text))
@@ -113,7 +124,7 @@ def prompt(
     most = max(bounds.prompt // DIALOGUE_SHARE, room - bounds.notes - posts)
     dialogue = _dialogue(recalled, min(room, most), count_tokens)
     room = min(bounds.notes, room - dialogue.tokens - posts)
-    notes = _notes(recalled, dialogue, replace(bounds, notes=room), counted)
+    notes = _notes(recalled, dialogue, replace(bounds, notes=room), counted, replaced)
     system = "\n\n".join(part for part in (instructions, fenced(_TAG, persona)) if part)
     question = "\n\n".join(part for part in (asked[0], fenced(_TAG, notes.text), asked[1]) if part)
     messages: list[Message] = [
@@ -188,7 +199,13 @@ def _head(cube: MemCube, turn: Turn) -> str:
     return f"[{_moment(turn.at or cube.descriptive.event_at)}] {quoted}"
 
 
-def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: CountTokens) -> _Notes:
+def _notes(
+    recalled: Recall,
+    dialogue: _Dialogue,
+    bounds: Bounds,
+    count_tokens: CountTokens,
+    replaced: Mapping[str, tuple[Replaced, ...]],
+) -> _Notes:
     """The notes for this question, without what the messages say, and with the summary before them."""
     room = bounds.notes
     found = pack(
@@ -200,6 +217,7 @@ def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: 
         recent=False,
         persona=False,
         abstain_below=bounds.abstain_below,
+        replaced=replaced,
     )
     said = "\n".join([found.text, *(message["content"] for message in dialogue.messages)])
     last = _chained(recalled, dialogue)

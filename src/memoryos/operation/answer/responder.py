@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,11 +17,13 @@ from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import Bounds, Prompt, prompt
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose, prompt_tokens
 from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
+ReplacedIn = Callable[[Scope, Recall], Mapping[str, tuple[Replaced, ...]]]
 Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what the caller may not store
 Remember = Callable[[str, str, Scope, About], None]
 Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
@@ -43,6 +45,7 @@ class Responder:
     account: ModelAccount
     streams: Streams
     recall: RecallFor
+    replaced: ReplacedIn  #: what the pages that were found tell that no longer holds
     inherit: Inherit
     remember: Remember
     bounds: Bounds
@@ -62,7 +65,8 @@ class Responder:
 
     def augment(self, recalled: Recall, role: str, owner: Scope) -> Augmented:
         """Tell what was found as the messages for the model. Raises PermissionDenied, as `answer` does."""
-        asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
+        replaced = self.replaced(owner, recalled)
+        asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock(), replaced=replaced)
         shown = {cube.id for cube in asked.shown}
         found = (*recalled.hits, *recalled.user_facts, *recalled.agent_facts)
         return Augmented(asked, self.inherit(asked, owner), tuple(hit for hit in found if hit.id in shown))

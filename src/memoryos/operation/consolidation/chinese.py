@@ -10,6 +10,7 @@ import re
 
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import HAN_NUMBER
+from memoryos.language.occupations import CHINESE_OCCUPATION
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 from memoryos.regex import regex
 
@@ -105,6 +106,9 @@ _FACTS = [
     regex(rf"{_I}(?:找到|换)了?(?:一?[份个]|新)*工作了?[，,](?:现在|目前)?(?:是|当|做)\w{{2}}"),
     regex(rf"{_I}(?:改行|转行)(?:[当做]了?\w{{2}}|了[，,](?:现在|目前)?[当做是]\w{{2}})"),
     regex(rf"{_I}(?:已经)?不再?是\w{{2,8}}了"),
+    regex(
+        rf"{_I}(?:现在|目前|已经|终于)*(?:当上?|成为|改当)了?(?:一?[名个位])?\w{{0,4}}?{CHINESE_OCCUPATION}了(?=\W|$)"
+    ),
     regex(rf"{_I}(?:来自|出生[于在]|毕业于|就职于|任职于|定居|住在?(?!院)|养了?|患有|得[过了]){_VAGUE}\w"),
     regex(rf"{_I}对\w{{1,10}}过敏"),
     regex(rf"{_I}有(?:点|轻度|重度|先天性?|严重的?)?{_CONDITION}"),

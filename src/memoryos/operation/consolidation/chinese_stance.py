@@ -31,9 +31,18 @@ _TAKEN_FOR = (
 _UNDONE = regex(
     rf"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止|否认|与其说?|除了|除开|除去|(?:唯独|就)我(?:是个?)?例外|{_TAKEN_FOR}"
 )
-_BUT_FOR = regex(r"除[了开去]?[^，,。]{1,12}?外(?!语|国|面|套|卖)|[^，,。]{1,12}?[以之]外的")
-_EXCEPTED = regex(r"除[了开去外]|以外|之外|例外")
-_ALL = regex(r"都|全|所有|任何|每|一切")
+_BUT_FOR = regex(
+    r"除[了开去]?[^，,。]{1,12}?外(?!语|国|面|套|卖)|[^，,。]{1,12}?[以之]外(?=[的，,我])|除[了开去][^，,。]{1,12}?(?=[，,我])"
+    r"|[^，,。]{1,12}?除外"
+)
+_EXCEPTED = regex(r"除[了开去外]|除[^，,。]{1,12}?外(?!语|国|面|套|卖)|以外|之外|例外")
+_ALL = regex(r"都|全|所有|任何|每|一切|天天|年年|总|一直|常")
+_TIME = regex(
+    r"(?:周|星期|礼拜)[一二三四五六日天末]|双休日|工作日|[春夏秋冬][天季]|[早晚]上|中午|夜里|假期|节日|\w{1,2}月份?"
+)
+_BUT_NOT_THEN = regex(rf"^\W*(?:但是?|不过|只是|可是?|唯独|就)在?(?:{_TIME.pattern})\w{{0,3}}?[不没]")
+_FAR = regex(r"离[^，,。]{1,10}?(?:(?<!不)(?<!不算)(?<!不太)远|不近|老远)")
+_BESIDE = regex(r"[近旁边]|附近|隔壁|挨着|靠着")
 _ALSO = regex(r"还|也|又")
 _UNTRUE = regex(
     r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
@@ -175,6 +184,8 @@ def _is_denied(one: Assertion) -> bool:
     part = _without(_IDIOMS, one.part)
     if _ALSO.search(one.whole) or not _ALL.search(one.whole):  # 除了 means "besides"
         before = before.replace("除了", "")
+    if _FAR.search(one.words) and _BESIDE.search(part) and not _FAR.search(part):
+        return True
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         is_undone = _UNDONE.search(part) is not None and not _NOT.search(before)
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
@@ -190,9 +201,11 @@ def _is_left_out(one: Assertion) -> bool:
     """Whether the sentence excepts what the claim names, or something from what it says of all."""
     if _ALSO.search(one.whole) or not _ALL.search(one.whole) or _EXCEPTED.search(one.claim):
         return False
-    if _ALL.search(one.part) and _EXCEPTED.search(one.whole):
+    if _ALL.search(one.part) and (_EXCEPTED.search(one.whole) or _BUT_NOT_THEN.search(one.behind)):
         return True
-    named = [lead.group() for lead in _BUT_FOR.finditer(one.words)]
+    named = [lead.group() for lead in _BUT_FOR.finditer(one.whole)]
+    if times := _TIME.findall(one.part):
+        return any(time in lead for lead in named for time in times)
     return any(stem in lead for lead in named for stem, _ in stems(one.part))
 
 

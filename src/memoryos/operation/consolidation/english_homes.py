@@ -21,6 +21,10 @@ _HOMES = (
     regex(rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}(?:living|based|residing|located) {_WITH}{_SOMEWHERE}"),
     regex(rf"\b(?:I'm|I am|Im) (?:{_OTHERS}[^.!?;]){{2,60}}?\b(?:living|based|residing) {_WITH}{_SOMEWHERE}"),
 )
+_MOVED_THERE = regex(
+    rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}{_SOMEWHERE}(?: now)?,? (?:and )?(?:(?:I|we) )?"
+    r"(?:(?:have|just) )*moved (?:there|here)\b"
+)
 _FOR_LONG = regex(
     rf"\b(?:I've|I have|Ive|[Ww]e've|[Ww]e have) {_ADVERBS}(?:been living|lived) {_WITH}{_SOMEWHERE}"
     r"(?= (?:for|since)\b)(?!.*\b(?:before|until|then|when|but)\b)"
@@ -43,7 +47,7 @@ Found = tuple[str, int, int]
 
 def homes(plain: str, said_at: datetime) -> Iterator[Found]:
     """The places, each with where the words begin and end that tell it."""
-    for pattern in (*_HOMES, _NOW_AT, _FOR_LONG):
+    for pattern in (*_HOMES, _NOW_AT, _MOVED_THERE, _FOR_LONG):
         for match in pattern.finditer(plain):
             yield from _named(match, place(match))
     for match in english_moves.moves(plain, said_at):

@@ -53,11 +53,11 @@ _LEFT_OUT = (
 )
 # "Apart from liver, I eat everything."
 _BUT_FOR = regex(
-    r"^\W*(?:except for|apart from|aside from|other than|with the exception of|excluding|barring)\b"
-    r"(?P<what>[^,;]*?)(?:,|(?= (?:I|we)\b)|$)",
+    r"^\W*(?:(?P<only>except(?: for| on| in| at| during)?|save for|save on|with the exception of|excluding|barring)"
+    r"|apart from|aside from|other than)\b(?P<what>[^,;]*?)(?:,|(?= (?:I|we)\b)|$)",
     re.IGNORECASE,
 )
-_UNIVERSAL = regex(_ALL, re.IGNORECASE)
+_UNIVERSAL = regex(rf"{_ALL}|\b(?:daily|nightly|weekly|year-round)\b", re.IGNORECASE)
 _EXCEPTS = regex(rf"\b(?:but|{_EXCEPT})\b", re.IGNORECASE)
 _ALSO = regex(r"\b(?:also|too|as well)\b", re.IGNORECASE)
 _LEAVES_OUT = regex(_LEFT_OUT, re.IGNORECASE)
@@ -77,7 +77,7 @@ _IDIOMS = _any_of(  # they have a "not" and deny nothing
     r"\b(?:can't|cannot|couldn't) (?:quite |really )?believe\b|\bnot (?:kidding|joking)\b|\bno joke\b",
     r"\bno (?:doubt|wonder|problem|worries|matter|kidding|offen[cs]e|fewer|less|later|sooner)\b|\bno(?=,)|\bno \d",
     r"\bnot a problem\b|\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
-    r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b",
+    r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b|(?:\bnot|n't) (?:\w+ ){0,2}far (?:away )?from\b",
     r"\b(?:can't|cannot|couldn't|never|don't|won't|not)\b[\w ]{0,20}\bwithout\b",
     r"\b(?:is|are|did|do|does|was|have|has|can|wo|could|would|should)n't (?=(?:I|you|it|we|he|she|they)\b)",
 )
@@ -85,6 +85,8 @@ _NOT = _any_of(
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n't\b",
     r"\b(?:dont|doesnt|didnt|isnt|wasnt|arent|cant|wont|havent|hasnt|couldnt|wouldnt)\b",
 )
+_FAR = regex(r"\b(?:far|miles|hours|a long way|a (?:\w+ )?(?:drive|flight)) (?:away )?from\b", re.IGNORECASE)
+_BESIDE = regex(r"\b(?:near(?:by)?|close to|by|beside|next to|on) (?=the|an?|[A-Z]|\w+$)")
 _UNDONE = _any_of(
     r"\b(?:miles|leagues|light[- ]years|a world|worlds|a long way) (?:away )?from (?:being|an?)\b",
     r"\bnothing to do with\b|\bnowhere near (?:being|an?|as)\b",
@@ -353,6 +355,8 @@ def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
 def _is_denied(one: Assertion) -> bool:
     before = _without(_IDIOMS, one.before)
     part = _without(_IDIOMS, one.part)
+    if _FAR.search(before) and _BESIDE.search(part) and not _FAR.search(part):
+        return True
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         return not (_NOT.search(part) or _repeats(_UNDONE, part, before) or _says_less(part, one.words))
     if _NOT.search(part):
@@ -369,7 +373,8 @@ def _is_left_out(one: Assertion) -> bool:
     if lead := _BUT_FOR.match(one.words):
         named = {stem for stem, _ in stems(lead["what"])}
         is_named = any(stem in named for stem, _ in stems(one.part)) or _UNIVERSAL.search(one.part)
-        return bool(is_named and _UNIVERSAL.search(one.words, lead.end()) and not _ALSO.search(one.words))
+        is_of_all = lead["only"] or _UNIVERSAL.search(one.words, lead.end())
+        return bool(is_named and is_of_all and not _ALSO.search(one.words))
     found = _LEAVES_OUT.search(one.words) if _UNIVERSAL.search(one.part) else None
     return found is not None and found.start() < one.upto - one.clause[0] <= found.end()
 

@@ -25,8 +25,8 @@ from memoryos.operation.recall.sources import Sources
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
-AT_ONCE = 32  # memories that go in one transaction, at most
-PARTS_AT_ONCE = 500  # rows of memories, with their versions, passages and links, that go in one transaction
+AT_ONCE = 24  # memories that go in one transaction, at most
+PARTS_AT_ONCE = 350  # rows of memories, with their versions, passages and links, that go in one transaction
 CHARS_AT_ONCE = 500_000  # of the documents among them
 ROWS_AT_ONCE = 500  # other rows that go in one transaction
 

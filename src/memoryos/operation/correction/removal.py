@@ -23,7 +23,7 @@ from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, version
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
 from memoryos.operation.knowledge.fact_base import relatives
-from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, LEARNED, Step, some_at_a_time, take, together
 from memoryos.scope import Scope
 
@@ -80,7 +80,9 @@ class Removal:
         with self._vault.read(self._home) as reader:
             derived = derived_from(reader, pages) if len(pages) > PAGES_AT_ONCE else []
         thin_out(self._vault, self._home, derived, leaving)
-        for some in some_at_a_time(derived):
+        with self._vault.read(self._home) as reader:
+            links = _stored_anew(reader, derived)
+        for some in together(derived, links.__getitem__, LINKS_AT_ONCE):
             take(self._vault, self._home, lambda reader, some=some: self._unlearning(reader, some, leaving))  # type: ignore[misc]
 
     def _unlearning(self, reader: Reader, some: Sequence[str], leaving: frozenset[str]) -> Step:
@@ -165,6 +167,12 @@ def pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
 def _going(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
     """The pages that go next when a memory goes: the last of them, for others continue them rather than the first."""
     return pages_of(reader, cube_id, kind)[-PAGES_AT_ONCE:]
+
+
+def _stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:
+    """The links of those memories that are removed and stored anew, because an earlier version may quote a page."""
+    revised = [one for one, number in reader.versions(memories).items() if number > 1]
+    return Counter(link.source for link in reader.targets(revised, LinkKind.DERIVED_FROM))
 
 
 def _sizes(reader: Reader, pages: Sequence[str]) -> Counter[str]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memoryos.about import About
+from memoryos.config import Settings
 from memoryos.cube import MemCube, Page, Segment
 from memoryos.language.words import keywords, words
 from memoryos.operation.hierarchy.page_entries import topic_words
-from memoryos.privacy.protection import OwnerProtection
+from memoryos.privacy.protection import OwnerProtection, Protection
+from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
+
+
+def protection_of(settings: Settings, action: PrivacyAction) -> Protection:
+    """What these settings do with personal data and secrets, where that is done to them."""
+    key = settings.privacy_key.get_secret_value() if settings.privacy_key else None
+    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key, settings.privacy_names)
 
 
 def protected(privacy: OwnerProtection, cube: MemCube) -> MemCube:

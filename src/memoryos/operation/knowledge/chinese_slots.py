@@ -50,11 +50,17 @@ _RULES = (
         rf"(?:从{_HAN}{{2,12}}?)?(?:搬到|搬去|搬回|搬来|移居到?|移民到?)了?(?!{_HAN}*(?:楼|办公室|房间|部门|家了?$|家了?[。，！!])){_PLACE}{_END}",
         change=True,
     ),
+    _rule("residence", rf"在{_PLACE}(?:生活|定居|居住){_END}"),
     _rule("residence", rf"(?P<no>搬离|搬出)了?{_PLACE}{_END}", change=True),
     _rule("residence", rf"{_SOLD_AND}租?住在{_PLACE}(?=生活|{_END})", change=True),
     _rule("residence", rf"{_SOLD_AND}在{_PLACE}(?=租|生活|定居|居住)", change=True),
     _rule("employer", rf"{_NO_LONGER}在(?P<value>[\w&·]{{2,20}}?)(?:工作|上班|任职|就职)(?!.*过)"),
     _rule("employer", rf"(?:跳槽到|入职|加入|跳槽去)了?(?P<value>[\w&·]{{2,20}}?)(?:公司|工作)?{_END}", change=True),
+    _rule(
+        "employer",
+        r"(?=[^，,。]*了)(?:去|换到|转到|调到)了?(?P<value>[\w&·]{2,20}?)(?:上班|工作|任职|就职)",
+        change=True,
+    ),
     _rule("occupation", rf"(?:的?(?:职业|工作)是|转行做了?|改行做了?|现在当)(?P<value>{_HAN}{{2,10}}?){_END}"),
     _rule(
         WORK,
@@ -68,7 +74,7 @@ _RULES = (
         change=True,
         ends=("employer",),
     ),
-    _rule("occupation", rf"(?<![不再])(?:改行|转行|开始)?(?:[当做]上?|成为)了?{_JOB}", change=True),
+    _rule("occupation", rf"(?<![不再])(?:改行|转行|开始|改)?(?:[当做]上?|成为)了?{_JOB}", change=True),
     _rule("occupation", rf"(?P<no>(?:已经|早就)?不再?)?(?:是|[当做干]){_JOB}"),
     _rule("name", rf"(?:的?(?:全名|名字|本名)[是叫]|改名叫?|名叫)(?P<value>{_HAN}{{2,6}}|[A-Z]\w+){_END}"),
     _rule("name", rf"叫(?P<value>{_HAN}{{2,4}}|[A-Z]\w+){_END}"),
@@ -96,6 +102,12 @@ _RULES = (
         rf"最(?:喜欢|爱)的(?P<of>{_HAN}{{1,6}}?)(?:现在)?(?:换成了?|变成了?|改成了?|是|为)(?P<value>[^，,。；;！!]{{1,20}})",
     ),
 )
+# What changed stands before the new state: 我跳槽了，现在在腾讯工作; 我搬家了，现在住在上海.
+_CHANGED_JOB = regex(
+    rf"^{_HOLDER}{_ADVERB}(?<![没不])(?:跳槽|换了?(?:一?[份个]|新)*工作|转行|改行|(?P<within>转岗|升职))了?[，,](?=现在|目前|如今|新)"
+)
+_MOVED = regex(rf"^{_HOLDER}{_ADVERB}(?<![没不])(?:搬家|换了?个?城市)了?[，,](?=现在|目前|如今)")
+_NOW_IN = regex(rf"^{_HOLDER}(?:现在|目前|如今)在{_PLACE}{_END}")
 _STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身", "": "已婚"}
 _STATUS |= dict.fromkeys(("去世", "过世", "病逝", "离世"), "丧偶")
 
@@ -154,6 +166,8 @@ def _of_clause(clause: str, speaker: str) -> Filling | None:
 
 def _with_next(clause: str, speaker: str) -> Filling | None:
     """The slot that a clause fills; where it says what is over, and the next what is new, that of the next."""
+    if changed := _after_change(clause, speaker):
+        return changed
     found = _of_clause(clause, speaker)
     if found is None or not found.is_denied:
         return found
@@ -162,6 +176,28 @@ def _with_next(clause: str, speaker: str) -> Filling | None:
         if after and not after.is_denied and after.slot == found.slot:
             return replace(after, is_change=True)
     return found
+
+
+def _after_change(clause: str, speaker: str) -> Filling | None:
+    """The new job or home behind the words that it changed; an occupation elsewhere leaves no employer of before."""
+    if job := _CHANGED_JOB.match(clause):
+        found = _of_clause(f"{job['holder']}{clause[job.end() :]}", speaker)
+        relations = ["occupation", "employer"]
+    elif move := _MOVED.match(clause):
+        rest = f"{move['holder']}{clause[move.end() :]}"
+        found, relations = _of_clause(rest, speaker) or _home(_NOW_IN.match(rest), speaker), ["residence"]
+    else:
+        return None
+    if found is None or found.is_denied or found.slot.relation not in relations:
+        return None
+    is_elsewhere = job and not job["within"] and found.slot.relation == "occupation"
+    over = (*found.ends, "employer") if is_elsewhere else found.ends
+    return replace(found, is_change=True, ends=tuple(dict.fromkeys(over)))
+
+
+def _home(match: re.Match[str] | None, speaker: str) -> Filling | None:
+    holder = _holder(match["holder"], speaker) if match else None
+    return Filling(Slot(holder, "residence"), match["value"]) if match and holder is not None else None
 
 
 def _value(relation: str, found: str) -> str:

@@ -52,6 +52,20 @@ _SPARE = r"(?:\w+ly |still |now |just |also |both |back |not |no longer |never )
 _DO_NOT = r"(?:(?:do|does)(?:n't| not) |stopped |quit )?"
 _NOT_ALSO = r"(?:\w+ly |still |now |just |back |not |no longer |never )*"
 _THEIR = r"(?:my|our|their|his|her|the) (?:old |current )?"
+_ROLE = r"(?:job|position|role|post)"
+_NO_EMPLOYER = (  # one joins them without working there
+    r"(?!\w+ and )"
+    r"(?![^,;.]*\b(?i:club|church|party|society|association|union|league|choir|band|gym|community|group|forum|class"
+    r"|orchestra|scouts|rotary|mensa|toastmasters|red cross|newsletter|facebook|instagram|twitter|whatsapp|discord"
+    r"|slack|reddit|linkedin|tiktok|tinder|bumble|hinge|telegram|signal|mastodon|bluesky|snapchat|strava|netflix"
+    r"|spotify|zoom|goodreads|duolingo|patreon|twitch|youtube|meetup|airbnb|costco|crossfit|weight watchers"
+    r"|as an? (?:\w+ )?(?:member|volunteer|guest|fan|supporter|donor|user))\b)"
+)
+_JOINED = (
+    r"(?=\s*(?:[.,;!()]|$)|\s(?:last|this|yesterday|today|recently|after|as|(?:a|two|three|four|five|six) \w+ ago"
+    r"|in (?:\d{4}|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|early|late|spring|summer|autumn|fall|winter)"
+    r"|on \d{1,2})\b)"
+)
 _FIRED = r"(?:fired|laid off|made redundant|let go)"
 _STAYED = (  # no move that was over when it was told
     r"(?!.*\b(?:temporarily|returned|(?:came|moved|went) back"
@@ -79,6 +93,13 @@ _RULES = (
         rf"(?:{_HAS} )?{_SPARE}(?:moved|relocated) (?:back |over |out )?(?:from .{{2,40}}? )?to {_PLACE}{_STAYED}",
         change=True,
     ),
+    _rule(
+        "residence",
+        rf"{_BE} {_SPARE}in {_PLACE}(?: now)?,? (?:and )?(?:(?:I|we|they) )?(?:(?:have|just|has) )*"
+        r"moved (?:there|here)\b",
+        change=True,
+    ),
+    _rule("residence", rf"(?:{_HAS} )?{_SPARE}settled (?:down )?in {_PLACE}{_STAYED}", change=True),
     _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>moved (?:out of|away from)) {_PLACE}", change=True),
     _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>left) {_PLACE} (?:for good|forever|permanently)", change=True),
     _rule(
@@ -92,7 +113,8 @@ _RULES = (
     _rule("employer", rf"{_HAS} (?:been )?{_SPARE}(?:worked|working) (?:at|for) {_COMPANY}(?=.*\bsince\b)"),
     _rule(
         "employer",
-        rf"(?:{_HAS} )?{_SPARE}(?:got (?:a|the) (?:new )?job (?:at|with)|started (?:working |a (?:new )?job |work )?at"
+        rf"(?:{_HAS} )?{_SPARE}(?:(?:got|found|took|accepted|landed) (?:an?|the|their) (?:new )?{_ROLE} (?:at|with)"
+        rf"|accepted (?:an?|the|their) (?:job )?offer (?:of|from)|started (?:working |an? (?:new )?{_ROLE} |work )?at"
         rf"|got hired (?:at|by)|was hired by|moved over to work for) {_COMPANY}",
         change=True,
     ),
@@ -150,6 +172,8 @@ _RULES = (
         change=True,
     ),
     _rule("occupation", rf"{_BE} {_NOT_ALSO}an? {JOB}{_END}(?!.*\b(?:too|as well|on the side)\b)"),
+    _rule("employer", rf"(?:{_HAS} )?{_SPARE}joined {_NO_EMPLOYER}{_COMPANY}{_JOINED}", change=True),
+    _rule("employer", rf"{_LATEST}employer {_SPARE}(?:is|'s) {_SPARE}{_COMPANY}"),
     _rule("diet", rf"{_BE} {_SPARE}{_DIET}"),
     _rule("diet", rf"{_HAS} {_SPARE}been {_SPARE}{_DIET}(?=.*\b(?:since|for)\b)"),
     _rule("diet", rf"(?:{_HAS} )?{_SPARE}(?:went|gone|became|become|turned) {_DIET}", change=True),
@@ -211,6 +235,10 @@ _RULES = (
 )
 _WORKPLACE = regex(rf" (?:at|for|with) {_COMPANY}")
 _LEFT_CRAFT = regex(rf"^{_HOLDER}(?:(?:{_HAS}|{_BE}) )?{_SPARE}(?P<leaves>){LEFT_CRAFT}")
+_SWITCHED = regex(
+    rf"^{_HOLDER}(?:{_HAS} )?{_SPARE}(?:switched|changed) (?:(?:my|our|their|his|her) )?"
+    r"(?:jobs?|careers?|professions?|employers?),? (?:and )?(?:now )?"
+)
 _NUMBERS = frozenset({"phone"})
 _OVER = {"occupation": (WORK,), "employer": (WORK,), "diet": ("eat",)}  # what a value of a relation ends
 _BEING = regex(
@@ -267,16 +295,28 @@ def filling(text: str, speaker: str) -> Filling | None:
 
 def _with_next(clause: str, speaker: str) -> Filling | None:
     """The slot that a clause fills; where it says what is over, and the next what is new, that of the next."""
+    if switched := _SWITCHED.match(clause):
+        return _after_switch(switched, clause[switched.end() :], speaker)
     found = _of_clause(clause, speaker)
-    if found is None or not (found.is_denied or found.value == NO):
+    if found is None or not (found.is_denied or found.value in (NO, NONE_LEFT)):
         return found
     for part in _NEXT.split(clause)[1:]:
         after = _of_clause(part, speaker)
         if after and not _OWN.match(part):  # "he moved on": of whom the first clause tells
             after = replace(after, slot=replace(after.slot, holder=after.slot.holder or found.slot.holder))
         if after and not after.is_denied and after.value != NO and _replaces(after, found):
-            return after
+            return replace(after, ends=tuple(dict.fromkeys((*after.ends, *found.ends))))
     return found
+
+
+def _after_switch(switched: re.Match[str], rest: str, speaker: str) -> Filling | None:
+    """The new job behind "switched jobs": an employer, or an occupation that leaves no employer of before."""
+    holder = _holder(switched["holder"], speaker)
+    found = _of_clause(rest, speaker)
+    if holder is None or found is None or found.is_denied or found.slot.relation not in ("occupation", "employer"):
+        return None
+    over = (*found.ends, "employer") if found.slot.relation == "occupation" else found.ends
+    return replace(found, slot=replace(found.slot, holder=found.slot.holder or holder), is_change=True, ends=over)
 
 
 def _replaces(after: Filling, found: Filling) -> bool:

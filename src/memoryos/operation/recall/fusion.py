@@ -118,6 +118,7 @@ class Scores:
     total: Floats
     find_parts: Callable[[], Mapping[str, Floats]]
     clauses: Sequence[Floats] = ()  #: of a compound question, the score for each clause alone, shape (n,) each
+    literal: Floats | None = None  #: how much of the question's words each row itself has, about 1 for all, shape (n,)
 
     @property
     def parts(self) -> Mapping[str, Floats]:
@@ -158,7 +159,12 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
         for clause, words, own in zip(asked.clauses, alike.words[1:], alike.near[1:], strict=True)
         if _says_enough(index, clause, asked)
     ]
-    return Scores(total, lambda: parts | {name: prior * relevance for name, prior in priors.parts.items()}, clauses)
+    return Scores(
+        total,
+        lambda: parts | {name: prior * relevance for name, prior in priors.parts.items()},
+        clauses,
+        alike.literal,
+    )
 
 
 def _says_enough(index: TurnIndex, clause: Asked, asked: Asked) -> bool:
@@ -173,19 +179,20 @@ class _Alike:
 
     words: Sequence[Floats]
     near: Sequence[Floats]
+    literal: Floats  #: as in Scores
     parts: Mapping[str, Floats]  #: the other parts, of the question as a whole
 
 
 def _alike(resident: Resident, asked: Asked, weights: Weights) -> _Alike:
     index = resident.turns
     if len(index) < MANY:
-        return _Alike(
-            _words_of_each(resident, asked, weights), _nearness(index, asked), _others_of(index, asked, weights)
-        )
+        words, literal = _words_of_each(resident, asked, weights), _literal(index, asked)
+        return _Alike(words, _nearness(index, asked), literal, _others_of(index, asked, literal, weights))
     nearness = _others(os.getpid()).submit(_nearness, index, asked)
     try:
-        words, parts = _words_of_each(resident, asked, weights), _others_of(index, asked, weights)
-        return _Alike(words, nearness.result(), parts)
+        words, literal = _words_of_each(resident, asked, weights), _literal(index, asked)
+        parts = _others_of(index, asked, literal, weights)
+        return _Alike(words, nearness.result(), literal, parts)
     finally:
         wait([nearness])  # an error must not leave it reading an index that may change
 
@@ -203,11 +210,11 @@ def _words_of_each(resident: Resident, asked: Asked, weights: Weights) -> list[F
     return [_word_share(resident, one, weights) for one in asked.whole_and_clauses]
 
 
-def _others_of(index: TurnIndex, asked: Asked, weights: Weights) -> dict[str, Floats]:
+def _others_of(index: TurnIndex, asked: Asked, literal: Floats, weights: Weights) -> dict[str, Floats]:
     return {
         "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
-        "day": _best_of_day(index, asked) * np.float32(weights.day),
+        "day": _best_of_day(index, literal) * np.float32(weights.day),
         "identifier": _identified(index, asked) * np.float32(weights.identifier),
     }
 
@@ -288,13 +295,18 @@ def _when(index: TurnIndex, asked: Asked) -> Floats:
     return timeliness(index, time.periods, time.every_year)
 
 
-def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
+def _literal(index: TurnIndex, asked: Asked) -> Floats:
+    """Plain BM25 as a part of what the question's words can give, shape (n,)."""
+    most = attainable(index, asked.words)
+    return _plain_scores(index, asked, asked.words) / np.float32(most or 1.0)
+
+
+def _best_of_day(index: TurnIndex, literal: Floats) -> Floats:
     """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
     if not len(index):
         return np.zeros(0, np.float32)
     days = index.derived("days in order", partial(_DayGroups.of, index))
-    scores = _share(_plain_scores(index, asked, asked.words), FULL * attainable(index, asked.words))
-    return days.best(scores)
+    return days.best(_share(literal, FULL))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 from memoryos.choice import Choice
@@ -31,6 +32,8 @@ Span = tuple[int, int]
 
 INK = regex(r"\S")
 LEFT_OUT = "…"  #: where words are left out
+LONG = 4_000  # characters of a turn: of a longer one, the data of a search have the passages that were found
+_BEGINNING = 500  # characters of a longer one of which nothing was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +274,47 @@ class Recall(Plain):
     confidence: float = 1.0  #: probability that the result bears on the question; 0 if it is empty
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the hits; `ranked` has their order and scores."""
-        found = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name != "ranked"}
+        """Return the hits; `ranked` has their order and scores, and a long turn is told by its passages."""
+        found = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name not in _SHORTENED}
+        found |= {name: [page_data(hit, self.turns) for hit in getattr(self, name)] for name in ("hits", "recent")}
         order = [{"id": hit.id, "kind": hit.cube.kind.value, "relevance": hit.relevance} for hit in self.ranked]
         return {**found, "ranked": order}
+
+
+_SHORTENED = ("ranked", "hits", "recent")
+
+
+def page_data(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
+    """A page as data. Of a long turn, it has what was found, and where that is in its words (`spans`).
+
+    Then `is_whole` is False: `get` returns the whole page.
+    """
+    told = hit.to_dict()
+    long = {number for number, turn in enumerate(hit.turns) if len(turn.words) > LONG}
+    if not long:
+        return told
+    found = [turn for turn in turns if turn.page_id == hit.id]
+    said = [
+        one | _passages(turn.words, [hit.span for hit in found if hit.index == number]) if number in long else one
+        for number, (one, turn) in enumerate(zip(told["turns"], hit.turns, strict=True))
+    ]
+    text = "\n".join(
+        f"{turn.speaker or turn.role.value}: {one['text'] if number in long else turn.words}"
+        for number, (one, turn) in enumerate(zip(said, hit.turns, strict=True))
+    )
+    return told | {"text": text, "turns": said, "is_whole": False}
+
+
+def _passages(words: str, spans: Sequence[Span]) -> dict[str, Any]:
+    """What was found of a long turn, best first until it is long again; its beginning, if that is nothing."""
+    best = sorted(span for span, end in zip(spans, _ends(spans), strict=True) if end <= LONG)
+    kept: list[Span] = []
+    for span in best or [(0, _BEGINNING)]:
+        is_next = bool(kept) and not INK.search(words, kept[-1][1], span[0])
+        kept.append((kept.pop()[0], span[1]) if is_next else span)
+    return {"text": quoted(words, kept), "spans": plain(kept)}
+
+
+def _ends(spans: Sequence[Span]) -> Iterator[int]:
+    """How long the spans are together, up to each."""
+    return accumulate(end - start for start, end in spans)

@@ -43,19 +43,31 @@ def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
         return _page_at(cube, cube.payload, moment)
     if cube.kind is Kind.PROFILE:
         return _field_at(reader, cube, moment)
-    if not _holds(reader, cube, moment):
-        return None
+    return _words_at(reader, cube, moment) if _holds(reader, cube, moment) else None
+
+
+def _words_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
+    """The memory with the words that were the last by then; None if it had none."""
     if cube.descriptive.event_at <= moment or cube.version.number == 1:
         return cube
     versions = [version for version in reader.history(cube.id) if version.descriptive.event_at <= moment]
     return versions[-1] if versions else None
 
 
-def fields_until(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
-    """The entries, and of profile fields those with a value by then, with the last such value."""
-    fields = ((entry, entry.cube.kind is Kind.PROFILE and moment) for entry in entries)
-    then = ((entry, _field_at(reader, entry.cube, end) if end else entry.cube) for entry, end in fields)
+def known_until(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
+    """The entries, and of fields, facts and traits those that held by then, with the last words that they had."""
+    if moment is None:
+        return list(entries)
+    then = ((entry, _until(reader, entry.cube, moment)) for entry in entries)
     return [replace(entry, cube=cube) for entry, cube in then if cube]
+
+
+def _until(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
+    if cube.kind is Kind.PROFILE:
+        return _field_at(reader, cube, moment)
+    if cube.kind not in (Kind.FACT, Kind.TRAIT):
+        return cube
+    return None if _gave_way(reader, cube, moment) else _words_at(reader, cube, moment) or cube
 
 
 def _field_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,9 +20,21 @@ _DECIMALS = 5  # scores that differ less are a tie: the order of a sum changes i
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
 _OF_A_CLAUSE = 2  # best passages of each clause that come first
 _STEP = 1e-4  # between their scores
+_LITERAL = 0.3  # share of the question's words that a passage has itself, from which on it may rank higher for them
+_BETTER = 3  # times as much as each of the best has
+_BEST = 8  # passages that it is compared with: as many as the confidence looks at
 _OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
 _WORDS_A_TOKEN = 2  # index words of rows for each token to fill: about three times what fits
+_MORE = 4  # times the tokens
 _REACH = (1, 2, 4)  # times the wanted pages: the range in which a repetition is replaced by another turn
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """What a row ranks higher by, and the part of its score that this is called."""
+
+    name: str
+    by: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +47,15 @@ class Ranking:
     answering: Flags  #: which rows answer a question, shape (n,)
     candidates: int
     tokens: int | None = None  #: rows that can fill so many are enough; None is no bound
-    lifts: Mapping[int, float] = field(default_factory=dict)  #: what the best rows of each clause rank higher by
+    lifts: Mapping[int, Lift] = field(default_factory=dict)  #: what some rows rank higher by
 
     @classmethod
     def of(cls, index: TurnIndex, scores: Scores, allowed: Flags, tokens: int | None = None) -> Ranking:
         """The ranking of the rows that are allowed."""
         total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
-        lifts = _lifts(total, scores.clauses)
+        lifts = _lifts(total, scores)
         for row, lift in lifts.items():
-            total[row] += lift
+            total[row] += lift.by
         return cls(index, scores, total, index.answering, int(np.count_nonzero(allowed)), tokens, lifts)
 
     def best(self, pages: int) -> Ints:
@@ -67,7 +79,8 @@ class Ranking:
 
     def score(self, row: int) -> float:
         """The score of a row."""
-        return float(self.scores.total[row]) + self.lifts.get(row, 0.0)
+        lift = self.lifts.get(row)
+        return float(self.scores.total[row]) + (lift.by if lift else 0.0)
 
     def _first_of_each(self, rows: Ints, pages: Ints) -> Flags:
         """Which rows come first: of each page so many, and no more than can fill the tokens by themselves."""
@@ -104,22 +117,40 @@ class Ranking:
         return rows[np.lexsort((-self.index.order[rows], -self.total[rows]))][:wanted]
 
 
-def _lifts(total: Floats, clauses: Sequence[Floats]) -> dict[int, float]:
-    """How much higher the best rows of each clause rank, so that they follow the best of all: row to difference.
-
-    Else many rows about one clause come before the first about another.
-    """
-    found: dict[int, float] = {}
-    best = total.max(initial=-np.inf) if clauses else -np.inf
+def _lifts(total: Floats, scores: Scores) -> dict[int, Lift]:
+    """How much higher some rows rank, so that they follow the best of all."""
+    best = total.max(initial=-np.inf)
     if best == -np.inf:
-        return found
+        return {}
+    named = dict.fromkeys(_of_clauses(total, scores.clauses), "clause")
+    named |= {row: "literal" for row in _more_literal(total, scores.literal) if row not in named}
+    lifts = {
+        row: Lift(name, float(best - total[row]) - place * _STEP)
+        for place, (row, name) in enumerate(named.items(), 1)
+        if np.isfinite(total[row])
+    }
+    return {row: lift for row, lift in lifts.items() if lift.by > 0}
+
+
+def _of_clauses(total: Floats, clauses: Sequence[Floats]) -> list[int]:
+    """The best rows of each clause. Else many rows about one clause come before the first about another."""
     alone = [np.where(np.isfinite(total), clause, -np.inf) for clause in clauses]
     firsts = [np.argsort(-one, kind="stable")[:_OF_A_CLAUSE] for one in alone]
-    for place, row in enumerate(dict.fromkeys(int(row) for rows in zip(*firsts, strict=True) for row in rows), 1):
-        lift = float(best - total[row]) - place * _STEP
-        if np.isfinite(total[row]) and lift > 0:
-            found[row] = lift
-    return found
+    return list(dict.fromkeys(int(row) for rows in zip(*firsts, strict=True) for row in rows))
+
+
+def _more_literal(total: Floats, literal: Floats | None) -> list[int]:
+    """The row with most of the question's words, if none of the best has a third as much of them.
+
+    A statement within a long text of somebody else has no part of the score for itself but its words.
+    """
+    if literal is None:
+        return []
+    alone = np.where(np.isfinite(total), literal, -np.inf)
+    row = int(alone.argmax())
+    best = np.argpartition(-total, _BEST)[:_BEST] if len(total) > _BEST else np.arange(len(total))
+    above = alone[best[total[best] > total[row]]].max(initial=0.0)
+    return [row] if alone[row] >= max(_LITERAL, _BETTER * above) else []
 
 
 def _by_page(pages: Ints) -> tuple[Ints, Ints, Ints]:
@@ -146,6 +177,8 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
     again: list[TurnHit] = []
     rows: list[int] = []
     for reach in _REACH:
+        if 2 * len(again) > len(rows):  # most of what could fill the tokens repeats the rest
+            ranking = replace(ranking, tokens=ranking.tokens and _MORE * ranking.tokens)
         before, rows = rows, ranking.best(reach * pages).tolist()
         if rows == before:
             break
@@ -163,8 +196,8 @@ def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, parts: Mapping[s
     if page not in cubes or turn >= len(turns_of(cubes[page])):
         return None  # the page was deleted meanwhile, or did not have this turn yet at that moment
     why = {name: float(part[row]) for name, part in parts.items()} if parts else {}
-    if why and row in ranking.lifts:
-        why["clause"] = ranking.lifts[row]
+    if why and (lift := ranking.lifts.get(row)):
+        why[lift.name] = lift.by
     return TurnHit(cubes[page], turn, ranking.score(row), why, start=start, end=end)
 
 

@@ -3,7 +3,9 @@
 Two turns say the same if the same speaker uses the same words in the same order, ignoring case, spaces, punctuation
 around words (but not a question mark) and a leading "Oh" or "Well". A different number, name or "not" makes them
 different. So does the situation: a turn that mentions a time ("yesterday") repeats only turns of the same day, an
-answer repeats only answers to the same question, and a short turn ("I love it!") depends on its neighbours.
+answer repeats only answers to the same question, and a short turn ("I love it!") depends on its neighbours. But of
+turns that have the same words, whatever their days and however short, only `OFTEN` are kept: a reminder of each day
+would leave no room for anything else.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from memoryos.language.marks import asks, mentions_time
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import TurnHit
 
+OFTEN = 3  # turns with the same words
 SHORT = 20  # bytes: some four English words, or seven Chinese characters
 
 _ENDS = ".,;:…。，、；："  # behind a number: whether 5, 5' or .5 is another matter
@@ -33,12 +36,20 @@ def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], lis
     first: list[TurnHit] = []
     again: list[TurnHit] = []
     told: set[Hashable] = set()
+    often: Counter[Hashable] = Counter()
     for (turn, is_answer), is_alike in zip(found, _alike([turn.text for turn, _ in found]), strict=True):
-        saying = _saying(turn, is_answer=is_answer) if is_alike else None
-        (again if saying in told else first).append(turn)
-        if saying is not None:
-            told.add(saying)
+        saying, words = (_saying(turn, is_answer=is_answer), _words(turn)) if is_alike else (None, None)
+        is_known = saying in told or (words is not None and often[words] == OFTEN)
+        (again if is_known else first).append(turn)
+        if not is_known:
+            told.update([saying] if saying is not None else ())
+            often.update([words] if words is not None else ())
     return first, again
+
+
+def _words(hit: TurnHit) -> Hashable:
+    """The key that turns of one speaker with the same words share, if they answer the same."""
+    return hit.turn.speaker or hit.turn.role, plain_words(hit.text), _question(hit)
 
 
 def _alike(texts: Sequence[str]) -> list[bool]:

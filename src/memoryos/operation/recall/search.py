@@ -23,7 +23,7 @@ from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
 from memoryos.operation.recall.filters import Classes, Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
-from memoryos.operation.recall.moment import cubes_at, entries_at, fields_until, former
+from memoryos.operation.recall.moment import cubes_at, entries_at, former, known_until
 from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
@@ -92,7 +92,7 @@ class Source:
             return entries_at(self.reader, entries, filters.as_of)
         then = self.then([entry.cube.id for entry in entries], filters)
         known = [replace(entry, cube=then[entry.cube.id]) for entry in entries if entry.cube.id in then]
-        return fields_until(self.reader, known, filters.until)
+        return known_until(self.reader, known, filters.until)
 
     def under(self, search: Search) -> Search:
         """The search with only the turns that the caller may read."""
@@ -113,7 +113,7 @@ class Source:
         if self.classes is not None:
             known = self.reader.permitted(entry.cube.id for entry in held)
             held = [replace(entry, cube=self.reader.shown(entry.cube)) for entry in held if entry.cube.id in known]
-        return fields_until(self.reader, held, filters.until)
+        return known_until(self.reader, held, filters.until)
 
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
@@ -134,7 +134,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
     def facts(subject: Subject) -> tuple[Hit, ...]:
         source = persona if subject is Subject.USER else owner
-        then = former(source.reader, subject) if search.filters.as_of else []
+        is_past = search.filters.as_of or search.filters.until
+        then = former(source.reader, subject) if is_past else []
         at_hand = held(source, [*source.resident.entries(Kind.FACT, subject), *then])
         likeness = FactLikeness.of(source.resident, asked, search.strategy, source.known_facts)
         evicted = (held(source, some) for some in _batched(likeness.evicted(source.resident, subject)))

@@ -126,10 +126,8 @@ def _latest_pages(source: Source, filters: Filters, limit: int) -> dict[str, Mem
 def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
     """The memories of LPM that pass the filters; they also have the labels and times of their pages."""
     held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
-    if filters.looks_back:
-        held += [
-            entry for kind in _TOLD_WHOLE for subject in Subject for entry in former(persona.reader, subject, kind)
-        ]
+    replaced = _TOLD_WHOLE if filters.looks_back else (Kind.FACT,) if filters.until else ()
+    held += [entry for kind in replaced for subject in Subject for entry in former(persona.reader, subject, kind)]
     permitted = persona.permitted(held, filters)
     with pages.resident.lock:
         admitted = filters.entries(permitted, pages.resident.turns)

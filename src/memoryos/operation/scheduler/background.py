@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event, Lock
+from functools import partial
+from threading import Event, Lock, local
 
 from memoryos.caller import SYSTEM, acting
 from memoryos.infrastructure.vault.patience import apart
@@ -38,6 +40,7 @@ class Background:
         self._last_call = 0.0  # when the last one ended
         self._waiters = 0
         self._hurry = Event()  # somebody waits
+        self._here = local()  # tasks of each thread that runs them itself
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -57,10 +60,22 @@ class Background:
         try:
             future = self._executor.submit(self._run, task, deadline)
         except RuntimeError:
-            acting(SYSTEM, lambda: _logged(task))
+            self._run_here(task)
             return
         with self._lock:
             self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
+
+    def _run_here(self, task: Callable[[], None]) -> None:
+        """Run the task in this thread, and behind it, not within it, those that it submits."""
+        if (running := getattr(self._here, "tasks", None)) is not None:
+            running.append(task)
+            return
+        self._here.tasks = tasks = deque([task])
+        try:
+            while tasks:
+                acting(SYSTEM, partial(_logged, tasks.popleft()))
+        finally:
+            self._here.tasks = None
 
     @property
     def unfinished(self) -> int:

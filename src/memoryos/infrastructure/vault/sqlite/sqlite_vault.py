@@ -34,7 +34,6 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
-from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
@@ -57,6 +56,8 @@ _LOG_TRIES = 20  # to empty a larger one, without the lock between them; who beg
 _LOG_PAUSE = 0.005  # seconds between two of them
 _LARGEST_LOG = 4  # times as large: then others write all the time, and a try keeps them waiting for readers
 _LOG_WAIT_MS = 25  # so long; half of what a step may take
+
+_ROWS_IN_LOG = 1_000  # that this process changes before it copies the log into the file
 
 _PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
 
@@ -82,6 +83,8 @@ _OF_THE_SCHEMA = regex(
     r"no such |malformed |unsupported file format|error in |foreign key mismatch|table \S+ has |ambiguous column name"
     r"|ON CONFLICT clause does not match|.*cannot modify |unrecognized token|near "
 )
+
+_CACHE_KB = 8_000  # of pages that the writer keeps: what changes more of them writes some to the log twice
 
 _PRIMARY = 0xFF  # the bits of an error's code that name its kind
 
@@ -115,6 +118,7 @@ class SqliteVault(SqlVault):
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._log_is_due = False  # to be emptied of what was erased
         self._most_log = MOST_LOG  # after which it is emptied next
+        self._copied_rows = 0  # of those that this process has changed
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
@@ -150,6 +154,7 @@ class SqliteVault(SqlVault):
     def empty_log(self) -> None:
         """Checkpoint the log into the file and truncate it; postponed while a reader uses an older state."""
         self._log_is_due = True
+        self._is_log_copied()  # so that others are kept waiting for little
         with suppress(StoreBusy), self._alone(), self._usable():  # what was erased is erased: this is no error
             self._log_is_due = not _is_log_emptied(self._kept_writer())
         if self._log_is_due:
@@ -214,28 +219,40 @@ class SqliteVault(SqlVault):
             if self._log_is_due:  # a reader was in the way when words were erased
                 self._log_is_due = not _is_log_emptied(writer)
 
-    @contextmanager
-    def write(self, scope: Scope) -> Iterator[SqlWriter]:
-        """As `SqlVault.write`; afterwards the log is kept small."""
-        with super().write(scope) as writer:
-            yield writer
-        self._keep_log_small()
-
-    def _keep_log_small(self) -> None:
-        """Empty a log that has become large beside readers of whom one always reads; if one reads on, try later."""
+    def _tidy_up(self) -> None:
+        """Copy the log into the file now and then; empty one that has become large beside readers who take turns."""
         size = _size(log_of(self.path))
-        if size > self._most_log:
+        if size > self._most_log:  # if one reads on, try later
             wait_ms = _LOG_WAIT_MS if size > _LARGEST_LOG * MOST_LOG else 0
             self._most_log = MOST_LOG if self._empties_log(wait_ms) else size + MOST_LOG // 4
+        elif self._changed_rows() - self._copied_rows > _ROWS_IN_LOG:
+            self._is_log_copied()
 
     def _empties_log(self, wait_ms: int) -> bool:
         """Try to empty the log a few times, while others read and write between two tries."""
         for _ in range(_LOG_TRIES):
-            with suppress(StoreBusy), self._alone(), self._usable():
-                if _is_log_emptied(self._kept_writer(), wait_ms):
-                    return True
+            if self._is_log_copied() or wait_ms:
+                with suppress(StoreBusy), self._alone(), self._usable():
+                    if _is_log_emptied(self._kept_writer(), wait_ms):
+                        return True
             time.sleep(_LOG_PAUSE)
         return False
+
+    def _is_log_copied(self) -> bool:
+        """Copy what no reader needs from the log into the file, while others write; return whether that is all."""
+        self._copied_rows = self._changed_rows()
+        try:
+            with self._usable(), closing(self._engine.raw_connection()) as connection:
+                is_busy, pages, copied = connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except StorageError as error:  # what was committed is in the log; the next try or reader tells what is wrong
+            logger.warning("log not copied yet: %s", type(error).__name__, extra={"action": "copy"})
+            return False
+        return not is_busy and bool(pages == copied)
+
+    def _changed_rows(self) -> int:
+        """The number of rows that this process has changed: about as many pages are in the log."""
+        writer = self._writer
+        return int(writer.connection.total_changes) if writer else 0
 
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
         return self._writing(owner)
@@ -284,7 +301,10 @@ class SqliteVault(SqlVault):
         if self._writer is None:
             self._writer = self._engine.connect().execution_options(**{_BEGUN: True})
             self._writer.detach()  # from the pool, which would wait to have it back when the vault is forgotten
-            self._writer.connection.cursor().execute("PRAGMA busy_timeout = 0")  # the waiting is ours
+            cursor = self._writer.connection.cursor()
+            cursor.execute("PRAGMA busy_timeout = 0")  # the waiting is ours
+            cursor.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            cursor.execute("PRAGMA wal_autocheckpoint = 0")  # a commit would copy the log under the lock
         return self._writer
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:

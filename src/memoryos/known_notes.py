@@ -8,6 +8,7 @@ from memoryos.infrastructure.vault.cold_part import PACKS
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.retention_part import HOLDS, RULES, TENANT_RULES, UNUSED_RULES
 from memoryos.infrastructure.vault.snapshot import SNAPSHOTS
+from memoryos.operation.activation.recipe import RECIPES
 from memoryos.operation.consolidation.promotion import REJECTED
 from memoryos.operation.correction.branch import BRANCHES
 from memoryos.operation.correction.retention_job import PROGRESS
@@ -16,8 +17,9 @@ from memoryos.operation.knowledge.tally import TALLIES
 from memoryos.operation.maintenance.archive_job import WAITING
 from memoryos.operation.maintenance.rebuild import READ, STAGE
 from memoryos.operation.maintenance.repairer import KEPT
+from memoryos.operation.placement.placement_log import HISTORY, LOGGED
 
 KNOWN_NOTES: tuple[Note[Any], ...] = (
     *(PACKS, HOLDS, RULES, TENANT_RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES),
-    *(ADDED, TALLIES, REJECTED, WAITING, PROGRESS, STAGE, READ, KEPT),
+    *(ADDED, TALLIES, REJECTED, WAITING, PROGRESS, STAGE, READ, KEPT, RECIPES, HISTORY, LOGGED),
 )  # a calibration that cannot be read is made again

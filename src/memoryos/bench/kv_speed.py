@@ -1,0 +1,169 @@
+"""KV speed: the time to the first token with and without a KV state (MemOS paper, table 5), and whether answers agree.
+
+The prompts are made-up text of exact lengths. The paper's queries have 302.7 and 952.7 tokens on average; ours have 303
+and 953. A state is written to a file and read back before it is used, so that what is measured is what a store does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from memoryos.bench.made_up_dialogue import Dialogue
+from memoryos.bench.progress_callback import Progress
+from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.objects.blobs import Blobs, new_name
+from memoryos.models.local.local_engine import KVState, LocalEngine, Sampling
+from memoryos.plain import Plain
+
+CONTEXTS = (583, 2773, 6064)
+QUERIES = (167, 303, 953)
+PAPER = {  # speed-up in per cent of Qwen3-8B, the best of the paper's models
+    (583, 167): 71.3,
+    (583, 303): 55.6,
+    (583, 953): 23.0,
+    (2773, 167): 89.7,
+    (2773, 303): 85.1,
+    (2773, 953): 64.6,
+    (6064, 167): 94.2,
+    (6064, 303): 91.1,
+    (6064, 953): 79.1,
+}
+
+Tokens = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class KvContext(Plain):
+    """The state of one context."""
+
+    tokens: int
+    build_s: float  #: seconds until it is computed
+    load_ms: float  #: milliseconds from the file to a state that can be used, with its checksum
+    bytes_per_token: float  #: of the file
+
+
+@dataclass(frozen=True, slots=True)
+class KvCell(Plain):
+    """One query behind one context."""
+
+    context: int  #: tokens
+    query: int  #: tokens
+    with_s: float  #: seconds to the first token with the state
+    without_s: float  #: and with the whole prompt computed
+    is_equal: bool  #: whether the likeliest tokens of the answers are the same
+    answer_tokens: int  #: that were compared
+    difference: float | None  #: largest, of the logarithm of a probability of the next token; None: not measured
+
+    @property
+    def speedup(self) -> float:
+        """The share of the time that the state spares, in per cent."""
+        return 100 * (1 - self.with_s / self.without_s)
+
+    @property
+    def paper(self) -> float | None:
+        """The same in the paper."""
+        return PAPER.get((self.context, self.query))
+
+
+@dataclass(frozen=True, slots=True)
+class KvReport(Plain):
+    """All cells of one model."""
+
+    model: str
+    runtime: str
+    version: str
+    dtype: str
+    contexts: tuple[KvContext, ...]
+    cells: tuple[KvCell, ...]
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether each cell is as fast as the paper's and answers as the text does."""
+        return all(cell.is_equal and cell.speedup >= (cell.paper or 0) for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class KvPlan:
+    """What is measured."""
+
+    contexts: Sequence[int] = CONTEXTS
+    queries: Sequence[int] = QUERIES
+    answer_tokens: int = 64
+    repeats: int = 1
+    compares: bool = True  #: also the probabilities of the token after the first query
+
+
+def measure_kv(engine: LocalEngine, text: Tokens, plan: KvPlan, progress: Progress) -> KvReport:
+    """Measure each query behind each context; `text` has tokens to take them from."""
+    contexts, cells = [], []
+    engine.prefill(text[:64])  # the first computation of a process takes longer
+    for done, size in enumerate(plan.contexts):
+        context, state = _built(engine, text[:size])
+        contexts.append(context)
+        for query in plan.queries:
+            prompt = [*text[:size], *text[-query:]]
+            cells.append(_cell(engine, prompt, size, state, plan))
+        progress(f"contexts ({engine.fingerprint.runtime})", done + 1, len(plan.contexts))
+    known = engine.fingerprint
+    return KvReport(engine.name, known.runtime, known.version, known.dtype, tuple(contexts), tuple(cells))
+
+
+def _built(engine: LocalEngine, tokens: Tokens) -> tuple[KvContext, KVState]:
+    start = time.perf_counter()
+    state = engine.prefill(tokens)
+    build = time.perf_counter() - start
+    data = engine.dumped(state)
+    with TemporaryDirectory() as folder:
+        blobs, name = Blobs(Path(folder).as_uri()), new_name(BlobRef.of(data).sha256)
+        blobs.put(name, data)
+        start = time.perf_counter()
+        loaded = engine.loaded(blobs.view(name))
+        load = time.perf_counter() - start
+    return KvContext(len(tokens), build, 1000 * load, len(data) / len(tokens)), loaded
+
+
+def _cell(engine: LocalEngine, prompt: Tokens, size: int, state: KVState, plan: KvPlan) -> KvCell:
+    runs = [(_answer(engine, prompt, state, plan), _answer(engine, prompt, None, plan)) for _ in range(plan.repeats)]
+    helped, alone = runs[0]
+    return KvCell(
+        size,
+        len(prompt) - size,
+        median(one[0] for one, _ in runs),
+        median(one[0] for _, one in runs),
+        helped[1] == alone[1],
+        plan.answer_tokens,
+        _difference(engine, prompt, state) if plan.compares and len(prompt) - size == plan.queries[0] else None,
+    )
+
+
+def _answer(engine: LocalEngine, prompt: Tokens, state: KVState | None, plan: KvPlan) -> tuple[float, str]:
+    """The seconds to the first token, and the likeliest answer."""
+    start = time.perf_counter()
+    pieces = engine.generate(prompt, state, sampling=Sampling(plan.answer_tokens))
+    first = next(pieces, "")
+    taken = time.perf_counter() - start
+    return taken, first + "".join(pieces)
+
+
+def _difference(engine: LocalEngine, prompt: Tokens, state: KVState) -> float:
+    with_state, without = engine.distribution(prompt, state), engine.distribution(prompt)
+    is_possible = np.isfinite(with_state) & np.isfinite(without)
+    return float(np.abs(with_state - without)[is_possible].max())
+
+
+def needed_tokens(plan: KvPlan) -> int:
+    """How many tokens of text are needed."""
+    return max(plan.contexts) + max(plan.queries)
+
+
+def text_tokens(engine: LocalEngine, count: int) -> list[int]:
+    """So many tokens of made-up text."""
+    pages = Dialogue(seed=1).exchanges(count // 16)  # each has 30 words or more
+    return engine.tokenise(" ".join(f"{query} {response}" for query, response in pages))[:count]

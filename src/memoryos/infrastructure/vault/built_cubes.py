@@ -1,0 +1,50 @@
+"""Built cubes: adapters, and what they told, go in the transaction that changes or removes a memory that they know.
+
+So no adapter with an erased or outdated memory can be used, whatever becomes of this process. A job trains it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from memoryos.cube import MemCube
+from memoryos.filter import labels_of
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.kinds import Kind, State
+
+TRAIN_AFTER = timedelta(minutes=1)  # a change: others may follow
+_BUILT = (Kind.PARAMETER, Kind.FACT)
+_CHANGES = (Operation.REVISE, Operation.REFRESH, Operation.MOVE, Operation.PROMOTE)  # that may change what a cube says
+
+
+def built_from(reader: Reader, ids: Iterable[str]) -> list[MemCube]:
+    """The adapters of this owner that were trained on these memories, and the facts that adapters told of them."""
+    links = reader.sources(ids, LinkKind.COMPUTED_FROM)
+    found = reader.get({link.source for link in links}).values() if links else ()
+    return [cube for cube in found if cube.kind in _BUILT]
+
+
+def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation) -> list[str]:
+    """The memories among these that something was built from, and that will no longer say what it was built from."""
+    if operation not in _CHANGES:
+        return []
+    used = {link.target for link in reader.sources((entry.cube.id for entry in entries), LinkKind.COMPUTED_FROM)}
+    before = reader.get(used) if used else {}
+    return [one.cube.id for one in entries if one.cube.id in before and _said(one.cube) != _said(before[one.cube.id])]
+
+
+def _said(cube: MemCube) -> tuple[object, ...]:
+    """What counts of a memory for what is built from it: its words, whether they hold, and who may read them."""
+    known = cube.governance
+    is_over = cube.state in (State.EXPIRED, State.MERGED)
+    return (
+        cube.payload,
+        is_over,
+        cube.mark,
+        cube.version.superseded_by,
+        labels_of(cube),
+        known.access,
+        known.sensitivity,
+    )

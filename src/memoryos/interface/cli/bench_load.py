@@ -1,0 +1,80 @@
+"""`memoryos bench load`: many clients of a server at once, beside the same calls in Python."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from memoryos.bench.machine import describe
+from memoryos.bench.server_load import CLIENTS, SECONDS, LoadReport, LoadWay, measure_load
+from memoryos.config import load_settings
+from memoryos.errors import MissingExtra
+from memoryos.interface.cli import render
+from memoryos.interface.cli.bench_processes import new_place
+from memoryos.interface.cli.options import Json
+from memoryos.interface.cli.serve_command import NEEDED
+from memoryos.interface.cli.watched import watched
+
+
+def load(
+    db: Annotated[
+        str | None,
+        typer.Option(
+            help="A new file or an empty PostgreSQL database (default: a temporary file).", show_default=False
+        ),
+    ] = None,
+    clients: Annotated[int, typer.Option(min=1, help="Clients that add and search in turn.")] = CLIENTS,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Duration of each way to call.")] = SECONDS,
+    json: Json = False,
+) -> None:
+    """Let many clients add and search over HTTP, and in Python; exit code 1 if a call failed or a page is lost."""
+    if not all(map(find_spec, NEEDED)):
+        raise MissingExtra("memoryos bench load", "server")
+    with TemporaryDirectory(prefix="memoryos-bench-") as folder, watched() as progress:
+        place = new_place(db) if db else str(Path(folder) / "load.db")
+        report = measure_load(place, load_settings(mounts=()), progress, clients=clients, seconds=seconds)
+    if json:
+        more = {"share": report.share, "is_sound": report.is_sound, "machine": describe()}
+        render.print_json({**asdict(report), **more})
+    else:
+        _print(report)
+    if not report.is_sound:
+        raise typer.Exit(1)
+
+
+def _print(report: LoadReport) -> None:
+    table = Table(title=f"{report.clients} clients, {report.seconds:g} s each", title_justify="left")
+    for name in (
+        "",
+        "per second",
+        "add p50 / p95 / p99, ms",
+        "search p50 / p95 / p99, ms",
+        "CPU, ms",
+        "MB",
+        "pages",
+        "lost",
+    ):
+        table.add_column(name, justify="right" if name else "left")
+    for way, one in (("in Python", report.python), ("over HTTP", report.http)):
+        sizes = " / ".join("" if size is None else f"{size:.0f}" for size in one.rss_mb)
+        rates = f"{one.per_second:.0f}", _times(one, "add"), _times(one, "search")
+        cpu = "" if one.cpu_ms is None else f"{one.cpu_ms:.1f}"
+        table.add_row(way, *rates, cpu, sizes, f"{one.pages:,}", str(one.lost))
+    console = render.console()
+    console.print(table)
+    console.print(f"Over HTTP: {report.share:.0%} of the calls in Python. Errors: {_errors(report)}.")
+
+
+def _times(way: LoadWay, operation: str) -> str:
+    return " / ".join(f"{value:.1f}" for value in way.ms.get(operation, {}).values())
+
+
+def _errors(report: LoadReport) -> str:
+    errors = {**report.python.errors, **report.http.errors}
+    return ", ".join(f"{count} times {kind}" for kind, count in errors.items()) or "none"

@@ -1,0 +1,112 @@
+"""`memoryos schedule`: which memories take part in an answer, in which form, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
+
+if TYPE_CHECKING:
+    from memoryos.operation.placement.placement_plan import PlacementPlan
+
+Query = Annotated[str, typer.Argument(help="The question.")]
+Tokens = Annotated[
+    int | None, typer.Option(min=0, help="Most tokens (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False)
+]
+Ms = Annotated[float | None, typer.Option(min=0, help="Most milliseconds until the first token.", show_default=False)]
+Bytes = Annotated[
+    int | None, typer.Option("--bytes", min=0, help="Most bytes of KV caches and adapters.", show_default=False)
+]
+
+
+def explain(
+    query: Query,
+    tokens: Tokens = None,
+    ms: Ms = None,
+    size: Bytes = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show which memories would take part in the answer to a question, in which form and order, and why."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
+        plan = memory.schedule.explain(query, tokens=tokens, ms=ms, size_bytes=size)
+    _show(plan, json=json)
+
+
+def decide(
+    query: Query,
+    tokens: Tokens = None,
+    ms: Ms = None,
+    size: Bytes = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Decide as `explain` does, count the use of each chosen memory, and log the decisions."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
+        plan = memory.schedule.decide(query, tokens=tokens, ms=ms, size_bytes=size)
+    _show(plan, json=json)
+
+
+def log(
+    limit: Annotated[int, typer.Option(min=1, help="How many of the latest decisions.")] = 20,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the latest decisions, newest first."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.schedule.log(limit=limit)
+    if json:
+        render.print_json({"placements": [one.to_dict() for one in found]})
+        return
+    for plan in found:
+        chosen = sum(one.is_chosen for one in plan.decisions)
+        render.say(f"{plan.number} {plan.at:%Y-%m-%d %H:%M} {plan.policy}: {chosen} of {len(plan.decisions)} chosen")
+        for one in plan.decisions:
+            render.say(f"  {one.id} {one.form.value} {one.reason.value}")
+    if not found:
+        render.say("Nothing is logged.")
+
+
+def moves(
+    user: User = "default", agent: Agent = "default", tenant: Tenant = "default", db: Db = None, json: Json = False
+) -> None:
+    """List the changes of form that are due: text to KV, KV to an adapter, and back to text."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.schedule.moves()
+    if json:
+        render.print_json({"moves": [one.to_dict() for one in found]})
+        return
+    for one in found:
+        render.say(f"{one.id}: {one.before.value} -> {one.after.value} ({one.reason.value})")
+    if not found:
+        render.say("No change is due.")
+
+
+def _show(plan: PlacementPlan, *, json: bool) -> None:
+    if json:
+        render.print_json(plan.to_dict())
+        return
+    title = f"{plan.tokens:,} tokens, about {plan.ms:,.0f} ms to the first token, policy {plan.policy}"
+    table = Table(title=title, title_justify="left")
+    table.add_column("memory", no_wrap=True, min_width=render.ID_CHARS)
+    for name in ("form", "chosen", "reason", "tokens", "ms"):
+        table.add_column(name)
+    for one in (*plan.chosen, *plan.left_out):
+        is_chosen = "yes" if one.is_chosen else "no"
+        table.add_row(one.id, one.form.value, is_chosen, one.reason.value, str(one.tokens), f"{one.ms:.0f}")
+    render.console().print(table)

@@ -1,0 +1,73 @@
+"""KeptStates: KV states in memory, the latest used first, up to a number of bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+
+from memoryos.models.local.local_engine import KVState, shared
+
+_LEAST = 16  # tokens that must be the same: fewer spare nothing
+
+
+class KeptStates:
+    """States under keys. The ones that were not used for longest give way."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._lock = Lock()
+        self._states: OrderedDict[str, KVState] = OrderedDict()
+
+    def keep(self, key: str, state: KVState) -> None:
+        """Keep a state under that key, unless it is too large; others give way."""
+        with self._lock:
+            self._states.pop(key, None)
+            if state.nbytes > self._most:
+                return
+            self._states[key] = state
+            while self._bytes() > self._most:
+                self._states.popitem(last=False)
+
+    def get(self, key: str) -> KVState | None:
+        """The state under that key."""
+        with self._lock:
+            if key in self._states:
+                self._states.move_to_end(key)
+            return self._states.get(key)
+
+    def nearest(self, tokens: Sequence[int]) -> tuple[str, KVState] | None:
+        """The state that has the most of the first tokens, with its key; None if none has enough of them."""
+        with self._lock:
+            counted = {key: shared(tokens, state, state.adapters) for key, state in self._states.items()}
+            best = max(counted, key=counted.__getitem__, default=None)
+            if best is None or counted[best] < _LEAST:
+                return None
+            self._states.move_to_end(best)
+            return best, self._states[best]
+
+    def drop(self, *keys: str) -> None:
+        """Let states go."""
+        with self._lock:
+            for key in keys:
+                self._states.pop(key, None)
+
+    def clear(self) -> None:
+        """Let all states go."""
+        with self._lock:
+            self._states.clear()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys, the least recently used first."""
+        with self._lock:
+            return tuple(self._states)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all states."""
+        with self._lock:
+            return self._bytes()
+
+    def _bytes(self) -> int:
+        return sum(state.nbytes for state in self._states.values())

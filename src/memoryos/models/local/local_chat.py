@@ -1,0 +1,139 @@
+"""LocalChat: a chat model in this process.
+
+It keeps the KV states of the latest conversations in memory: the next prompt of a conversation begins like the last
+one, and only what is new in it is computed. The states hold nothing that is not stored as text as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from uuid_utils.compat import uuid7
+
+from memoryos.config import LOCAL, Settings
+from memoryos.errors import ModelError
+from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
+from memoryos.models.local.kept_states import KeptStates
+from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling
+from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.opened_engines import opened, runtime_of
+from memoryos.models.shapes import storable
+
+_ANSWER_TOKENS = 512  # the longest answer, unless `llm_max_tokens` is set
+_MEGABYTE = 1_000_000
+
+
+class LocalChat:
+    """A chat model on a local engine, which is loaded at the first question."""
+
+    def __init__(self, load: Callable[[], LocalEngine], settings: Settings) -> None:
+        """Ask the engine that `load` returns."""
+        self._load = load
+        self._engine: LocalEngine | None = None
+        self._lock = Lock()
+        self._sampling = Sampling(answer_tokens(settings) or _ANSWER_TOKENS, settings.llm_temperature or 0.0)
+        self.states = KeptStates(settings.local_state_mb * _MEGABYTE)  #: of the latest conversations
+
+    @classmethod
+    def named(cls, settings: Settings) -> LocalChat:
+        """The model of the settings. Raises InvalidInput if it is not there, and MissingExtra."""
+        files = ModelFiles.named(settings.llm_model or LOCAL)
+        runtime_of(files, settings)
+        return cls(lambda: opened(files, settings), settings)
+
+    @property
+    def engine(self) -> LocalEngine:
+        """The engine. Raises ModelError if it cannot be loaded."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._load()
+            return self._engine
+
+    def answer(self, messages: Sequence[Message], state: KVState | None = None) -> Answer:
+        """Return the whole answer, with that state of its beginning. Raises ModelError, PromptTooLong."""
+        told = self.ask(messages, state)
+        text = without_reasoning(storable("".join(told)))
+        if not text:
+            raise ModelError(EMPTY)
+        usage = Usage(told.prompt_tokens, told.completion_tokens, told.cached_tokens)
+        return Answer(text, usage, f"{LOCAL}{self.engine.name}")
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
+        told = self.ask(messages)
+        return visible(told, told.stop)
+
+    def ask(self, messages: Sequence[Message], state: KVState | None = None) -> RememberedGeneration:
+        """Begin an answer, with this state or with that of the conversation, which is kept after it."""
+        engine = self.engine
+        tokens = engine.chat_tokens(messages)
+        found = None if state is not None else self.states.nearest(tokens)
+        key, state = found or (str(uuid7()), state)
+        told = engine.generate(tokens, state, sampling=self._sampling)
+        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept))
+
+    def reach(self) -> None:
+        """Load the model."""
+        _ = self.engine
+
+    def close(self) -> None:
+        """Let the states and the engine go."""
+        self.states.clear()
+        with self._lock:
+            self._engine = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatedChat:
+    """A local chat that answers prompts with one beginning, whose state is known; without one it computes all."""
+
+    chat: LocalChat
+    state: KVState | None
+
+    def answer(self, messages: Sequence[Message]) -> Answer:
+        """Return the whole answer. Raises ModelError, PromptTooLong."""
+        return self.chat.answer(messages, self.state)
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
+        told = self.chat.ask(messages, self.state)
+        return visible(told, told.stop)
+
+
+class RememberedGeneration(Iterator[str]):
+    """An answer whose state is kept when it has ended."""
+
+    def __init__(self, told: Generation, keep: Callable[[KVState], None]) -> None:
+        self._told, self._keep = told, keep
+
+    def __next__(self) -> str:
+        try:
+            return next(self._told)
+        except StopIteration:
+            self._end()
+            raise
+
+    def stop(self) -> None:
+        """End the answer."""
+        self._told.stop()
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt."""
+        return self._told.prompt_tokens
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that a state spared."""
+        return self._told.cached_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens of the answer so far."""
+        return self._told.completion_tokens
+
+    def _end(self) -> None:
+        if (state := self._told.state) is not None:
+            self._keep(state)

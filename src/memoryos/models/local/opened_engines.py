@@ -1,0 +1,53 @@
+"""Opened engines: each local model is loaded once in a process, when it is first asked, and shared."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
+
+from memoryos.config import LocalRuntime, Settings
+from memoryos.errors import MissingExtra
+from memoryos.models.local.local_engine import LocalEngine
+from memoryos.models.local.model_files import ModelFiles
+
+_NEEDED = {
+    LocalRuntime.TRANSFORMERS: ("torch", "transformers", "safetensors"),
+    LocalRuntime.LLAMACPP: ("xllamacpp",),
+}
+_lock = Lock()
+_opened: WeakValueDictionary[tuple[object, ...], LocalEngine] = WeakValueDictionary()
+
+
+def runtime_of(files: ModelFiles, settings: Settings) -> LocalRuntime:
+    """What computes this model. Raises MissingExtra unless it is installed."""
+    usual = LocalRuntime.LLAMACPP if files.is_gguf else LocalRuntime.TRANSFORMERS
+    runtime = settings.local_runtime or usual
+    if any(find_spec(name) is None for name in _NEEDED[runtime]):
+        raise MissingExtra(f"A model in this process ({runtime})", "local", "a model behind an endpoint")
+    return runtime
+
+
+def opened(files: ModelFiles, settings: Settings) -> LocalEngine:
+    """The engine of this model. Raises MissingExtra, InvalidInput and ModelError."""
+    files.check()
+    runtime, threads = runtime_of(files, settings), settings.local_threads or os.cpu_count() or 1
+    key = (files.path.resolve(), runtime, settings.local_window, threads, settings.local_cache)
+    with _lock:
+        engine = _opened.get(key)
+        if engine is None:
+            engine = _opened[key] = _made(files, runtime, threads, settings)
+        return engine
+
+
+def _made(files: ModelFiles, runtime: LocalRuntime, threads: int, settings: Settings) -> LocalEngine:
+    if runtime is LocalRuntime.LLAMACPP:
+        from memoryos.models.local.llamacpp_engine import LlamacppEngine
+
+        return LlamacppEngine(files, window=settings.local_window, threads=threads)
+    from memoryos.models.local.transformers_engine import TransformersEngine
+
+    cache = settings.local_cache or Path.home() / ".cache" / "memoryos"
+    return TransformersEngine.opened(files, cache=cache, window=settings.local_window, threads=settings.local_threads)

@@ -1,0 +1,89 @@
+"""Activations: memories as KV states of a model in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memoryos import arguments
+from memoryos.caller import Action
+from memoryos.errors import InvalidInput
+from memoryos.kinds import Kind
+from memoryos.nouns.noun import Noun
+from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
+from memoryos.operation.activation.recipe import KNOWN, Recipe
+from memoryos.operation.answer.respond import DEFAULT_ROLE
+from memoryos.operation.calls.door import door
+from memoryos.text import checked_text
+
+NAME_CHARS = 100
+ROLE_CHARS = 2_000
+MOST_MEMORIES = 1_000  # that a prefix names
+
+
+@door
+class Activations(Noun):
+    """The prefixes of one owner: text that is the same in many prompts, computed once."""
+
+    def build(
+        self,
+        name: str,
+        *,
+        kinds: Sequence[Kind | str] = KNOWN,
+        ids: Sequence[str] = (),
+        role: str = DEFAULT_ROLE,
+        bits: int | None = None,
+    ) -> str:
+        """Have the KV state of a prefix computed in the background, and return the id of the job.
+
+        The prefix has the instructions for the model, all memories of the `kinds` (default: profile, traits and facts
+        of this user and agent) and those with the `ids`, such as segments and pages of documents. An earlier one of
+        that name is replaced when the new one is there. With `bits=8`, a state of transformers takes a quarter of the
+        bytes, and answers are not exactly those of the text. A chat model that does not run in this process
+        (`MEMORYOS_LLM_MODEL=local:`) gets the text, which is the same to the byte each time, so that the cache of its
+        server finds it. Raises InvalidInput.
+        """
+        self._engine.admit(Action.WRITE, self._scope)
+        wanted = tuple(arguments.one_of("kinds", kind, Kind) for kind in arguments.ids("kinds", kinds))
+        if unknown := set(wanted).difference(KNOWN):
+            fix = f"Pass some of: {', '.join(KNOWN)}; other memories by their ids"
+            raise InvalidInput("kinds", f"{min(unknown)} cannot be in a prefix as a whole", fix)
+        chosen = tuple(arguments.cube_id(one, field="ids") for one in arguments.ids("ids", ids))
+        if len(chosen) > MOST_MEMORIES:
+            raise InvalidInput("ids", f"names {len(chosen):,} memories", f"Pass at most {MOST_MEMORIES:,}")
+        if bits not in (None, 8):
+            raise InvalidInput(
+                "bits", "is neither 8 nor None", "Pass 8 for a smaller state, or nothing for an exact one"
+            )
+        told = self._engine.said("role", role, self._scope, limit=ROLE_CHARS)
+        recipe = Recipe(name=_name(name), role=told, kinds=wanted, ids=chosen, bits=bits)
+        self._engine.caught_up(self._scope)
+        job_id = self._engine.activator.order(self._scope.owner, recipe)
+        self._engine.housekeeping.queued(self._scope)
+        return job_id
+
+    def list(self) -> Sequence[ActivationView]:
+        """List the prefixes, by name, and whether their states can be used."""
+        return self._engine.activator.views(self._scope.owner)
+
+    def get(self, name: str) -> ActivationView:
+        """Return one prefix. Raises NotFound."""
+        return self._engine.activator.view(self._scope.owner, _name(name))
+
+    def delete(self, name: str) -> None:
+        """Remove a prefix with its state. The memories stay. Raises NotFound."""
+        self._engine.admit(Action.DELETE, self._scope)
+        self._engine.activator.delete(self._scope.owner, _name(name))
+
+    def answer(self, name: str, query: str) -> ActivatedAnswer:
+        """Answer a question with the memories of a prefix; nothing is searched, and nothing is stored.
+
+        The KV state is used if its memories are as they were when it was computed and if this caller may read them
+        all. Otherwise the model reads the text of those that there are, and `reason` says why. Raises NotFound,
+        ModelError.
+        """
+        asked = self._engine.question(query, self._scope)
+        return self._engine.activator.answer(self._scope.owner, _name(name), asked)
+
+
+def _name(name: str) -> str:
+    return checked_text("name", name, limit=NAME_CHARS)

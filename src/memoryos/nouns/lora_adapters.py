@@ -1,0 +1,312 @@
+"""Adapters: parameter memory, which a local model learned from memories of one owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from memoryos import arguments, expected
+from memoryos.built_memory import AdapterStage
+from memoryos.caller import Action, doing
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import JobKind
+from memoryos.kinds import Kind
+from memoryos.models.local.lora_recipe import TrainingRecipe
+from memoryos.nouns.noun import Noun
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.permission import check_stored
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, ready_version, versions_of
+from memoryos.operation.training.adapter_gate import GateBounds
+from memoryos.operation.training.adapter_lessons import answer
+from memoryos.operation.training.adapter_pack import unpacked_files, write_folder
+from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
+from memoryos.operation.training.imported_adapter import imported
+from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
+from memoryos.operation.training.question_pairs import pairs_of
+from memoryos.operation.training.recollection import Recollector
+from memoryos.operation.training.training_sources import TRAINABLE
+from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
+from memoryos.scope import ID_LIMIT, Scope
+from memoryos.text import checked_text
+
+_Value = TypeVar("_Value")
+
+MOST_ADAPTERS = 32  # of one owner
+HEAVIEST = 10.0  # weight of an adapter
+
+
+@door
+class LoraAdapters(Noun):
+    """The adapters of one owner."""
+
+    def train(
+        self,
+        name: str,
+        *,
+        kinds: Iterable[Kind | str] = (Kind.FACT,),
+        ids: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        recipe: TrainingRecipe | None = None,
+        bounds: GateBounds | None = None,
+    ) -> AdapterStatus:
+        """Have a version of an adapter trained in the background, from memories of these `kinds`.
+
+        The kinds are fact, profile, segment and page. `ids` and `tags` choose among them. A version can be used when
+        it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
+        perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
+        changed, expires or is deleted, the version goes at once, and another one is trained. Raises InvalidInput,
+        ModelNotConfigured without a local model.
+        """
+        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.local.check()
+        wanted = WantedAdapter(
+            _name(name),
+            [arguments.one_of("kinds", one, Kind).value for one in _list("kinds", kinds)],
+            list(arguments.ids("ids", ids)),
+            [self._engine.said("tags", one, self._scope, limit=ID_LIMIT) for one in _list("tags", tags)],
+            _given("recipe", recipe, TrainingRecipe),
+            _given("bounds", bounds, GateBounds),
+            is_due=True,
+        )
+        if not wanted.kinds or not {Kind(one) for one in wanted.kinds} <= set(TRAINABLE):
+            raise InvalidInput("kinds", "has a kind that is not trained", f"Pass some of {', '.join(TRAINABLE)}")
+        self._want(wanted)
+        return self.get(wanted.name)
+
+    def list(self) -> Sequence[AdapterStatus]:
+        """List the adapters that the caller may use, by name."""
+        found = []
+        for place in self._places:
+            with self._engine.vault.view(place) as reader:
+                found += [self._status(reader, one) for one in _seen(reader).values()]
+        return sorted(found, key=lambda one: one.name)
+
+    def get(self, name: str) -> AdapterStatus:
+        """Return an adapter with its versions. Raises NotFound."""
+        place, wanted = self._known(name)
+        with self._engine.vault.view(place) as reader:
+            return self._status(reader, wanted)
+
+    def load(self, name: str, *, weight: float = 1.0) -> AdapterStatus:
+        """Use an adapter in answers from now on, in every process. Several are added up, each with its weight.
+
+        Raises NotFound if no version passed the gate.
+        """
+        counts = _weight(weight)
+        place, wanted = self._known(name)
+        with self._engine.vault.view(place) as reader:
+            ready_version(reader, wanted.name, wanted.pinned)
+        return self._changed(place, wanted.name, weight=counts, is_withdrawn=False)
+
+    def unload(self, name: str) -> AdapterStatus:
+        """Use an adapter no longer; its versions stay. Raises NotFound."""
+        place, wanted = self._known(name)
+        return self._changed(place, wanted.name, weight=None)
+
+    def rollback(self, name: str, number: int) -> AdapterStatus:
+        """Use an earlier version of an adapter, until another one is trained on demand. Raises NotFound."""
+        place, wanted = self._known(name)
+        with self._engine.vault.view(place) as reader:
+            found = ready_version(reader, wanted.name, arguments.natural("number", number, least=1))
+        return self._changed(place, wanted.name, pinned=adapter_in(found).number, is_due=False)
+
+    def withdraw(self, name: str) -> AdapterStatus:
+        """Use an adapter no longer, and do not train it again until `train` or `load`. Raises NotFound."""
+        place, wanted = self._known(name)
+        return self._changed(place, wanted.name, weight=None, is_withdrawn=True, is_due=False)
+
+    def delete(self, name: str) -> None:
+        """Remove an adapter with all versions and their bytes. Raises NotFound, CubeProtected if one is frozen."""
+        place, wanted = self._known(name)
+        doing(Action.DELETE, lambda: self._delete(place, wanted.name))
+
+    def export(self, name: str, folder: str | Path) -> Path:
+        """Write the version in use into a new folder, in the form of peft. Raises NotFound, InvalidInput.
+
+        The files are no longer part of the store: erasing a memory does not reach them.
+        """
+        place, wanted = self._known(name)
+        with self._engine.vault.view(place) as reader:
+            use = self._loaded(place).use(reader, wanted)
+        if use.data is None:
+            raise NotFound(f"the adapter {wanted.name!r} cannot be exported: {use.left_out}")
+        target = _folder(folder)
+        write_folder(unpacked_files(use.data), target)
+        return target
+
+    def add(self, folder: str | Path, *, name: str | None = None) -> AdapterStatus:
+        """Store an adapter that `export` wrote. Raises InvalidInput unless it fits the model of this store.
+
+        It has no sources here, so nothing withdraws it but `withdraw` and `delete`.
+        """
+        self._engine.admit(Action.WRITE, self._scope)
+        adapter, data = imported(_folder(folder), self._engine.local.engine(), name and _name(name))
+        place = self._scope.owner
+        with self._engine.vault.write(place) as writer:
+            if adapter.name in wanted_adapters(writer):
+                raise InvalidInput("name", f"{adapter.name!r} is taken", "Pass another name")
+            want(writer, WantedAdapter(adapter.name))
+        self._shelf(place).store(adapter, data, ())
+        return self.get(adapter.name)
+
+    def ask(self, question: str, *, names: Iterable[str] | None = None, limit: int = 48) -> AdapterAnswer:
+        """Ask the local model with the loaded adapters, or with those of these `names`, and with no text.
+
+        An adapter is left out, with the reason, if a memory that it was trained on changed, is gone or is hidden from
+        the caller, or if it fits another model. Raises NotFound, ModelError.
+        """
+        self._engine.admit(Action.READ, self._scope)
+        text = self._engine.question(question, self._scope)
+        most = arguments.natural("limit", limit, least=1)
+        chosen = None if names is None else [self._known(one) for one in _list("names", names)]
+        uses = [use for place in self._places for use in self._uses(place, chosen)]
+        with ready(uses) as adapters:
+            said = answer(self._engine.local.engine(), text, adapters, most)
+        left_out = tuple(f"{one.wanted.name}: {one.left_out}" for one in uses if one.data is None)
+        return AdapterAnswer(said, tuple(one.wanted.name for one in uses if one.data is not None), left_out)
+
+    def recollect(self, name: str) -> Recollection:
+        """Ask the model with an adapter for what it knows, and store what is new as facts of low confidence.
+
+        An answer that contradicts a fact is not stored, so nothing that was said changes. The facts name the adapter
+        and its source in their provenance; they go when the source is deleted or changed. Raises NotFound, ModelError.
+        """
+        place, wanted = self._known(name)
+        self._engine.admit(Action.WRITE, place)
+        with self._engine.vault.view(place) as reader:
+            use = self._loaded(place).use(reader, wanted)
+            if use.cube is None:
+                raise NotFound(f"the adapter {wanted.name!r} cannot be asked: {use.left_out}")
+            pairs = pairs_of(reader.get(one.id for one in adapter_in(use.cube).sources).values())
+        recollector = Recollector(self._engine.vault, self._engine.embedder, place, self._engine.local.engine())
+        with ready([use]) as adapters:
+            told = recollector.ask(pairs, adapters)
+        return recollector.store(told, use.cube, self._engine.clock())
+
+    def retire(self, name: str) -> Sequence[MemCube]:
+        """Remove an adapter, and return the memories that its latest version was trained on, exactly as they are.
+
+        They were never removed: an adapter is a copy of what it knows. Raises NotFound.
+        """
+        place, wanted = self._known(name)
+        with self._engine.vault.view(place) as reader:
+            ids = [one.id for cube in versions_of(reader, wanted.name)[-1:] for one in adapter_in(cube).sources]
+            sources = [*reader.get(ids).values()]
+        doing(Action.DELETE, lambda: self._delete(place, wanted.name))
+        return sources
+
+    # Parts of the above
+
+    @property
+    def _places(self) -> Sequence[Scope]:
+        """Where adapters of this owner lie: those of a persona with the persona."""
+        return list(dict.fromkeys((self._scope.owner, self._engine.home(self._scope).owner)))
+
+    def _place_for(self, wanted: WantedAdapter) -> Scope:
+        owner, *others = self._places
+        learned = {Kind.FACT.value, Kind.PROFILE.value}
+        if not others or not learned.intersection(wanted.kinds):
+            return owner
+        if not learned.issuperset(wanted.kinds):
+            fix = "Train two adapters: facts and the profile lie with the persona that all agents share"
+            raise InvalidInput("kinds", "mixes the persona with what one agent keeps", fix)
+        return others[0]
+
+    def _want(self, wanted: WantedAdapter) -> None:
+        """Note what is wanted, in the place of what was wanted under that name, and have it trained."""
+        place = self._place_for(wanted)
+        with self._engine.vault.write(place) as writer:
+            known = wanted_adapters(writer)
+            if wanted.name not in known and len(known) >= MOST_ADAPTERS:
+                raise InvalidInput("name", f"would be one more than {MOST_ADAPTERS} adapters", "Delete an adapter")
+            old = known.get(wanted.name, wanted)
+            want(writer, replace(wanted, weight=old.weight, last=old.last))
+            versions = versions_of(writer, wanted.name)
+            writer.delete([one.id for one in versions if adapter_in(one).stage is AdapterStage.TRAINING])
+            writer.enqueue(JobKind.TRAIN)
+        self._engine.housekeeping.queued(place)
+
+    def _known(self, name: str) -> tuple[Scope, WantedAdapter]:
+        """Where an adapter lies, and what is wanted of it. Raises NotFound."""
+        checked = _name(name)
+        for place in self._places:
+            with self._engine.vault.view(place) as reader:
+                if (found := _seen(reader).get(checked)) is not None:
+                    return place, found
+        raise NotFound(f"there is no adapter {checked!r} of this user and agent")
+
+    def _status(self, reader: Reader, wanted: WantedAdapter) -> AdapterStatus:
+        versions = versions_of(reader, wanted.name)
+        ready = [adapter_in(one).number for one in versions if adapter_in(one).stage is AdapterStage.READY]
+        used = wanted.pinned if wanted.pinned in ready else (ready[-1] if ready and wanted.pinned is None else None)
+        return AdapterStatus(
+            wanted.name,
+            tuple(wanted.kinds),
+            tuple(map(AdapterVersion.of, versions)),
+            wanted.weight,
+            None if wanted.is_withdrawn else used,
+            wanted.is_due,
+            wanted.is_withdrawn,
+        )
+
+    def _changed(self, place: Scope, name: str, **fields: object) -> AdapterStatus:
+        with self._engine.vault.write(place) as writer:
+            change_wanted(writer, name, **fields)
+        return self.get(name)
+
+    def _delete(self, place: Scope, name: str) -> None:
+        with self._engine.vault.write(place) as writer:
+            ids = [one.id for one in versions_of(writer, name)]
+            check_stored(self._engine.vault, place, writer, ids, Action.DELETE)
+            writer.delete(ids)
+            unwant(writer, name)
+
+    def _uses(self, place: Scope, chosen: Sequence[tuple[Scope, WantedAdapter]] | None) -> Sequence[AdapterUse]:
+        """The adapters of one place that an answer uses: the loaded ones, or those that were chosen."""
+        loaded = self._loaded(place)
+        with self._engine.vault.view(place) as reader:
+            wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
+            return [loaded.use(reader, one) for one in wanted]
+
+    def _shelf(self, place: Scope) -> AdapterShelf:
+        return AdapterShelf(self._engine.vault, place, self._engine.clock)
+
+    def _loaded(self, place: Scope) -> LoadedAdapters:
+        return LoadedAdapters(self._engine.local.engine(), self._shelf(place))
+
+
+def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:
+    """The value, or the usual one."""
+    return kind() if value is None else expected.instance(field, value, kind, f"Pass {kind.__name__}(...)")
+
+
+def _name(name: str) -> str:
+    return checked_text("name", name, limit=ID_LIMIT)
+
+
+def _seen(reader: Reader) -> dict[str, WantedAdapter]:
+    """The wanted adapters, without those whose versions are hidden from the caller."""
+    known = wanted_adapters(reader)
+    return {
+        name: one for name, one in known.items() if versions_of(reader, name) or not versions_of(reader.whole, name)
+    }
+
+
+def _weight(weight: float) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= HEAVIEST:
+        raise InvalidInput("weight", "is no number above 0", f"Pass one up to {HEAVIEST:g}, such as 0.5")
+    return float(weight)
+
+
+def _folder(folder: str | Path) -> Path:
+    return folder if isinstance(folder, Path) else Path(checked_text("folder", folder, limit=4_096))
+
+
+def _list(field: str, value: Iterable[str]) -> list[str]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(field, f"expected a list, got {type(value).__name__}", "Pass e.g. ['fact']")
+    return list(value)

@@ -1,0 +1,275 @@
+"""MemScheduler: which memories take part in an answer, in which form, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import reduce
+from math import inf
+
+from memoryos import arguments
+from memoryos.caller import Action, Caller
+from memoryos.clock import micros
+from memoryos.cube import MemCube
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput
+from memoryos.kinds import Kind, State
+from memoryos.models.tokenizer import count_tokens
+from memoryos.nouns.memory_verbs import MemoryVerbs
+from memoryos.nouns.noun import Noun
+from memoryos.operation.activation.activated import ActivationView
+from memoryos.operation.activation.recipe import Recipe
+from memoryos.operation.answer.respond import DEFAULT_ROLE
+from memoryos.operation.calls.door import door
+from memoryos.operation.placement.cost_model import SMOLLM2
+from memoryos.operation.placement.form_moves import FormMove, FormOfMemory, due_moves
+from memoryos.operation.placement.memory_block import BlockFault, MemoryBlock, MemoryForm
+from memoryos.operation.placement.placement_log import LoggedPlacement, history_of, log_plan, logged, write_history
+from memoryos.operation.placement.placement_plan import PlacementPlan, PlacementReason
+from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPolicy, policy_named
+from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
+from memoryos.operation.placement.planner import planned
+from memoryos.operation.placement.use_history import UseHistory
+from memoryos.operation.recall.hit import Recall
+from memoryos.scope import Scope
+
+OFF = "off"
+KV_NAME = "scheduler"  # of the KV cache that `decide` keeps
+MOST_PRIORITY = 9
+MOST_MS = 3_600_000.0
+PRELOADED = 8  # memories that a plan names, at most
+
+
+@door
+class MemScheduler(Noun):
+    """The decisions about one owner's memories: text, KV cache or adapter."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, engine: Engine, scope: Scope, caller: Caller, memory: MemoryVerbs) -> None:
+        super().__init__(engine, scope, caller)
+        self._memory = memory
+
+    def explain(
+        self,
+        query: str,
+        *,
+        tokens: int | None = None,
+        ms: float | None = None,
+        size_bytes: int | None = None,
+        priorities: Mapping[str, int] | None = None,
+    ) -> PlacementPlan:
+        """Return which memories would take part in the answer to a question, in which form and order, and why.
+
+        Nothing is noted but the visits that any search counts. The budgets are for the memories alone: `tokens` of the
+        model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
+        and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first. Raises InvalidInput.
+        """
+        return self._planned(self._task(query, tokens, ms, size_bytes, priorities))
+
+    def decide(
+        self,
+        query: str,
+        *,
+        tokens: int | None = None,
+        ms: float | None = None,
+        size_bytes: int | None = None,
+        priorities: Mapping[str, int] | None = None,
+    ) -> PlacementPlan:
+        """Decide as `explain` does, count the use of each chosen memory, and log the decisions.
+
+        If the chat model runs in this process, the KV cache named `scheduler` follows: it is built in the background
+        when reading its memories has cost as much as building it, and removed when it is cold. With the setting
+        `placement=off`, nothing is counted, logged or built. Raises InvalidInput.
+        """
+        self._engine.admit(Action.WRITE, self._scope)
+        plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
+        if plan.policy != OFF:
+            now = self._engine.clock()
+            with self._engine.vault.write(self._scope.owner) as writer:
+                log_plan(writer, plan, history_of(writer).after(_owed(plan), micros(now)), now)
+            if self._engine.settings.is_local:
+                self._follow()
+        return plan
+
+    def log(self, *, limit: int = 20) -> Sequence[LoggedPlacement]:
+        """List the latest decisions, newest first, at most 100: ids, forms and reasons.
+
+        What this caller may not read, or is gone, is left out.
+        """
+        wanted = arguments.natural("limit", limit, least=1, most=arguments.MOST)
+        with self._engine.vault.view(self._scope.owner) as reader:
+            found = logged(reader, wanted)
+            seen = reader.kinds([one.id for plan in found for one in plan.decisions])
+        return [replace(plan, decisions=tuple(one for one in plan.decisions if one.id in seen)) for plan in found]
+
+    def moves(self) -> Sequence[FormMove]:
+        """List the changes of form that are due by the uses so far: text to KV, KV to an adapter, and back to text."""
+        views = self._engine.activator.views(self._scope.owner)
+        with self._engine.settled(self._scope) as reader:
+            history = history_of(reader)
+            sources = reader.get([source for view in views for source in view.sources])
+            texts = reader.get(list(history.blocks)).values()
+        has_kv = {source for view in views if view.is_usable for source in view.sources}
+        forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
+        forms += [one for view in views if (one := _as_kv(view, sources)) is not None]
+        return list(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
+
+    def _follow(self) -> None:
+        """Build the KV of what has paid for it, or remove it when it is cold."""
+        owner, due = self._scope.owner, self.moves()
+        views = {view.name: view for view in self._engine.activator.views(owner)}
+        ours = views.get(KV_NAME)
+        if ours is not None and any(move.id == ours.id and move.after is MemoryForm.TEXT for move in due):
+            self._engine.activator.delete(owner, KV_NAME)
+        elif paid := self._paid({move.id for move in due if move.after is MemoryForm.KV}, ours):
+            self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
+            self._engine.housekeeping.queued(self._scope)
+
+    def _paid(self, new: set[str], ours: ActivationView | None) -> tuple[str, ...]:
+        """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
+
+        A KV cache is the beginning of a prompt, so one more memory means to build it all again.
+        """
+        wanted = sorted(new.union(ours.sources if ours is not None else ()))
+        with self._engine.vault.write(self._scope.owner) as writer:
+            history = history_of(writer)
+            tokens = sum(count_tokens(cube.text) for cube in writer.get(wanted).values())
+            owed = sum(history.blocks[one].owed_ms for one in new)
+            if not new or owed < SMOLLM2.prefill_ms(tokens):
+                return ()
+            write_history(writer, reduce(UseHistory.paid, new, history))
+        return tuple(wanted)
+
+    def _task(
+        self,
+        query: str,
+        tokens: int | None,
+        ms: float | None,
+        size_bytes: int | None,
+        priorities: Mapping[str, int] | None,
+    ) -> PlacementTask:
+        asked = self._engine.question(query, self._scope)
+        budget = PlacementBudget(
+            arguments.natural("tokens", self._engine.settings.context_tokens if tokens is None else tokens),
+            inf if ms is None else arguments.duration("ms", ms, most=MOST_MS),
+            inf if size_bytes is None else arguments.natural("size_bytes", size_bytes),
+        )
+        return PlacementTask(asked, self._scope, budget, priorities=_priorities(priorities or {}))
+
+    def _planned(self, task: PlacementTask) -> PlacementPlan:
+        found = self._memory.search(task.query, mounts=())
+        texts = {block.id: block for block in self._texts(found)}
+        blocks = [*texts.values(), *self._carriers()]
+        if self._engine.settings.placement == OFF:
+            return planned(task, list(texts.values()), SMOLLM2, policy=OFF)
+        policy = policy_named(self._engine.settings.placement)
+        preload = self._preload(task, texts, policy)
+        return planned(task, blocks, SMOLLM2, preload=preload, policy=policy.name)
+
+    def _preload(self, task: PlacementTask, texts: Mapping[str, MemoryBlock], policy: PlacementPolicy) -> Sequence[str]:
+        """What is worth most to have ready for the owner's next question."""
+        now = self._engine.clock()
+        with self._engine.vault.view(self._scope.owner) as reader:
+            history = history_of(reader)
+            cubes = reader.get(list(history.blocks)).values()
+        held = [_held(cube, history, task, texts.get(cube.id)) for cube in cubes if _is_usable(cube, now)]
+        held.sort(key=lambda one: (-one.priority, -policy.worth(one, task), one.id))
+        return [one.id for one in held[:PRELOADED]]
+
+    def _carriers(self) -> Iterator[MemoryBlock]:
+        """The KV caches that are built."""
+        for view in self._engine.activator.views(self._scope.owner):
+            if view.id is not None:
+                yield MemoryBlock(
+                    id=view.id,
+                    scope=self._scope.owner,
+                    form=MemoryForm.KV,
+                    tokens=view.tokens,
+                    size_bytes=view.size,
+                    covers=view.sources,
+                    fault=None if view.is_usable else BlockFault.STALE,
+                )
+
+    def _texts(self, found: Recall) -> Iterator[MemoryBlock]:
+        """The persona, and what the search found, which has its similarity."""
+        profile = self._memory.profile.get()
+        for one in (profile.user, profile.agent):
+            for cube in (*one.profile, *one.traits, *one.facts):
+                yield _text(cube, 0.0)
+        for place, hit in enumerate(found.ranked):
+            yield _text(hit.cube, 1 / (place + 1) if hit.relevance is None else hit.relevance)
+
+
+def _text(cube: MemCube, similarity: float) -> MemoryBlock:
+    return MemoryBlock(
+        id=cube.id,
+        scope=cube.scope,
+        tokens=count_tokens(cube.text),
+        similarity=similarity,
+        labels=frozenset(cube.tags),
+    )
+
+
+def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory | None:
+    if view.id is None or view.built_at is None:
+        return None
+    changes = [sources[one].descriptive.updated_at for one in view.sources if one in sources]
+    return FormOfMemory(
+        id=view.id,
+        form=MemoryForm.KV,
+        tokens=view.tokens,
+        changed_at=max(changes, default=view.built_at),
+        built_at=view.built_at,
+    )
+
+
+def _as_text(cube: MemCube) -> FormOfMemory:
+    known = cube.descriptive
+    return FormOfMemory(
+        id=cube.id,
+        form=MemoryForm.TEXT,
+        tokens=count_tokens(cube.text),
+        changed_at=known.updated_at,
+        built_at=known.recorded_at,
+        is_frozen=cube.is_frozen,
+    )
+
+
+def _owed(plan: PlacementPlan) -> dict[str, float]:
+    """What KV would have saved for each memory that the plan uses; nothing for what has KV already."""
+    read = {one.id: SMOLLM2.saved_ms(one.tokens) for one in plan.chosen if one.form is MemoryForm.TEXT}
+    carriers = {one.id: 0.0 for one in plan.chosen if one.form is not MemoryForm.TEXT}
+    covered = {one.id: 0.0 for one in plan.left_out if one.reason is PlacementReason.COVERED}
+    return {**carriers, **covered, **read}
+
+
+def _is_usable(cube: MemCube, now: datetime) -> bool:
+    is_out = cube.has_expired(now) or cube.is_over(now) or cube.state is State.MERGED
+    return not (is_out or cube.is_proposal or cube.is_withdrawn or cube.version.superseded_by)
+
+
+def _held(cube: MemCube, history: UseHistory, task: PlacementTask, found: MemoryBlock | None) -> HeldBlock:
+    """What a policy is told about a memory."""
+    tokens, use, labels = count_tokens(cube.text), history.blocks[cube.id], frozenset(cube.tags)
+    return HeldBlock(
+        id=cube.id,
+        scope=cube.scope,
+        size_bytes=SMOLLM2.kv_bytes(tokens),
+        saved_ms=SMOLLM2.saved_ms(tokens),
+        chance=history.chance(cube.id),
+        uses=use.total,
+        last_used=use.asked,
+        heat=cube.behaviour.visits,
+        similarity=found.similarity if found else 0.0,
+        labels=labels,
+        priority=task.priority(labels),
+    )
+
+
+def _priorities(given: Mapping[str, int]) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        raise InvalidInput("priorities", "is not a dict", 'Pass e.g. {"urgent": 5}')
+    tags = arguments.tags(list(given))
+    return {tag: arguments.natural("priorities", given[tag], most=MOST_PRIORITY) for tag in tags}

@@ -1,0 +1,33 @@
+"""What callers see of activation memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos.models.chat import Answer
+from memoryos.plain import Plain
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationView(Plain):
+    """A prefix, and its KV state if there is one."""
+
+    name: str  #: of the prefix
+    id: str | None  #: of the cube; None: it is not built, or was removed because a source changed
+    is_usable: bool  #: whether an answer would use the state now, for this caller
+    reason: str  #: why not; empty if it is usable
+    tokens: int = 0  #: of the prefix
+    size: int = 0  #: bytes of the state
+    model: str = ""  #: the model that it fits
+    built_at: datetime | None = None  #: when it was computed
+    sources: tuple[str, ...] = ()  #: ids of the memories in it
+
+
+@dataclass(frozen=True, slots=True)
+class ActivatedAnswer(Plain):
+    """An answer to a question behind a prefix."""
+
+    answer: Answer  #: its `usage.cached_tokens` says how much was spared
+    is_from_state: bool  #: whether the KV state was used
+    reason: str  #: why the text was computed anew; empty if the state was used

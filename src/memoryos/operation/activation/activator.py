@@ -1,0 +1,255 @@
+"""Activator: computes the KV states of prefixes, keeps them as cubes, and answers with them.
+
+A state is used only if its sources are now, and for this caller, as they were when it was computed: that is asked in
+one snapshot with the cube. Otherwise the text is computed anew, and the answer says why. Nothing changes a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from uuid_utils.compat import uuid7
+
+from memoryos.built_memory import Activation, Blob
+from memoryos.clock import Clock
+from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
+from memoryos.errors import (
+    ChangedMeanwhile,
+    ModelNotConfigured,
+    NotFound,
+    ObjectsUnreachable,
+    StateMismatch,
+    StoreCorrupt,
+)
+from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
+from memoryos.kinds import Kind, Origin, SemanticType, Tier
+from memoryos.models.chat import Answer, ChatModel, Message
+from memoryos.models.local.kept_states import KeptStates
+from memoryos.models.local.local_chat import LocalChat, StatedChat
+from memoryos.models.local.local_engine import KVState
+from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
+from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
+from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
+from memoryos.operation.attachments.parcels import Parcel, with_parcels
+from memoryos.operation.scheduler.spending import ModelAccount, Purpose
+from memoryos.scope import Scope
+
+FORMAT = "memoryos-kv"  #: of the blob
+MEDIA_TYPE = "application/x-safetensors"
+_NOT_BUILT = "there is no KV state: it is being built, or was removed because a source changed"
+_CHANGED = "a source of the KV state changed, ended, or is not for this caller"
+_NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
+
+_Snapshot = tuple[Recipe, MemCube | None, Prefix, str]  # the last: why the state may not be used
+
+
+@dataclass(frozen=True)
+class Activator:
+    """The activation memory of one store."""
+
+    vault: Vault
+    clock: Clock
+    model: Callable[[], ChatModel]  #: raises ModelNotConfigured
+    account: ModelAccount
+    show: Show
+    most_bytes: int
+    states: KeptStates = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "states", KeptStates(self.most_bytes))
+
+    # Building
+
+    def order(self, owner: Scope, recipe: Recipe) -> str:
+        """Store a recipe, and return the id of the job that builds its state."""
+        with self.vault.write(owner) as writer:
+            write_recipes(writer, {**recipes(writer), recipe.name: recipe})
+            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload={"name": recipe.name})
+        return job_id
+
+    def build(self, scope: Scope, job: Job) -> None:
+        """Compute and store the state that a job asks for. Raises ModelError, ChangedMeanwhile."""
+        name, now = str((job.payload or {})["name"]), self.clock()
+        with self.vault.read(scope) as reader:
+            recipe = recipes(reader).get(name)
+            prefix = chosen(reader, recipe, now, self.show) if recipe else None
+        chat = self._chat()
+        if recipe is None or prefix is None or chat is None:
+            return  # it was deleted meanwhile; or a server keeps states of its own, for prompts that begin alike
+        engine = chat.engine
+        state = engine.prefill(engine.chat_tokens(_system(prefix), answers=False))
+        data = engine.dumped(state, bits=recipe.bits)
+        cube = _cube(
+            scope.owner, recipe, prefix, (engine.name, engine.fingerprint.digest), len(state.tokens), data, now
+        )
+        parcels = {BlobRef.of(data).sha256: Parcel(data, MEDIA_TYPE)}
+        self._drop_same(scope.owner, name, set(parcels))
+        with_parcels(self.vault, scope.owner, parcels, self.clock, lambda: self._stored(cube, recipe, prefix))
+
+    def _drop_same(self, owner: Scope, name: str, shas: set[str]) -> None:
+        """Remove an earlier cube with the same bytes, which may be damaged: they are put again."""
+        with self.vault.write(owner) as writer:
+            writer.delete([one.id for one in _built(writer, name) if _payload(one).blob.sha256 in shas])
+
+    def _stored(self, cube: MemCube, recipe: Recipe, prefix: Prefix) -> list[str]:
+        """Put the cube in the place of an earlier one, unless something changed while it was computed."""
+        with self.vault.write(cube.scope) as writer:
+            now = chosen(writer, recipe, self.clock(), self.show)
+            if recipes(writer).get(recipe.name) != recipe or not now.is_same(prefix):
+                raise ChangedMeanwhile
+            writer.delete([one.id for one in _built(writer, recipe.name)])
+            writer.insert([Entry(cube)])
+            writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in prefix.sources])
+        return [cube.id]
+
+    # Looking
+
+    def views(self, owner: Scope) -> list[ActivationView]:
+        """What there is, by name, as this caller may use it."""
+        with self.vault.view(owner) as reader:
+            return [self._view(self._snapshot(reader, name)) for name in sorted(recipes(reader))]
+
+    def view(self, owner: Scope, name: str) -> ActivationView:
+        """One of these. Raises NotFound."""
+        with self.vault.view(owner) as reader:
+            return self._view(self._snapshot(reader, name))
+
+    def delete(self, owner: Scope, name: str) -> None:
+        """Remove a recipe with its state. Raises NotFound."""
+        with self.vault.write(owner) as writer:
+            known = recipes(writer)
+            if known.pop(name, None) is None:
+                raise _missing(name)
+            doomed = [one.id for one in _built(writer, name)]
+            writer.delete(doomed)
+            write_recipes(writer, known)
+        self.states.drop(*doomed)
+
+    def forget(self, chats: Iterable[object]) -> None:
+        """Let all states in memory go, and those of the chats' conversations: something was erased."""
+        self.states.clear()
+        for chat in chats:
+            if isinstance(chat, LocalChat):
+                chat.states.clear()
+
+    # Answering
+
+    def answer(self, owner: Scope, name: str, query: str) -> ActivatedAnswer:
+        """Answer a question behind a prefix. Raises NotFound, ModelError."""
+        with self.vault.view(owner) as reader:
+            recipe, cube, prefix, reason = self._snapshot(reader, name)
+            fresh = prefix if not reason else chosen(reader, recipe, self.clock(), self.show)
+        chat, state = self.model(), None
+        if isinstance(chat, LocalChat) and cube is not None and not reason:
+            state, reason = self._state(chat, cube, owner)
+        if isinstance(chat, LocalChat):
+            chat = StatedChat(chat, state)
+        messages: Sequence[Message] = [*_system(fresh), {"role": "user", "content": query}]
+        answer: Answer = self.account.answer(chat, messages, owner, Purpose.RESPOND)
+        return ActivatedAnswer(answer, state is not None, reason)
+
+    def _state(self, chat: LocalChat, cube: MemCube, owner: Scope) -> tuple[KVState | None, str]:
+        """The state of a cube, from memory or from the object store; or why there is none."""
+        if (kept := self.states.get(cube.id)) is not None:
+            return kept, ""
+        try:
+            with self.vault.read(owner) as reader:
+                sha = _payload(cube).blob.sha256
+                blob = reader.blobs.kept([sha])[sha]
+            state = chat.engine.loaded(self.vault.blobs.view(blob.name))
+        except KeyError:
+            return None, _NOT_BUILT
+        except (StateMismatch, StoreCorrupt, ObjectsUnreachable) as error:
+            return None, str(error)
+        self.states.keep(cube.id, state)
+        return state, ""
+
+    def _snapshot(self, reader: Reader, name: str) -> _Snapshot:
+        """A recipe, its cube and its prefix of now, and why the state may not be used. Raises NotFound."""
+        recipe, now = recipes(reader).get(name), self.clock()
+        if recipe is None:
+            raise _missing(name)
+        cube = next(iter(_built(reader, name)), None)
+        if self._chat() is None:
+            return recipe, cube, chosen(reader, recipe, now, self.show), _NOT_LOCAL
+        if cube is None:
+            return recipe, None, chosen(reader, recipe, now, self.show), _NOT_BUILT
+        prefix, built = again(reader, recipe, cube.descriptive.provenance, now, self.show), _payload(cube)
+        is_same = (prefix.text, prefix.versions) == (built.text, built.versions) and not cube.has_expired(now)
+        if not is_same:
+            self.states.drop(cube.id)
+        return recipe, cube, prefix, "" if is_same else _CHANGED
+
+    def _view(self, found: _Snapshot) -> ActivationView:
+        recipe, cube, _, reason = found
+        if cube is None:
+            return ActivationView(recipe.name, None, False, reason)
+        known = _payload(cube)
+        told = (known.tokens, known.blob.size_bytes, known.model, cube.descriptive.recorded_at)
+        return ActivationView(recipe.name, cube.id, not reason, reason, *told, cube.descriptive.provenance)
+
+    def _chat(self) -> LocalChat | None:
+        """The chat model, if it runs in this process."""
+        try:
+            chat = self.model()
+        except ModelNotConfigured:
+            return None
+        return chat if isinstance(chat, LocalChat) else None
+
+
+def _system(prefix: Prefix) -> list[Message]:
+    return [{"role": "system", "content": prefix.text}]
+
+
+def _built(reader: Reader, name: str) -> list[MemCube]:
+    """The cubes of that name, the latest first; a crash or an import may leave more than one."""
+    return [cube for cube in reversed(reader.cubes(Kind.ACTIVATION)) if cube.descriptive.title == name]
+
+
+def _payload(cube: MemCube) -> Activation:
+    assert isinstance(cube.payload, Activation)  # noqa: S101 - by its kind
+    return cube.payload
+
+
+def _missing(name: str) -> NotFound:
+    return NotFound(f"there is no activation {name!r} of this user and agent")
+
+
+def _cube(
+    owner: Scope, recipe: Recipe, prefix: Prefix, model: tuple[str, str], tokens: int, data: bytes, now: datetime
+) -> MemCube:
+    ref = BlobRef.of(data)
+    payload = Activation(
+        model=model[0],
+        fingerprint=model[1],
+        text=prefix.text,
+        versions=prefix.versions,
+        tokens=tokens,
+        blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=FORMAT),
+    )
+    descriptive = Descriptive(
+        event_at=now,
+        recorded_at=now,
+        updated_at=now,
+        origin=Origin.INFERENCE,
+        semantic_type=SemanticType.TASK_PROMPT,
+        title=recipe.name,
+        provenance=tuple(cube.id for cube in prefix.sources),
+        derived_by=model[0],
+    )
+    governance = Governance(
+        access=Access(mode=prefix.access), lifespan=Lifespan(expires_at=prefix.ends), sensitivity=prefix.sensitivity
+    )
+    return MemCube(
+        id=str(uuid7()),
+        scope=owner,
+        tier=Tier.LPM,
+        payload=payload,
+        descriptive=descriptive,
+        behaviour=Behaviour(last_access=now),
+        governance=governance,
+    )

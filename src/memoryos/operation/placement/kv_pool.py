@@ -1,0 +1,69 @@
+"""KvPool: which blocks leave a full pool of KV so that another one fits, and what each owner keeps.
+
+A part of the pool is divided equally among the owners in it. An owner who holds no more than this share loses nothing
+to others; the rest of the pool goes to what is worth most. An owner alone may fill the pool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPolicy
+from memoryos.operation.placement.placement_task import PlacementTask
+from memoryos.scope import Scope
+
+PROTECTED = 0.25  # of the pool; more costs time when owners take turns (docs/explanation/scheduling.md)
+
+
+@dataclass(frozen=True, slots=True)
+class KvPool:
+    """A pool of KV: its size, and who decides."""
+
+    capacity: int  #: bytes
+    policy: PlacementPolicy
+    protected: float = PROTECTED  #: the part that is divided equally
+
+    def share(self, owners: Iterable[Scope]) -> float:
+        """Bytes from which an owner loses blocks to others."""
+        return self.protected * self.capacity / max(1, len(set(owners)))
+
+    def room(
+        self, held: Sequence[HeldBlock], wanted: HeldBlock, task: PlacementTask, *, must_gain: bool = False
+    ) -> tuple[str, ...] | None:
+        """Return the blocks that leave so that the wanted one fits; None if it cannot, or is not worth it.
+
+        With `must_gain`, what leaves is worth less than what comes, byte for byte.
+        """
+        if wanted.size_bytes > self.capacity:
+            return None
+        leaving = self._leaving(held, wanted, task)
+        if leaving is None or (must_gain and self._total(leaving, task) >= self._total((wanted,), task)):
+            return None
+        return tuple(block.id for block in leaving)
+
+    def _leaving(
+        self, held: Sequence[HeldBlock], wanted: HeldBlock, task: PlacementTask
+    ) -> tuple[HeldBlock, ...] | None:
+        sizes = Counter[Scope]()
+        for block in held:
+            sizes[block.scope] += block.size_bytes
+        free, share = self.capacity - sizes.total(), self.share((*sizes, wanted.scope))
+        leaving: list[HeldBlock] = []
+        for block in sorted(held, key=lambda one: self._order(one, task)):
+            if free >= wanted.size_bytes:
+                break
+            is_ours = block.scope == wanted.scope
+            if block.priority > wanted.priority or not (is_ours or sizes[block.scope] > share):
+                continue
+            leaving.append(block)
+            sizes[block.scope] -= block.size_bytes
+            free += block.size_bytes
+        return tuple(leaving) if free >= wanted.size_bytes else None
+
+    def _order(self, block: HeldBlock, task: PlacementTask) -> tuple[int, float, str]:
+        return block.priority, self.policy.worth(block, task), block.id
+
+    def _total(self, blocks: Sequence[HeldBlock], task: PlacementTask) -> float:
+        return sum(self.policy.worth(block, task) * block.size_bytes for block in blocks)

@@ -1,0 +1,1 @@
+"""Parameter memory: adapters that are trained from memories, checked, used, exported and withdrawn."""

@@ -1,0 +1,133 @@
+"""Adapter cubes: the versions of adapters as memories, with their bytes in the object store.
+
+A checkpoint of a training is a version, too: what destroys the adapter of an erased memory destroys its checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from uuid_utils.compat import uuid7
+
+from memoryos.built_memory import AdapterStage, Blob, Parameter
+from memoryos.clock import Clock
+from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
+from memoryos.errors import NotFound
+from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
+from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, Tier
+from memoryos.operation.attachments.parcels import Parcel, with_parcels
+from memoryos.operation.training.training_sources import stale_source
+from memoryos.operation.training.wanted_adapter import change_wanted
+from memoryos.scope import Scope
+
+PACK, CHECKPOINT = "peft", "checkpoint"  # formats of the bytes
+KEPT = 3  # versions of one adapter that passed the gate
+
+
+def versions_of(reader: Reader, name: str) -> list[MemCube]:
+    """The versions of an adapter that stand, oldest first."""
+    found = [cube for cube in reader.cubes(Kind.PARAMETER) if adapter_in(cube).name == name]
+    return sorted(found, key=lambda cube: adapter_in(cube).number)
+
+
+def ready_version(reader: Reader, name: str, number: int | None = None) -> MemCube:
+    """The latest version that passed the gate, or the one with that number. Raises NotFound."""
+    ready = [one for one in versions_of(reader, name) if adapter_in(one).stage is AdapterStage.READY]
+    found = next((one for one in reversed(ready) if number in (None, adapter_in(one).number)), None)
+    if found is None:
+        told = "" if number is None else f" {number}"
+        raise NotFound(f"no version{told} of the adapter {name!r} can be used: see `memoryos adapters list`")
+    return found
+
+
+def adapter_in(cube: MemCube) -> Parameter:
+    """The payload of an adapter."""
+    if not isinstance(cube.payload, Parameter):
+        raise NotFound(f"the memory {cube.id!r} is no adapter")
+    return cube.payload
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterShelf:
+    """Stores and reads the versions of one owner's adapters."""
+
+    vault: Vault
+    scope: Scope
+    clock: Clock
+
+    def store(self, adapter: Parameter, data: bytes | None, sources: Sequence[MemCube]) -> MemCube:
+        """Store a version in the place of what stood under its number, and return it. Raises StoreFull."""
+        parcels = {}
+        if data is not None:
+            ref = BlobRef.of(data)
+            form = PACK if adapter.stage is AdapterStage.READY else CHECKPOINT
+            adapter = replace(adapter, blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=form))
+            parcels[ref.sha256] = Parcel(data, "application/octet-stream")
+        cube = self._cube(adapter, sources)
+        with_parcels(self.vault, self.scope, parcels, self.clock, lambda: self._written(cube, sources))
+        return cube
+
+    def read(self, cube: MemCube) -> bytes:
+        """Return the checked bytes of a version. Raises NotFound, StoreCorrupt, ObjectsUnreachable."""
+        blob = adapter_in(cube).blob
+        with self.vault.read(self.scope) as reader:
+            known = reader.blobs.kept([blob.sha256]).get(blob.sha256) if blob else None
+        if known is None:
+            raise NotFound(f"the adapter {cube.id!r} has no bytes: it was refused, or a source of it changed")
+        return self.vault.blobs.read(known.name)
+
+    def remove(self, cubes: Sequence[MemCube]) -> None:
+        """Remove versions with their bytes."""
+        if cubes:
+            with self.vault.write(self.scope) as writer:
+                writer.delete([one.id for one in cubes])
+
+    def _written(self, cube: MemCube, sources: Sequence[MemCube]) -> list[str]:
+        adapter = adapter_in(cube)
+        with self.vault.write(self.scope) as writer:
+            known = versions_of(writer, adapter.name)
+            replaced = [one.id for one in known if adapter_in(one).number == adapter.number]
+            ready = [one.id for one in known if adapter_in(one).stage is AdapterStage.READY]
+            writer.insert([Entry(cube)])
+            if stale_source(writer, adapter, self.clock()) is not None:
+                writer.delete([cube.id])  # with its bytes: a source changed while it was trained
+                return []
+            writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in sources])
+            if adapter.stage is AdapterStage.READY:
+                replaced += ready[: max(0, len(ready) + 1 - KEPT)]
+            writer.delete(replaced)
+            change_wanted(writer, adapter.name, last=adapter.number, is_due=adapter.stage is AdapterStage.TRAINING)
+        return [cube.id]
+
+    def _cube(self, adapter: Parameter, sources: Sequence[MemCube]) -> MemCube:
+        now = self.clock()
+        ends = [end for one in sources if (end := one.governance.lifespan.expires_at) is not None]
+        tags = set(sources[0].tags).intersection(*(one.tags for one in sources)) if sources else set()
+        sensitive = sorted({each for one in sources for each in one.governance.sensitivity})
+        modes = {one.governance.access.mode for one in sources}
+        mode = modes.pop() if len(modes) == 1 else AccessMode.PRIVATE
+        return MemCube(
+            id=str(uuid7()),
+            scope=self.scope.owner,
+            tier=Tier.LPM,
+            payload=adapter,
+            descriptive=Descriptive(
+                event_at=now,
+                recorded_at=now,
+                updated_at=now,
+                origin=Origin.FINETUNING if sources else Origin.IMPORT,
+                semantic_type=SemanticType.CAPABILITY,
+                tags=tuple(sorted(tags)),
+                provenance=tuple(one.id for one in sources),
+                derived_by=f"lora:{adapter.model}",
+            ),
+            behaviour=Behaviour(last_access=now),
+            governance=Governance(
+                access=Access(mode=mode),
+                lifespan=Lifespan(expires_at=min(ends, default=None)),
+                sensitivity=tuple(sensitive),
+            ),
+        )

@@ -1,0 +1,43 @@
+"""Adapter lessons: questions and answers as the tokens that a model is trained on, and the asking of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memoryos.models.chat import Message
+from memoryos.models.local.local_engine import LocalEngine, Sampling
+from memoryos.models.local.lora_recipe import Example
+from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.operation.training.question_pairs import QuestionPair, is_right
+
+ROLE = "Answer from what you know about the user."  # stands before each question, in training and later
+_ANSWER = Sampling(limit=48)
+
+
+def examples_of(engine: LocalEngine, pairs: Sequence[QuestionPair]) -> list[Example]:
+    """The pairs that are trained, as tokens; what does not fit the model's window is left out."""
+    trained = dict.fromkeys((pair.question, pair.answer) for pair in pairs if not pair.is_held_out)
+    made = (_example(engine, question, told) for question, told in trained)
+    return [one for one in made if len(one.tokens) <= engine.window]
+
+
+def answer(engine: LocalEngine, question: str, adapters: Adapters, limit: int = _ANSWER.limit) -> str:
+    """What the model says to a question with these adapters, and nothing else before it."""
+    tokens = engine.chat_tokens(_asked(question))
+    return "".join(engine.generate(tokens, adapters=adapters, sampling=Sampling(limit=limit))).strip()
+
+
+def recalled(engine: LocalEngine, pairs: Sequence[QuestionPair], adapters: Adapters) -> int:
+    """How many of these questions the model answers rightly."""
+    return sum(is_right(pair, answer(engine, pair.question, adapters)) for pair in pairs)
+
+
+def _example(engine: LocalEngine, question: str, told: str) -> Example:
+    asked = engine.chat_tokens(_asked(question))
+    answered: Message = {"role": "assistant", "content": told}
+    whole = engine.chat_tokens([*_asked(question), answered], answers=False)
+    return Example(tuple(whole), min(len(asked), len(whole) - 1))
+
+
+def _asked(question: str) -> list[Message]:
+    return [{"role": "system", "content": ROLE}, {"role": "user", "content": question}]

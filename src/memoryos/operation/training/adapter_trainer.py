@@ -1,0 +1,140 @@
+"""Adapter trainer: trains one version of an adapter, a slice of time at once, and has it pass the gate."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memoryos.built_memory import AdapterStage, GateResult, Parameter
+from memoryos.cube import MemCube
+from memoryos.errors import ModelError
+from memoryos.models.local.local_engine import LocalEngine
+from memoryos.models.local.lora_trainer import LAYERS, LoraTrainer
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in
+from memoryos.operation.training.adapter_files import in_folders
+from memoryos.operation.training.adapter_lessons import examples_of, recalled
+from memoryos.operation.training.adapter_pack import ABOUT, packed
+from memoryos.operation.training.control_texts import HELD_OUT, REPLAYED
+from memoryos.operation.training.question_pairs import QuestionPair, pairs_of
+from memoryos.operation.training.training_sources import as_trained
+from memoryos.operation.training.wanted_adapter import WantedAdapter
+
+SLICE_SECONDS = 60.0  # of a training, after which it gives way to other jobs
+MOST_ASKED = 48  # questions of the gate
+METHOD = "lora"
+
+GoesOn = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class AdapterTrainer:
+    """Trains on one engine, into one owner's shelf."""
+
+    engine: LocalEngine
+    shelf: AdapterShelf
+    slice_seconds: float = SLICE_SECONDS
+
+    def train(self, wanted: WantedAdapter, sources: Sequence[MemCube], begun: MemCube | None, goes_on: GoesOn) -> bool:
+        """Train for one slice, from the checkpoint `begun` if there is one; return whether the version is complete."""
+        pairs = pairs_of(sources)
+        examples = examples_of(self.engine, pairs)
+        adapter = adapter_in(begun) if begun else self._new(wanted, sources)
+        if not examples:
+            self._refuse(adapter, sources, "its sources answer no question that could be trained")
+            return True
+        general = [self.engine.tokenise(text) for text in REPLAYED]
+        trainer = LoraTrainer(trainable_model(self.engine), examples, general, wanted.recipe)
+        if begun:
+            trainer.restore(self.shelf.read(begun))
+        began, until = time.monotonic(), time.monotonic() + self.slice_seconds
+        while not trainer.is_done:
+            trainer.take_step()  # one at least, so that each job gets further
+            if time.monotonic() >= until or not goes_on():
+                break
+        spent = adapter.seconds + time.monotonic() - began
+        adapter = replace(adapter, step=trainer.step, steps=trainer.steps, seconds=spent)
+        if not trainer.is_done:
+            self.shelf.store(adapter, trainer.checkpoint(), sources)
+            return False
+        self._finish(adapter, wanted, trainer, pairs, sources)
+        return True
+
+    def _new(self, wanted: WantedAdapter, sources: Sequence[MemCube]) -> Parameter:
+        return Parameter(
+            model=self.engine.name,
+            method=METHOD,
+            modules=LAYERS,
+            rank=wanted.recipe.rank,
+            text=f"adapter {wanted.name}: {len(sources)} memories",
+            name=wanted.name,
+            number=wanted.last + 1,
+            fingerprint=fits(self.engine),
+            stage=AdapterStage.TRAINING,
+            sources=as_trained(sources),
+        )
+
+    def _finish(
+        self,
+        adapter: Parameter,
+        wanted: WantedAdapter,
+        trainer: LoraTrainer,
+        pairs: Sequence[QuestionPair],
+        sources: Sequence[MemCube],
+    ) -> None:
+        """Store the version if it passes the gate, and the reason if it does not."""
+        files = {**trainer.files(), ABOUT: about_files(adapter)}
+        found = self._measured(trainer, files, pairs)
+        adapter = replace(adapter, gate=found)
+        if why := wanted.bounds.verdict(found):
+            self._refuse(adapter, sources, why)
+        else:
+            self.shelf.store(replace(adapter, stage=AdapterStage.READY), packed(files), sources)
+
+    def _refuse(self, adapter: Parameter, sources: Sequence[MemCube], why: str) -> None:
+        refused = replace(adapter, stage=AdapterStage.REFUSED, refused=why, blob=None)
+        self.shelf.store(refused, None, sources)
+
+    def _measured(self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair]) -> GateResult:
+        """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
+        asked = gate_questions(pairs)
+        texts = [self.engine.tokenise(text) for text in HELD_OUT]
+        with in_folders([(files, 1.0)]) as adapters:
+            right = recalled(self.engine, asked, adapters)
+        return GateResult(
+            asked=len(asked),
+            recalled=right,
+            recalled_before=recalled(self.engine, asked, ()),
+            perplexity=trainer.perplexity(texts, adapted=True),
+            perplexity_before=trainer.perplexity(texts, adapted=False),
+        )
+
+
+def gate_questions(pairs: Sequence[QuestionPair]) -> list[QuestionPair]:
+    """Questions that were not trained, spread over the sources."""
+    held_out = [pair for pair in pairs if pair.is_held_out]
+    step = max(1, -(-len(held_out) // MOST_ASKED))
+    return held_out[::step]
+
+
+def fits(engine: LocalEngine) -> str:
+    """What an adapter must fit: the model's weights and its tokenizer. How a runtime computes does not matter to it."""
+    return f"{engine.fingerprint.model}.{engine.fingerprint.tokenizer}"
+
+
+def about_files(adapter: Parameter) -> bytes:
+    """What an exported folder says of itself beside peft's own files."""
+    told = {"name": adapter.name, "model": adapter.model, "fingerprint": adapter.fingerprint, "number": adapter.number}
+    return json.dumps({**told, "sources": len(adapter.sources)}, indent=1).encode()
+
+
+def trainable_model(engine: LocalEngine) -> Any:
+    """The layers of a model that torch computes. Raises ModelError for another runtime."""
+    model = getattr(engine, "model", None)
+    if model is None or not hasattr(model, "parameters"):
+        raise ModelError(
+            f"the runtime {engine.fingerprint.runtime} trains no adapters: set MEMORYOS_LLM to a model for transformers"
+        )
+    return model

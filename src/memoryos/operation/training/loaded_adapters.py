@@ -1,0 +1,83 @@
+"""Loaded adapters: which adapters an answer uses, after a check of each that nothing it knows has changed.
+
+The check is made for every answer. An adapter is left out, with the reason, if a memory that it was trained on is gone,
+changed, expired or hidden from the caller, or if it fits another model: an answer is never wrong because of an adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos.built_memory import AdapterStage
+from memoryos.cube import MemCube
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.models.local.local_engine import LocalEngine
+from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, ready_version
+from memoryos.operation.training.adapter_files import in_folders
+from memoryos.operation.training.adapter_pack import unpacked_files
+from memoryos.operation.training.adapter_trainer import fits
+from memoryos.operation.training.training_sources import stale_source
+from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterUse:
+    """An adapter that is loaded, and why it is not used, if it is not."""
+
+    wanted: WantedAdapter
+    cube: MemCube | None
+    left_out: str = ""
+    data: bytes | None = None  #: its bytes, once they were read
+
+    @property
+    def weight(self) -> float:
+        """How much it counts."""
+        return 1.0 if self.wanted.weight is None else self.wanted.weight
+
+
+@dataclass(frozen=True)
+class LoadedAdapters:
+    """The loaded adapters of one owner, for one engine."""
+
+    engine: LocalEngine
+    shelf: AdapterShelf
+
+    def loaded(self, reader: Reader) -> list[WantedAdapter]:
+        """The adapters that answers use."""
+        return [one for one in wanted_adapters(reader).values() if one.weight is not None and not one.is_withdrawn]
+
+    def use(self, reader: Reader, wanted: WantedAdapter) -> AdapterUse:
+        """The version of an adapter that is used now, with its bytes; `reader` shows what the caller may read."""
+        try:
+            cube = ready_version(reader, wanted.name, wanted.pinned)
+            if why := unusable(reader, cube, self.engine, self.shelf.clock()):
+                return AdapterUse(wanted, None, why)
+            return AdapterUse(wanted, cube, "", self.shelf.read(cube))
+        except NotFound as error:  # perhaps it went a moment ago
+            return AdapterUse(wanted, None, str(error))
+
+
+@contextmanager
+def ready(uses: Sequence[AdapterUse]) -> Iterator[Adapters]:
+    """The adapters that have bytes, as folders for as long as the block runs. Raises StoreCorrupt."""
+    with in_folders([(unpacked_files(one.data), one.weight) for one in uses if one.data is not None]) as adapters:
+        yield adapters
+
+
+def unusable(reader: Reader, cube: MemCube, engine: LocalEngine, now: datetime) -> str:
+    """Why a version may not be used now; empty if it may."""
+    adapter = adapter_in(cube)
+    if adapter.stage is not AdapterStage.READY:
+        return f"it is {adapter.stage.value}: {adapter.refused}"
+    if adapter.fingerprint != fits(engine):
+        return f"it was trained for another model ({adapter.model}) than {engine.name}: train it again"
+    if cube.has_expired(now):
+        return "a memory that it was trained on has expired"
+    if (stale := stale_source(reader, adapter, now)) is not None:
+        return f"the memory {stale} changed, is gone, or is hidden from the caller"
+    return ""

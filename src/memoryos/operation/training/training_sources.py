@@ -1,0 +1,55 @@
+"""Training sources: the memories that an adapter is trained on, and whether they still say what it learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from hashlib import sha256
+
+from memoryos.built_memory import Parameter, TrainedSource
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.kinds import Kind, State, Tier
+from memoryos.operation.training.question_pairs import sentences_of
+from memoryos.operation.training.wanted_adapter import WantedAdapter
+
+TRAINABLE = (Kind.FACT, Kind.PROFILE, Kind.SEGMENT, Kind.PAGE)
+MOST_SOURCES = 500  # memories of one adapter
+
+
+def chosen_sources(reader: Reader, wanted: WantedAdapter, now: datetime) -> list[MemCube]:
+    """The memories that a wanted adapter is trained on, in a fixed order."""
+    found = [cube for kind in wanted.kinds for cube in reader.cubes(Kind(kind), tiers=_tiers(Kind(kind)))]
+    ids, tags = set(wanted.ids), set(wanted.tags)
+    fitting = [one for one in found if (not ids or one.id in ids) and (not tags or tags.intersection(one.tags))]
+    return sorted((one for one in fitting if can_teach(one, now)), key=lambda one: one.id)[:MOST_SOURCES]
+
+
+def can_teach(cube: MemCube, now: datetime) -> bool:
+    """Whether a memory holds, and has a sentence that may be trained."""
+    is_out = cube.is_proposal or cube.is_withdrawn or cube.state is State.MERGED or cube.version.superseded_by
+    return not (is_out or cube.has_expired(now) or cube.is_over(now)) and bool(sentences_of(cube))
+
+
+def as_trained(cubes: Iterable[MemCube]) -> tuple[TrainedSource, ...]:
+    """What an adapter notes of its sources."""
+    return tuple(TrainedSource(id=one.id, words=words_digest(one)) for one in cubes)
+
+
+def words_digest(cube: MemCube) -> str:
+    """The sha256 of what an adapter learns from a memory."""
+    return sha256("\n".join(sentences_of(cube)).encode()).hexdigest()
+
+
+def stale_source(reader: Reader, adapter: Parameter, now: datetime) -> str | None:
+    """The id of a memory that no longer says what the adapter learned, or that the reader may not show; or None."""
+    known = reader.get(one.id for one in adapter.sources)
+    for source in adapter.sources:
+        cube = known.get(source.id)
+        if cube is None or not can_teach(cube, now) or words_digest(cube) != source.words:
+            return source.id
+    return None
+
+
+def _tiers(kind: Kind) -> Sequence[Tier]:
+    return (Tier.LPM,) if kind in (Kind.FACT, Kind.PROFILE) else ()

@@ -1,0 +1,121 @@
+"""What /openapi.json says of requests is what the server takes: `make fuzz` asks much more of it, with Schemathesis."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from memoryos import MemoryOS, load_settings
+from memoryos.interface.rest.json_kinds import LIMITS
+from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.routes import ROUTES
+from memoryos.models.hashing import Hashing
+from served import serving
+
+pytestmark = pytest.mark.once
+
+BY_NAME = {route.operation: route for route in ROUTES}
+
+
+@pytest.fixture(scope="module")
+def api():
+    with ExitStack() as stack:
+        settings = load_settings(embedder="hashing")
+        store = stack.enter_context(MemoryOS.open(":memory:", settings=settings, embedder=Hashing()))
+        yield stack.enter_context(serving(store))
+
+
+def asked(api, operation, **changed):
+    """The answer to the example of an operation with another value."""
+    route = BY_NAME[operation]
+    values, whose = {**route.example, **changed}, {} if route.is_of_store else {"user": "ann"}
+    path = route.path.replace("{memory_id}", "ID").replace("{cube_id}", "ID")
+    has_body = Parameters.of(route).body is not None
+    query = {"user": None, **whose, **({} if has_body else values)}
+    return api.ask(route.verb, path, values if has_body else None, **query)
+
+
+NUMBERS = [
+    ("search", "pages"),
+    ("search", "facts"),
+    ("search", "min_score"),
+    ("context", "tokens"),
+    ("pages.list", "limit"),
+    ("update", "expected_version"),
+    ("governance.diff", "newer"),
+    ("archiving.add", "unused"),
+    ("snapshots.create", "ttl"),
+    ("log.events", "after"),
+    ("log.events", "limit"),
+    ("wait", "timeout"),
+    ("add", "ttl"),
+]
+
+
+@pytest.mark.parametrize(("operation", "name"), NUMBERS, ids=lambda one: one)
+def test_the_limits_of_a_number_are_those_that_the_description_tells(api, operation, name):
+    parameters = Parameters.of(BY_NAME[operation])
+    told = (parameters.body or parameters.query).model_json_schema()["properties"][name]
+    limits = LIMITS.get(f"{operation}.{name}", LIMITS.get(name))
+    assert limits.items() <= told.items()
+    low, high = told.get("minimum", told.get("exclusiveMinimum")), told.get("maximum")
+    wrong = [low if "exclusiveMinimum" in told else low - 1, *([] if high is None else [high * 2])]
+    for value in wrong:
+        assert asked(api, operation, **{name: value}).status_code == 422, value
+    for value in [1 if name == "min_score" else 2]:
+        assert asked(api, operation, **{name: value}).status_code != 422, value
+
+
+def test_every_limit_is_one_of_a_parameter():
+    known = {name for route in ROUTES for name in Parameters.of(route).known}
+    for told in LIMITS:
+        operation, _, name = told.rpartition(".")
+        assert name in (Parameters.of(BY_NAME[operation]).known if operation else known), told
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"explain": 0}, {"explain": "true"}, {"pages": True}, {"pages": "3"}, {"pages": 2.5}]
+)
+def test_a_body_takes_no_value_of_another_type(api, wrong):
+    refused = asked(api, "search", **wrong)
+    assert (refused.status_code, refused.json()["field"]) == (422, next(iter(wrong)))
+    assert asked(api, "search", pages=3, explain=True).status_code == 200
+
+
+def test_texts_and_times_are_described_as_they_are_checked(api):
+    document = api.http.get("/openapi.json").json()
+    body = document["components"]["schemas"]["SearchBody"]["properties"]
+    assert body["query"]["minLength"] == 1
+    assert all(f"'format': '{kind}'" in str(body["since"]) for kind in ("date-time", "date"))
+    for wrong in ({"query": " "}, {"query": "a\x00b"}, {"since": "soon"}):
+        assert asked(api, "search", **wrong).status_code == 422
+    for since in ("2026-05-01", "2026-05-01T10:00:00Z"):
+        assert asked(api, "search", since=since).status_code == 200
+    (user,) = [one for one in document["paths"]["/v1/search"]["post"]["parameters"] if one["name"] == "user"]
+    assert (user["schema"]["minLength"], user["schema"]["maxLength"]) == (1, 256)
+    assert api.ask("GET", "/stats", user="a" * 257).status_code == 422
+    assert "text/plain; version=0.0.4; charset=utf-8" in str(document["paths"]["/metrics"]["get"]["responses"]["200"])
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "allowed"),
+    [
+        ("PUT", "/snapshots", "GET, POST"),
+        ("PUT", "/memories/x", "DELETE, GET, PATCH"),
+        ("DELETE", "/users/forget", "POST"),
+        ("PUT", "/pages", "GET"),
+    ],
+)
+def test_a_method_that_is_not_there_is_refused_with_those_that_are(api, verb, path, allowed):
+    refused = api.ask(verb, path)
+    assert (refused.status_code, refused.json()["title"]) == (405, "MethodNotAllowed")
+    assert refused.headers["allow"] == allowed
+
+
+def test_a_branch_whose_name_has_a_slash_is_compared_and_discarded(api):
+    api("POST", "/memories", {"query": "I keep bees."})
+    assert api.ask("POST", "/branches", {"name": "trial/diff"}).status_code == 201
+    assert api.ask("GET", "/branch-diff/trial/diff").status_code == 200
+    assert api.ask("DELETE", "/branches/trial/diff").status_code < 300
+    assert api.ask("GET", "/branch-diff/trial/diff").status_code == 404

@@ -1,0 +1,82 @@
+"""A crowd at the server: more connections than it takes, many that say nothing, and many streams at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from contextlib import ExitStack, closing
+from urllib.parse import urlsplit
+
+import pytest
+
+from generation.scripted_model import Reply, scripted_model
+from memoryos import MemoryOS, load_settings
+from memoryos.models.hashing import Hashing
+from served import serving
+
+pytestmark = pytest.mark.once
+
+AT_ONCE = 200  # files that a process may have open are few
+HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture
+def store(tmp_path):
+    settings = load_settings(embedder="hashing")
+    with closing(MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing())) as store:
+        yield store
+
+
+async def answers(url, count, sent):
+    """The first lines of the answers to so many connections that are open at the same time."""
+    place = urlsplit(url)
+
+    async def one():
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        writer.write(sent)
+        await asyncio.sleep(0)  # all connect before any reads
+        said = await reader.read()
+        writer.close()
+        return said.partition(b"\r\n")[0].decode()
+
+    return await asyncio.gather(*(one() for _ in range(count)))
+
+
+def test_connections_beyond_the_limit_are_refused_politely_and_those_within_it_go_on(store, long):
+    with serving(store, connections=50, head_seconds=3_600.0) as api, ExitStack() as held:
+        silent = [held.enter_context(closing(api.connected())) for _ in range(49)]
+        for connection in silent:
+            connection.sendall(HEAD)
+        assert api.raw(HEAD + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 503")
+        told = Counter[str]()
+        for _ in range(50 if long else 1):  # 10,000 connections
+            told += Counter(asyncio.run(answers(api.url, AT_ONCE, HEAD + b"Connection: close\r\n\r\n")))
+        assert told.keys() == {"HTTP/1.1 503 Service Unavailable"}
+        assert sum(told.values()) == (10_000 if long else AT_ONCE)
+        for connection in silent:
+            connection.sendall(b"Connection: close\r\n\r\n")
+        assert {connection.recv(12) for connection in silent} == {b"HTTP/1.1 200"}
+    with serving(store) as api:
+        assert api.http.get("/health").status_code == 200
+
+
+def test_many_streams_at_the_same_time_all_end(tmp_path, long):
+    count = 200 if long else 20
+    with scripted_model() as model:
+        settings = load_settings(embedder="hashing", llm_model="m", llm_api_key="k", llm_base_url=model.url)
+        for _ in range(count):
+            model.will(Reply(("Hello ", "there.")))
+        with (
+            closing(MemoryOS.open(tmp_path / "memory.db", settings=settings, embedder=Hashing())) as store,
+            serving(store, per_minute=10**6) as api,
+        ):
+            body = json.dumps({"query": "Hi!"}).encode()
+            head = (
+                "POST /v1/respond?user=ann HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            )
+            told = asyncio.run(answers(api.url, count, head.encode() + body))
+            assert Counter(told) == {"HTTP/1.1 200 OK": count}
+            store.wait()
+            assert store.memory("ann").pages.count() == count, "each answer is stored once it is told"

@@ -1,0 +1,169 @@
+"""Scheduling (MemScheduler): what takes part in an answer, in which form, and why; decided, logged and forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+import memoryos
+from memoryos import MemoryForm, MoveReason, PlacementReason
+from memoryos.caller import Action
+from memoryos.errors import InvalidInput, PermissionDenied
+from memoryos.models.hashing import Hashing
+from memoryos.operation.placement.placement_log import MOST_LOGGED
+
+QUESTION = "When does the zanzibar ferry leave?"
+
+
+def ids(plan):
+    return [one.id for one in plan.chosen]
+
+
+def told(plan):
+    return {one.id for one in plan.decisions}
+
+
+def test_a_plan_has_each_memory_with_a_reason_and_keeps_to_the_budget(open_memory):
+    memory = open_memory()
+    ferry = memory.add("The zanzibar ferry leaves at nine.", "Noted.")
+    memory.add("The garden gate squeaks. " * 50, "Oil it.")
+    plan = memory.schedule.explain(QUESTION, tokens=40)
+    assert ids(plan) == [ferry]
+    assert plan.tokens <= 40
+    assert plan.policy == "density"
+    assert {one.reason for one in plan.left_out} <= {PlacementReason.OVER_TOKENS}
+    assert all(one.form is MemoryForm.TEXT for one in plan.chosen)
+    slow = memory.schedule.explain(QUESTION, ms=0)
+    assert slow.chosen == ()
+    assert slow.decision(ferry).reason is PlacementReason.OVER_MS
+    assert memory.schedule.explain(QUESTION, tokens=0).chosen == ()
+
+
+def test_a_tag_with_priority_comes_first(open_memory):
+    memory = open_memory()
+    memory.add("The zanzibar ferry leaves at nine.")
+    urgent = memory.add("The ferry is cancelled.", tags=["urgent"])
+    assert ids(memory.schedule.explain(QUESTION, tokens=12, priorities={"urgent": 9})) == [urgent]
+
+
+def test_explaining_logs_nothing_and_deciding_logs_ids_and_reasons(open_memory, clock):
+    memory = open_memory()
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    memory.schedule.explain(QUESTION)
+    assert memory.schedule.log() == []
+    assert memory.schedule.explain(QUESTION).chosen == memory.schedule.decide(QUESTION).chosen
+    clock.advance(seconds=60)
+    memory.schedule.decide("轮渡几点开？")
+    newest, oldest = memory.schedule.log()
+    assert (newest.number, oldest.number) == (2, 1)
+    assert newest.at > oldest.at
+    assert [(one.id, one.is_chosen, one.reason) for one in oldest.decisions] == [(page, True, PlacementReason.READ)]
+    assert "zanzibar" not in str(oldest.to_dict())
+    assert memory.schedule.log(limit=1) == [newest]
+
+
+def test_an_empty_memory_has_an_empty_plan(open_memory):
+    memory = open_memory()
+    plan = memory.schedule.decide("你好")
+    assert (plan.chosen, plan.left_out, plan.preload) == ((), (), ())
+    assert [one.decisions for one in memory.schedule.log()] == [()]
+    assert memory.schedule.moves() == []
+
+
+def test_what_was_used_twice_has_paid_for_its_kv_and_is_what_the_next_question_probably_needs(open_memory):
+    memory = open_memory()
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    memory.schedule.decide(QUESTION)
+    assert memory.schedule.moves() == []
+    memory.schedule.decide(QUESTION)
+    (move,) = memory.schedule.moves()
+    assert (move.id, move.before, move.after, move.reason) == (page, MemoryForm.TEXT, MemoryForm.KV, MoveReason.PAID)
+    assert memory.schedule.explain("Hello!").preload == (page,)
+    memory.governance.freeze(page, reason="under review")
+    assert memory.schedule.moves() == []
+    assert ids(memory.schedule.explain(QUESTION)) == [page]  # it may be read, and keeps its form
+
+
+def test_what_is_gone_or_expired_takes_no_part_and_is_not_in_the_log(open_memory, clock):
+    memory = open_memory()
+    gone, kept = memory.add("The zanzibar ferry leaves at nine."), memory.add("The zanzibar ferry was late.")
+    brief = memory.add("The zanzibar ferry leaves at ten today.", expires_at=clock().replace(year=clock().year + 1))
+    memory.schedule.decide(QUESTION)
+    assert told(memory.schedule.log()[0]) == {gone, kept, brief}
+    memory.delete(gone)
+    clock.advance(days=400)
+    plan = memory.schedule.decide(QUESTION)
+    assert ids(plan) == [kept]
+    assert set(plan.preload) == {kept}
+    assert all(told(one) <= {kept, brief} for one in memory.schedule.log())
+    memory.forget()
+    assert memory.schedule.log() == []
+
+
+def test_the_log_is_there_after_a_restart_and_belongs_to_one_owner(open_memory):
+    memory = open_memory()
+    memory.add("The zanzibar ferry leaves at nine.")
+    plan = memory.schedule.decide(QUESTION)
+    memory.close()
+    memory = open_memory()
+    (entry,) = memory.schedule.log()
+    assert told(entry) == {one.id for one in plan.chosen}
+    memory.schedule.decide(QUESTION)
+    assert [one.number for one in memory.schedule.log()] == [2, 1]
+
+
+def test_the_log_is_bounded(open_memory, long):
+    memory = open_memory()
+    for number in range(MOST_LOGGED + 3 if long else 3):
+        memory.schedule.decide(f"Question {number}?")
+    found = memory.schedule.log(limit=1000)
+    assert len(found) == min(MOST_LOGGED, found[0].number)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tokens": -1},
+        {"ms": float("nan")},
+        {"size_bytes": 1.5},
+        {"priorities": ["urgent"]},
+        {"priorities": {"urgent": 10}},
+        {"priorities": {"": 1}},
+    ],
+)
+def test_wrong_arguments_are_refused(open_memory, wrong):
+    memory = open_memory()
+    for call in (memory.schedule.explain, memory.schedule.decide):
+        with pytest.raises(InvalidInput):
+            call(QUESTION, **wrong)
+    assert memory.schedule.log() == []
+
+
+def test_with_the_setting_off_all_is_read_as_text_and_nothing_is_logged(open_memory):
+    memory = open_memory(placement="off")
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    plan = memory.schedule.decide(QUESTION)
+    assert (ids(plan), plan.policy, plan.preload) == ([page], "off", ())
+    assert memory.schedule.log() == []
+
+
+def test_an_unknown_policy_is_refused(open_memory):
+    memory = open_memory(placement="fastest")
+    with pytest.raises(InvalidInput, match="'fastest' is unknown"):
+        memory.schedule.explain(QUESTION)
+
+
+class ReadOnly:
+    """A gate that lets nobody write."""
+
+    def admit(self, caller, action, scope):
+        if action is not Action.READ:
+            raise PermissionDenied(f"{caller.identity} may not {action}")
+
+
+def test_who_may_not_write_may_explain_and_not_decide(place, clock):
+    memory = memoryos.open(place, user="tom", embedder=Hashing(), clock=clock, gate=ReadOnly())
+    assert memory.schedule.explain(QUESTION).policy == "density"
+    with pytest.raises(PermissionDenied):
+        memory.schedule.decide(QUESTION)
+    assert memory.schedule.log() == []
+    memory.close()

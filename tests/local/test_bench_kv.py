@@ -1,0 +1,48 @@
+"""`memoryos bench kv`: the table of both runtimes, and a model of which only the shape is there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from memoryos.bench.kv_speed import CONTEXTS, PAPER, QUERIES, KvCell, KvReport
+from memoryos.interface.cli.app import app
+
+SIZES = ["--context", "60", "--context", "200", "--query", "20", "--answer-tokens", "8", "--threads", "1", "--json"]
+
+
+def run(*args: str) -> dict:
+    done = CliRunner().invoke(app, ["bench", "kv", *args, *SIZES])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_both_runtimes_are_measured(tiny, tmp_path):
+    told = run("--model", f"local:{tiny.with_suffix('.gguf')}", "--plot", str(tmp_path / "kv.svg"))
+    assert [one["runtime"] for one in told["reports"]] == ["transformers", "llamacpp"]
+    for report in told["reports"]:
+        assert [one["tokens"] for one in report["contexts"]] == [60, 200]
+        assert all(cell["is_equal"] and cell["difference"] < 2e-3 for cell in report["cells"])
+        assert all(cell["with_s"] > 0 and cell["without_s"] > 0 for cell in report["cells"])
+    assert (tmp_path / "kv.svg").stat().st_size > 1000
+
+
+def test_a_shape_without_weights_is_measured(tiny, tmp_path):
+    shutil.copy(tiny / "config.json", tmp_path)
+    (report,) = run("--random", str(tmp_path))["reports"]
+    assert (report["dtype"], report["cells"][0]["is_equal"]) == ("bfloat16", True)
+
+
+def test_a_table_is_reached_if_each_cell_is_as_fast_and_equal():
+    def report(with_s, is_equal):
+        cell = KvCell(583, 167, with_s, 1.0, is_equal, 64, None)
+        return KvReport("m", "r", "1", "f", (), (cell,))
+
+    assert set(PAPER) == {(context, query) for context in CONTEXTS for query in QUERIES}
+    assert report(0.28, True).is_reached
+    assert report(0.28, True).cells[0].speedup == pytest.approx(72)
+    assert not report(0.30, True).is_reached
+    assert not report(0.28, False).is_reached

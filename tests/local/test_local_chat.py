@@ -1,0 +1,126 @@
+"""A chat model in this process: `respond` and streams without a server, and states that turns share."""
+
+from __future__ import annotations
+
+import pytest
+
+import memoryos
+from memoryos import load_settings
+from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLong
+from memoryos.models.chosen_chat import chat_of
+from memoryos.models.local.kept_states import KeptStates
+from memoryos.models.local.local_chat import LocalChat
+
+PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
+
+
+@pytest.fixture(params=["transformers", "llamacpp"])
+def settings(request, tiny_long):
+    place = tiny_long if request.param == "transformers" else tiny_long.with_suffix(".gguf")
+    return load_settings(llm_model=f"local:{place}", **PARTS)
+
+
+def test_respond_runs_without_a_server(settings):
+    with memoryos.open(":memory:", user="ann", settings=settings) as memory:
+        answer = memory.respond("I live in Oslo and like tea.")
+        assert answer.text
+        assert answer.model == "local:tiny"
+        assert answer.usage.prompt_tokens > answer.usage.completion_tokens > 0
+        stream = memory.respond_stream("我住在哪里？")
+        assert "".join(stream).strip() == stream.answer.text
+        memory.wait()
+        assert [page.text.split("\n")[0] for page in memory.pages.list()] == [
+            "user: I live in Oslo and like tea.",
+            "user: 我住在哪里？",
+        ]
+        assert memory.log.usage()[0].model == settings.llm_model
+
+
+def test_the_next_turn_computes_only_what_is_new(settings):
+    chat = chat_of(settings)
+    assert isinstance(chat, LocalChat)
+    asked = [{"role": "system", "content": "You remember. " * 20}, {"role": "user", "content": "Where is Oslo?"}]
+    first = chat.answer(asked)
+    asked += [{"role": "assistant", "content": first.text}, {"role": "user", "content": "And Bergen?"}]
+    second = chat.answer(asked)
+    assert first.usage.cached_tokens == 0
+    assert second.usage.cached_tokens >= first.usage.prompt_tokens - 1
+    assert len(chat.states.keys) == 1  # the conversation has one, and not one for each turn
+    alone = chat_of(settings)
+    assert alone.answer(asked).text == second.text
+    chat.close()
+    assert chat.states.nbytes == 0
+
+
+def test_a_prompt_beyond_the_window_is_a_clear_error(settings):
+    chat = chat_of(settings.model_copy(update={"local_window": 128}))
+    with pytest.raises(PromptTooLong, match="the model's window 128"):
+        chat.answer([{"role": "user", "content": "tea " * 300}])
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match="no model at"):
+        chat_of(load_settings(llm_model=f"local:{tmp_path / 'nothing'}"))
+    with (
+        pytest.raises(InvalidInput, match="no model at"),
+        memoryos.open(":memory:", user="a", settings=load_settings(llm_model="local:/nowhere.gguf")) as memory,
+    ):
+        memory.respond("Hello?")
+
+
+def test_a_model_that_vanishes_before_it_is_asked_is_an_error(tiny, tmp_path):
+    copy = tmp_path / "gone.gguf"
+    copy.write_bytes(tiny.with_suffix(".gguf").read_bytes())
+    chat = chat_of(load_settings(llm_model=f"local:{copy}"))
+    copy.unlink()
+    with pytest.raises(InvalidInput, match="no model at"):
+        chat.answer([{"role": "user", "content": "Hello?"}])
+
+
+def test_a_damaged_model_file_is_an_error(tmp_path):
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF and nothing more")
+    chat = chat_of(load_settings(llm_model=f"local:{tmp_path / 'broken.gguf'}"))
+    with pytest.raises(ModelError, match="cannot load"):
+        chat.answer([{"role": "user", "content": "Hello?"}])
+
+
+def test_a_missing_extra_is_named(tiny, monkeypatch):
+    monkeypatch.setattr("memoryos.models.local.opened_engines.find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"memoryos-engine\[local\]"):
+        chat_of(load_settings(llm_model=f"local:{tiny}"))
+
+
+def test_the_short_variable_names_the_model(monkeypatch):
+    monkeypatch.setenv("MEMORYOS_LLM", "local:")
+    assert load_settings().llm_model == "local:"
+    monkeypatch.setenv("MEMORYOS_LLM_MODEL", "other")
+    assert load_settings().llm_model == "other"
+
+
+class _State:
+    def __init__(self, tokens, nbytes=10):
+        self.tokens, self.nbytes, self.adapters = tuple(tokens), nbytes, ()
+
+
+def test_states_give_way_when_there_are_too_many_bytes():
+    kept = KeptStates(25)
+    for key in "abc":
+        kept.keep(key, _State(range(30)))
+    assert kept.keys == ("b", "c")
+    assert kept.get("b") is not None
+    kept.keep("d", _State(range(30)))
+    assert kept.keys == ("b", "d")
+    kept.keep("large", _State(range(30), 26))
+    assert kept.keys == ("b", "d")
+    kept.drop("b", "unknown")
+    assert (kept.keys, kept.nbytes) == (("d",), 10)
+
+
+def test_the_nearest_state_has_most_of_the_prompt():
+    kept = KeptStates(100)
+    kept.keep("short", _State(range(20)))
+    kept.keep("long", _State([*range(40), 99]))
+    kept.keep("other", _State(range(5, 40)))
+    assert kept.nearest(range(60))[0] == "long"
+    assert kept.nearest(range(10)) is None
+    assert KeptStates(10).nearest(range(60)) is None

@@ -1,0 +1,76 @@
+"""Scheduling with a model in this process: text that was read often gets KV, which goes again when it is cold."""
+
+from __future__ import annotations
+
+import pytest
+
+import memoryos
+from memoryos import MemoryForm, MoveReason, PlacementReason, load_settings
+from memoryos.models.hashing import Hashing
+
+QUESTION = "When does the zanzibar ferry leave?"
+
+
+@pytest.fixture
+def memory(tmp_path, tiny_long, clock):
+    settings = load_settings(
+        llm_model=f"local:{tiny_long}", llm_max_tokens=16, local_threads=1, prompt_tokens=256, context_tokens=64
+    )
+    path = tmp_path / "memory.db"
+    with memoryos.open(path, user="ann", settings=settings, embedder=Hashing(), clock=clock) as memory:
+        yield memory
+
+
+def decided(memory):
+    plan = memory.schedule.decide(QUESTION)
+    memory.jobs.run()
+    return plan
+
+
+def test_text_gets_kv_when_it_has_paid_for_it_and_loses_it_when_it_changes_or_is_cold(memory, clock):
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    decided(memory)
+    assert memory.activations.list() == []
+    decided(memory)  # the second use has paid
+    (kv,) = memory.activations.list()
+    assert (kv.name, kv.sources, kv.is_usable) == ("scheduler", (page,), True)
+    assert memory.schedule.moves() == []
+
+    plan = decided(memory)
+    assert plan.decision(page).reason in (PlacementReason.COVERED, PlacementReason.READ)
+    assert plan.decision(kv.id) is not None
+    assert plan.ms <= sum(one.ms for one in memory.schedule.explain(QUESTION, size_bytes=0).chosen)
+    assert len(memory.schedule.log()) == 3
+
+    memory.update(page, "The zanzibar ferry leaves at ten.")
+    changed = memory.schedule.explain(QUESTION)
+    assert [(one.id, one.form) for one in changed.chosen] == [(page, MemoryForm.TEXT)]
+    assert changed.decision(kv.id) is None or changed.decision(kv.id).reason is PlacementReason.STALE
+
+
+def test_cold_kv_is_removed_and_its_texts_stay(memory, clock):
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    decided(memory)
+    decided(memory)
+    (kv,) = memory.activations.list()
+    clock.advance(days=15)
+    (move,) = memory.schedule.moves()
+    assert (move.id, move.after, move.reason) == (kv.id, MemoryForm.TEXT, MoveReason.COLD)
+    memory.schedule.decide("Hello!")
+    assert memory.activations.list() == []
+    assert memory.get(page).text
+
+
+def test_a_second_memory_has_to_pay_for_the_whole_prefix(memory):
+    first, second = memory.add("The zanzibar ferry leaves at nine. " * 3), memory.add("Juno is a cat.")
+    memory.jobs.run()
+
+    def asked(question, times, tokens):
+        for _ in range(times):
+            memory.schedule.decide(question, tokens=tokens)
+        memory.jobs.run()
+        return [set(one.sources) for one in memory.activations.list()]
+
+    assert asked("Who is Juno?", 2, 10) == [{second}]
+    assert asked(QUESTION, 1, 64) == [{second}]
+    assert asked(QUESTION, 2, 64) == [{first, second}]
