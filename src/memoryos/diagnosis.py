@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.infrastructure.vault.store_state import StoreState, is_write_locked, store_state
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.embedder import load_embedder
+from memoryos.operation.pipelines.pipeline_file import pipeline_files, read_pipeline
 from memoryos.plain import Plain
 
 ONLINE_SECONDS = 5.0  # for an endpoint to answer
@@ -103,6 +105,7 @@ def diagnose(store: str | Path, *, settings: Settings, online: bool = False) -> 
     found = [*_program(), *_configured(settings), *_extras(settings, str(store))]
     found += _safely("store", lambda: _of_store(store, settings))
     found += _safely("policies", lambda: _policies(settings))
+    found += _safely("pipelines", lambda: _pipelines(settings))
     found += _safely("embedder", lambda: _embedder(settings, online))
     found += _safely("model", lambda: _model(settings, online))
     return Diagnosis(tuple(found))
@@ -176,7 +179,7 @@ def _of_store(store: str | Path, settings: Settings) -> Iterator[HealthCheck]:
     if isinstance(place, Path):
         yield _space(place)
         if not place.exists():
-            yield HealthCheck("store", Health.OFF, f"{place} does not exist; the first `memoryos add` makes it")
+            yield _not_there(place)
             return
         yield from _permissions(place, settings)
     check_is_there("store", place)
@@ -201,6 +204,12 @@ def _of_store(store: str | Path, settings: Settings) -> Iterator[HealthCheck]:
         yield _embedder_of(state, settings)
         yield _lock(vault)
         yield from _jobs(state)
+
+
+def _not_there(place: Path) -> HealthCheck:
+    if not place.absolute().parent.is_dir():
+        return HealthCheck("store", Health.BROKEN, f"the folder {place.parent} does not exist", "Create it")
+    return HealthCheck("store", Health.OFF, f"{place} does not exist; the first `memoryos add` makes it")
 
 
 def _space(place: Path) -> HealthCheck:
@@ -267,6 +276,21 @@ def _policies(settings: Settings) -> Iterator[HealthCheck]:
 
     count = len(PolicyFiles(settings.policies).policies().texts)
     yield HealthCheck("policies", Health.OK, f"{count:,} policies, nothing wrong")
+
+
+def _pipelines(settings: Settings) -> Iterator[HealthCheck]:
+    """The files of the folder `pipelines`; each that is wrong is a finding."""
+    if settings.pipelines is None:
+        yield HealthCheck("pipelines", Health.OFF, "no folder of your own")
+        return
+    files = list(pipeline_files(settings.pipelines))
+    wrong = [one for file in files for one in _safely("pipelines", partial(_read, file))]
+    yield from wrong or [HealthCheck("pipelines", Health.OK, f"{len(files):,} files, nothing wrong")]
+
+
+def _read(file: Path) -> Iterator[HealthCheck]:
+    read_pipeline(file)
+    yield from ()
 
 
 def _embedder(settings: Settings, online: bool) -> Iterator[HealthCheck]:

@@ -86,6 +86,17 @@ def test_a_program_gets_lines_of_json(talk, model):
     assert lines[5]["memories"][0]["text"].startswith("user: What was my old job?")
 
 
+def test_an_answer_that_ends_early_ends_its_line(talk, model):
+    model.will(Reply(("Behind ", "the mill"), resets_after=1))
+    code, out, err = talk("Where are my bees?", "/forget my yacht", "yes", "/forget my yacht", "Nein", "/what")
+    assert "Behind \n" in out
+    assert out.count("There was nothing to confirm.") == 1
+    assert err.count("no memory is about") == 2
+    asked = [one["messages"][-1]["content"].rpartition("\n")[2] for one in model.requests]
+    assert asked == ["Where are my bees?", "Nein"]
+    assert code
+
+
 def test_what_is_to_be_forgotten_is_shown_first(talk, db):
     code, out, _ = talk("/forget my old job", "no", "/forget 银行", "/forget my old job", "yes")
     assert out.count("would go for good") == 2

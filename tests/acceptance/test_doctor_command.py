@@ -57,6 +57,21 @@ def test_no_store_is_made(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    assert told(found(tmp_path / "no" / "new.db")["store"]).startswith("broken: the folder ")
+
+
+def test_the_folder_of_pipelines_is_checked(tmp_path):
+    db, folder = tmp_path / "new.db", tmp_path / "own"
+    assert found(db)["pipelines"].health is Health.OFF
+    assert "does not exist" in told(found(db, pipelines=folder)["pipelines"])
+    folder.mkdir()
+    (folder / "mine.json").write_text('{"name": "mine", "steps": [{"list": {}}]}')
+    assert told(found(db, pipelines=folder)["pipelines"]) == "ok: 1 files, nothing wrong "
+    (folder / "bad.json").write_text("{}")
+    assert told(found(db, pipelines=folder)["pipelines"]).startswith("broken: bad.json: name: is missing")
+
+
 def test_the_extras_are_those_of_the_package(monkeypatch, db):
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert EXTRAS.keys() == extras.keys() - {"all"}
@@ -74,6 +89,7 @@ def test_what_is_wrong_with_the_store_is_found(db, tmp_path):
     assert told(found(db)["permissions"]) == f"warning: others may read {db} (644) chmod 600 {db}"
     with MemoryOS.open(db, settings=load_settings(embedder="hashing")) as store:
         store.memory("ann").add("I keep hens.")
+        store.memory("ann").wait()  # its own background writes, too
         with closing(sqlite3.connect(db)) as writer:
             writer.execute("BEGIN IMMEDIATE")
             assert found(db)["lock"].health is Health.WARNING

@@ -28,6 +28,9 @@ def told(run):
 
 
 def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
+    (tmp_path / "mine.json").write_text('{"name": "mine", "steps": [{"list": {}}]}')
+    assert "mine, version 1, is sound: list." in run("pipelines", "check", "mine.json").stdout  # there is no store yet
+    assert not (tmp_path / "memoryos.db").exists()
     page = told("add", "I keep bees in the garden.")["id"]
     assert "tidy-old" in [one["name"] for one in told("pipelines", "list")["pipelines"]]
     assert "tidy-old 1: list -> archive" in run("pipelines", "list").stdout
@@ -55,6 +58,7 @@ def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
     }
     for param, fix in (("most=many", "most is not JSON"), ("most", "is not NAME=VALUE")):
         assert fix in run("pipelines", "run", "tidy-old", "--param", param).stderr
+    assert "most is given twice" in run(*tidy, "--param", "most=6").stderr
 
 
 def test_what_had_no_command(run, told, tmp_path):

@@ -61,6 +61,8 @@ def test_each_form_describes_both_functions_with_a_schema_that_checks(memory):
     [
         ("remember", {"text": "I row.", "user": "bob"}, "Error: user: is unknown"),
         ("remember", {}, "Error: text: is missing"),
+        ("remember", {"text": "  "}, "Error: text: is empty"),
+        ("remember", {"text": "a\0b"}, "Error: text: contains a NUL"),
         ("remember", "{", "Error: arguments: are not JSON"),
         ("remember", "[]", "Error: arguments: expected an object, got list"),
         ("recall", {"query": "Where?", "limit": 3}, "Error: limit: is unknown"),

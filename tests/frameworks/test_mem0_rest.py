@@ -20,6 +20,7 @@ pytestmark = pytest.mark.once
 HERE = Path(__file__).parent
 RECORDED = json.loads((HERE / "mem0_client.json").read_text("utf-8"))
 LATER = "m0-anything-else"
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -42,6 +43,18 @@ def ask(served, verb, path, body=None, **headers):
 
 def texts(answer):
     return [one["memory"] for one in answer.json()["results"]]
+
+
+def test_what_is_sent_twice_is_refused(served):
+    for user in ("ann", "bob"):
+        ask(served, "POST", "/memories", {"user_id": user, "messages": [{"role": "user", "content": "I keep bees."}]})
+    body = b'{"user_id": "ann", "user_id": "bob", "messages": []}'
+    twice = "?user_id=ann&user_id=bob"
+    answers = [ask(served, verb, f"/memories{twice}") for verb in ("GET", "DELETE")]
+    answers.append(served.http.request("POST", "/mem0/memories", content=body, headers=JSON))
+    for answer in answers:
+        assert (answer.status_code, "user_id: is sent twice" in answer.text) == (422, True), answer.text
+    assert texts(ask(served, "GET", "/memories?user_id=bob"))
 
 
 def test_what_the_real_client_sent_gets_the_answers_that_it_took(served):

@@ -196,6 +196,22 @@ def test_a_run_has_bounds(memory):
         memory.pipelines.run(many, ASKED)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"n": 0}, r"step 1 \(retrieve\): most: is 0\. Pass 1 to 64"),
+        ({"n": 65}, r"step 1 \(retrieve\): most: is 65"),
+        ({"least": 3}, r"step 1 \(retrieve\): at_least: is 3, and most is 2"),
+        ({"tags": []}, r"step 2 \(tag\): tags: is empty"),
+    ],
+)
+def test_a_parameter_does_not_get_round_the_bounds_of_a_field(memory, given, told):
+    steps = [RetrieveStep(query="bees", kinds=["page"], most="{n}", at_least="{least}"), TagStep(tags="{tags}")]
+    chain = Pipeline("bounds", steps, parameters={"n": "count", "least": "count", "tags": "names"})
+    with pytest.raises(InvalidInput, match=told):
+        memory.pipelines.run(chain, {"n": 2, "least": 0, "tags": ["seen"], **given})
+
+
 def test_a_frozen_page_is_refused_by_the_step_that_would_change_it(memory):
     memory.governance.freeze(memory.pages.list()[0].id)
     with pytest.raises(CubeProtected, match=r"whole, step 3 \(update\)"):

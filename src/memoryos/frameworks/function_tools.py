@@ -54,7 +54,10 @@ class FunctionTool:
 
 
 def _remember(memory: Memory, text: str, **given: Any) -> str:
-    return f"Stored as {memory.add(text, **given)}."
+    try:
+        return f"Stored as {memory.add(text, **given)}."
+    except InvalidInput as error:  # the model knows its own argument, which `add` calls `query`
+        raise InvalidInput("text" if error.field == "query" else error.field, error.problem, error.fix) from None
 
 
 def _recall(memory: Memory, query: str, tokens: int = _TOKENS, **given: Any) -> str:

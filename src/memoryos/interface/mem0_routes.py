@@ -94,17 +94,28 @@ class Mem0Address:
 def _given(request: Request, body: bytes) -> Given:
     """What a request says in its address, its query and its body. Raises InvalidInput, and Refusing (400)."""
     try:
-        told = json.loads(body or b"{}")
+        told = json.loads(body or b"{}", object_pairs_hook=_each_once)
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError):
         raise Refusing(400, "Unreadable", "The body is not JSON", "Send a JSON object") from None
     if not isinstance(told, dict):
         raise InvalidInput("body", "is no object", "Send a JSON object")
     given: Given = {}
-    for part in (told, dict(request.query_params), request.path_params):
+    for part in (told, _each_once(request.query_params.multi_items()), request.path_params):
         if twice := next((name for name in part if name in given), None):
             raise InvalidInput(twice[:64], "is sent twice", "Send it once")
         given |= part
     return given
+
+
+def _each_once(pairs: Sequence[tuple[str, Any]]) -> Given:
+    """A mapping of names and values. Raises InvalidInput if a name stands twice: which one counts would be a guess."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise InvalidInput(twice[:64], "is sent twice", "Send it once")
+    return found
 
 
 def _call(name: str) -> Answer:

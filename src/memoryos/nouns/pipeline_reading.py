@@ -76,8 +76,10 @@ class PipelineReading:
         return does[type(step)](StepTrace(number, step.verb, taken), self.filled(step))
 
     def filled(self, step: PipelineStep) -> dict[str, Any]:
-        """The fields of a step, with what is known in the place of placeholders."""
-        return {name: put_in(value, self.known) for name, _, value in fields_of(step)}
+        """The fields of a step, with what is known in the place of placeholders. Raises InvalidInput."""
+        told = {name: put_in(value, self.known) for name, _, value in fields_of(step)}
+        step.check_bounds(told)
+        return told
 
     def _retrieve(self, trace: StepTrace, told: Mapping[str, Any]) -> StepTrace:
         engine = self.engine

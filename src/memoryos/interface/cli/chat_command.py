@@ -26,6 +26,7 @@ SHOWN = 5  # memories that are shown for each answer
 WORDS_CHARS = 70  # of each
 _HELP = "/context [QUESTION] shows what the memory has for it, /forget [WHAT] removes after a preview, /quit ends"
 _YES = frozenset(("y", "yes", "是", "好"))
+_NO = frozenset(("n", "no", "否", "不", "不要"))
 _ORDERS = ("{}", "forget {}", "forget everything about {}", "忘掉关于{}的事")  # of which the first that is one counts
 
 
@@ -55,6 +56,8 @@ class _Chat:
         self._lines = _lines(json=json)
         self._asked = ""  # the last question
         self._failed = 0  # the exit code of the last question that failed
+        self._is_in_line = False  # whether a part of an answer was told, and its line not ended
+        self._is_unasked = False  # whether the last line was a /forget whose preview failed
 
     def run(self) -> int:
         """Answer line by line; return the exit code."""
@@ -70,6 +73,10 @@ class _Chat:
         return self._failed
 
     def _answer(self, line: str) -> None:
+        is_unasked, self._is_unasked = self._is_unasked, False
+        if is_unasked and line.casefold() in _YES | _NO:  # a script sends it whatever the preview was
+            self._note("There was nothing to confirm")
+            return
         command, _, rest = line.partition(" ")
         if command == "/context":
             self._context(rest.strip() or self._asked)
@@ -87,14 +94,21 @@ class _Chat:
             self._show_recalled(pieces.recalled)
             for piece in pieces:
                 self._tell("piece", piece, ends=False)
+                self._is_in_line = not self._json
         except KeyboardInterrupt:
+            self._end_line()
             self._note("Stopped; nothing was stored")
             return
-        if not self._json:
-            render.say("")
-        elif pieces.answer:
+        finally:
+            self._end_line()
+        if self._json and pieces.answer:
             told = {"text": pieces.answer.text, "model": pieces.answer.model, "usage": asdict(pieces.answer.usage)}
             render.print_line({"type": "answer", **told})
+
+    def _end_line(self) -> None:
+        if self._is_in_line:
+            render.say("")
+        self._is_in_line = False
 
     def _context(self, question: str) -> None:
         if not question:
@@ -103,7 +117,9 @@ class _Chat:
         self._tell("context", self._memory.context(question).text or "Nothing was found.")
 
     def _forget(self, what: str) -> None:
+        self._is_unasked = True
         preview = self._memory.requests.preview(_order(self._memory, what))
+        self._is_unasked = False
         self._show_preview(preview)
         if next(self._lines, "").casefold() not in _YES:
             self._note("Nothing was removed")

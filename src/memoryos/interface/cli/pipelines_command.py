@@ -54,9 +54,18 @@ def check(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Check a pipeline without running it: exit code 2, with the step, the field and the fix, if it is wrong."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.pipelines.check(_wanted(pipeline))
+    """Check a pipeline without running it: exit code 2, with the step, the field and the fix, if it is wrong.
+
+    A file needs no store.
+    """
+    from memoryos.operation.pipelines.pipeline_file import read_pipeline
+
+    wanted = _wanted(pipeline)
+    if isinstance(wanted, Path):
+        found = read_pipeline(wanted)
+    else:
+        with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+            found = memory.pipelines.check(wanted)
     if json:
         render.print_json({"name": found.name, "version": found.version, "steps": len(found.steps)})
     else:
@@ -112,6 +121,8 @@ def _given(pipeline: Pipeline, pairs: list[str] | tuple[str, ...]) -> dict[str, 
         name, sign, value = pair.partition("=")
         if not sign or not name.strip():
             raise InvalidInput("--param", f"{pair[:40]!r} is not NAME=VALUE", "Write e.g. --param until=2026-05-01")
+        if name in found:
+            raise InvalidInput("--param", f"{name} is given twice", "Give it once")
         found[name] = value
         if name in pipeline.declared and pipeline.declared[name].type not in ("text", "moment"):
             try:

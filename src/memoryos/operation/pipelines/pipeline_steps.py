@@ -67,6 +67,10 @@ class PipelineStep(Plain):
     def __post_init__(self) -> None:
         for one in fields(self):
             self._check(one.name, getattr(self, one.name), one.metadata)
+        self.check_bounds({one.name: getattr(self, one.name) for one in fields(self)})
+
+    def check_bounds(self, told: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if values of fields are out of bounds; a placeholder is checked once it is filled."""
 
     @property
     def made(self) -> StepPart | None:
@@ -110,12 +114,13 @@ class _Finding(PipelineStep):
         """The kinds of the memories that it may find."""
         return (Kind.PAGE,)
 
-    def __post_init__(self) -> None:
-        PipelineStep.__post_init__(self)
-        if isinstance(self.most, int) and not 0 < self.most <= MOST_MEMORIES:
-            raise InvalidInput("most", f"is {self.most}", f"Pass 1 to {MOST_MEMORIES}")
-        if isinstance(self.most, int) and isinstance(self.at_least, int) and self.at_least > self.most:
-            raise InvalidInput("at_least", f"is {self.at_least}, and most is {self.most}", "Raise most, or lower it")
+    def check_bounds(self, told: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if it would pass on none, too many, or fewer than it must."""
+        most, least = told["most"], told["at_least"]
+        if isinstance(most, int) and not 0 < most <= MOST_MEMORIES:
+            raise InvalidInput("most", f"is {most}", f"Pass 1 to {MOST_MEMORIES}")
+        if isinstance(most, int) and isinstance(least, int) and least > most:
+            raise InvalidInput("at_least", f"is {least}, and most is {most}", "Raise most, or lower it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,9 +232,9 @@ class TagStep(PipelineStep):
     tags: Sequence[str] | str = field(metadata=_NAMES)  #: that join those of each memory
     reason: str = field(default="", metadata=_TEXT)  #: kept with the event
 
-    def __post_init__(self) -> None:
-        PipelineStep.__post_init__(self)
-        if not self.tags:
+    def check_bounds(self, told: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if there is no tag."""
+        if not told["tags"]:
             raise InvalidInput("tags", "is empty", "Name at least one tag")
 
 
