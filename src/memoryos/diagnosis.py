@@ -56,6 +56,7 @@ EXTRAS: Mapping[str, str] = {
     "server": "uvicorn",
     "mcp": "mcp",
     "yaml": "yaml",
+    "local": "torch",
     "keyring": "keyring",
     "langgraph": "langgraph",
     "openai-agents": "agents",
