@@ -162,7 +162,7 @@ def test_search_in_a_long_text_shows_the_passage_that_answers(run):
     assert fact in passage["text"]
     assert (passage["turn"], best["is_whole"]) == (0, False)
     assert fact in best["text"]
-    assert [passage["start"], passage["end"]] in best["turns"][0]["spans"]
+    assert any(start <= passage["start"] and passage["end"] <= end for start, end in best["turns"][0]["spans"])
     shown = run("search", "Where is Agatha's passport?").stdout
     assert "blue drawer" in " ".join(shown.split())
     assert "…" in shown
