@@ -35,6 +35,7 @@ from memoryos.operation.pipelines.step_field import put_in
 from memoryos.operation.recall.context import pack
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.recall.search import Search
 from memoryos.scope import Scope
 
@@ -158,11 +159,19 @@ class PipelineReading:
             covers=self._filters.covers,
             pages=known.most_pages,
             abstain_below=known.abstain_below,
+            replaced=self._replaced(self._recalled, self._filters),
         )
         shown = tuple(line.cube for line in packed.lines)
         self.about = self.engine.responder.inherit(Prompt((), shown), self.scope)
         self.context = self.known[StepPart.CONTEXT.value] = packed.text
         return replace(trace, made=packed.ids, characters=len(packed.text))
+
+    def _replaced(self, recalled: Recall, filters: Filters) -> Mapping[str, tuple[Replaced, ...]]:
+        """What the found pages tell that no longer holds, if facts were searched for."""
+        if Kind.FACT not in filters.kinds:
+            return {}
+        is_narrow = bool(filters.since or filters.until or filters.session or filters.labels.all_of)
+        return self.engine.replacements.of(self.scope, recalled, is_narrow=is_narrow)
 
     def _generate(self, trace: StepTrace, _: Mapping[str, Any]) -> StepTrace:
         self.known[StepPart.ANSWER.value] = REHEARSED

@@ -15,17 +15,17 @@ class PlacementReason(Choice):
     READ = "read"  # as text: no KV or adapter saves time
     SAVES_TIME = "saves_time"  # as KV or adapter: loading it is faster than reading its texts
     COVERED = "covered"  # another form stands for it
-    NOT_PERMITTED = "not_permitted"
-    EXPIRED = "expired"
-    STALE = "stale"
-    OTHER_MODEL = "other_model"
+    NOT_PERMITTED = "not_permitted"  # the caller may not read it, or one of its sources
+    EXPIRED = "expired"  # its time is over
+    STALE = "stale"  # a source has changed since it was built
+    OTHER_MODEL = "other_model"  # it was built for another model
     NOT_NEEDED = "not_needed"  # it stands for texts that the task does not need
     SAVES_NOTHING = "saves_nothing"  # reading its texts is faster than loading it
     OVERLAPS = "overlaps"  # it stands for a text that another one has already
     ONE_PREFIX = "one_prefix"  # the exact mode takes one KV cache, the one that saves most
     OVER_TOKENS = "over_tokens"  # the budget of tokens is used up
-    OVER_MS = "over_ms"
-    OVER_BYTES = "over_bytes"
+    OVER_MS = "over_ms"  # the budget of milliseconds is used up
+    OVER_BYTES = "over_bytes"  # the budget of bytes is used up
 
 
 @dataclass(frozen=True, slots=True)
