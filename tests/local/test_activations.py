@@ -12,7 +12,7 @@ from memoryos import Caller, MemoryOS, load_settings, stores
 from memoryos.cube import Activation
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied, StorageError, StoreFull
 from memoryos.infrastructure.objects import object_store
-from memoryos.kinds import AccessMode, Kind
+from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from memoryos.models.local.local_chat import LocalChat
@@ -216,6 +216,14 @@ def test_a_new_memory_leaves_a_state_usable(memory):
     assert answered(memory).is_from_state
     assert len(built(memory).sources) == 4
     assert len(cubes(memory)) == 1  # the earlier one is gone
+
+
+def test_a_search_that_finds_a_source_leaves_the_state_usable(memory):
+    built(memory)
+    assert "tea" in memory.search("Who likes tea?").user_facts[0].text
+    memory.wait()
+    assert memory.get(fact_id(memory, "tea")).state is State.ACTIVATED
+    assert answered(memory).is_from_state
 
 
 def test_a_damaged_blob_is_not_used(memory, path, open_memory):
