@@ -6,27 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from memoryos.built_memory import Activation, Blob
+from built_cubes import put_built
 from memoryos.cube import Fact
-from memoryos.infrastructure.objects.blob_ref import BlobRef
-from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
-from memoryos.infrastructure.vault.stored_blob import StoredBlob
+from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import State, Subject
 
 
 @pytest.fixture
 def built(vault, cube, clock):
     """A fact and the KV state that has its words."""
-    ref = BlobRef.of(b"keys and values")
     fact = cube(Fact(subject=Subject.USER, text="用户住在奥斯陆。"))
-    blob = Blob(sha256=ref.sha256, size_bytes=ref.size, format="memoryos-kv")
-    state = cube(Activation(model="tiny", text=fact.text, tokens=8, versions=((fact.id, 1),), blob=blob))
     with vault.write(fact.scope) as writer:
-        writer.blobs.begin([StoredBlob("state", ref.sha256, ref.size, None)], remove_at=clock.advance(hours=1))
-        clock.advance(hours=-1)
-        writer.insert([Entry(fact), Entry(state)])
-        writer.link([Link(state.id, LinkKind.COMPUTED_FROM, fact.id)])
-    return fact, state
+        writer.insert([Entry(fact)])
+    return fact, put_built(vault, fact, clock)[0]
 
 
 def stays(vault, state) -> bool:
