@@ -388,6 +388,27 @@ def test_two_processes_that_build_the_same_leave_one_cube(memory, open_memory):
     assert answered(other).is_from_state
 
 
+def activation_deleted(memory, clock):
+    memory.activations.delete("me")
+
+
+@pytest.mark.parametrize("change", [erased, activation_deleted])
+def test_another_process_drops_the_state_that_it_has_in_memory(memory, open_memory, change, clock):
+    built(memory)
+    other = open_memory()
+    bob = open_memory(user="bob")
+    for one in (other, bob):
+        one.activations.build("me", kinds=["fact"])
+        one.jobs.run()
+        assert answered(one).is_from_state
+    states = (other._engine.activator.states, bob._engine.activator.states)
+    assert [len(one.keys) for one in states] == [1, 1]
+    change(memory, clock)
+    other.activations.list()
+    bob.activations.list()
+    assert [len(one.keys) for one in states] == [0, 1]
+
+
 def test_a_served_model_gets_the_text(path, clock, memory, settings):
     built(memory)
     memory.close()

@@ -6,7 +6,9 @@ one snapshot with the cube. Otherwise the text is computed anew, and the answer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -110,12 +112,12 @@ class Activator:
 
     def views(self, owner: Scope) -> list[ActivationView]:
         """What there is, by name, as this caller may use it."""
-        with self.vault.view(owner) as reader:
+        with self._seeing(owner) as reader:
             return [self._view(self._snapshot(reader, name)) for name in sorted(recipes(reader))]
 
     def view(self, owner: Scope, name: str) -> ActivationView:
         """One of these. Raises NotFound."""
-        with self.vault.view(owner) as reader:
+        with self._seeing(owner) as reader:
             return self._view(self._snapshot(reader, name))
 
     def delete(self, owner: Scope, name: str) -> None:
@@ -124,10 +126,8 @@ class Activator:
             known = recipes(writer)
             if known.pop(name, None) is None:
                 raise _missing(name)
-            doomed = [one.id for one in _built(writer, name)]
-            writer.delete(doomed)
+            writer.delete([one.id for one in _built(writer, name)])
             write_recipes(writer, known)
-        self.states.drop(*doomed)
 
     def forget(self, chats: Iterable[object]) -> None:
         """Let all states in memory go, and those of the chats' conversations: something was erased."""
@@ -140,7 +140,7 @@ class Activator:
 
     def answer(self, owner: Scope, name: str, query: str) -> ActivatedAnswer:
         """Answer a question behind a prefix. Raises NotFound, ModelError."""
-        with self.vault.view(owner) as reader:
+        with self._seeing(owner) as reader:
             recipe, cube, prefix, reason = self._snapshot(reader, name)
             fresh = prefix if not reason else chosen(reader, recipe, self.clock(), self.show)
         chat, state = self.model(), None
@@ -154,7 +154,7 @@ class Activator:
 
     def _state(self, chat: LocalChat, cube: MemCube, owner: Scope) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""
-        if (kept := self.states.get(cube.id)) is not None:
+        if (kept := self.states.get(_key(cube))) is not None:
             return kept, ""
         try:
             with self.vault.read(owner) as reader:
@@ -165,8 +165,18 @@ class Activator:
             return None, _NOT_BUILT
         except (StateMismatch, StoreCorrupt, ObjectsUnreachable) as error:
             return None, str(error)
-        self.states.keep(cube.id, state)
+        self.states.keep(_key(cube), state)
         return state, ""
+
+    @contextmanager
+    def _seeing(self, owner: Scope) -> Iterator[Reader]:
+        """A snapshot, after the states in memory whose cubes another process removed were let go."""
+        with self.vault.view(owner) as reader:
+            place = _place(owner)
+            kept = [key.removeprefix(place) for key in self.states.keys if key.startswith(place)]
+            gone = set(kept).difference(reader.whole.kinds(kept)) if kept else ()
+            self.states.drop(*(f"{place}{one}" for one in gone))
+            yield reader
 
     def _snapshot(self, reader: Reader, name: str) -> _Snapshot:
         """A recipe, its cube and its prefix of now, and why the state may not be used. Raises NotFound."""
@@ -181,7 +191,7 @@ class Activator:
         prefix, built = again(reader, recipe, cube.descriptive.provenance, now, self.show), _payload(cube)
         is_same = (prefix.text, prefix.versions) == (built.text, built.versions) and not cube.has_expired(now)
         if not is_same:
-            self.states.drop(cube.id)
+            self.states.drop(_key(cube))
         return recipe, cube, prefix, "" if is_same else _CHANGED
 
     def _view(self, found: _Snapshot) -> ActivationView:
@@ -199,6 +209,15 @@ class Activator:
         except ModelNotConfigured:
             return None
         return chat if isinstance(chat, LocalChat) else None
+
+
+def _place(owner: Scope) -> str:
+    """How the keys of an owner's states begin; no other owner's begin so."""
+    return json.dumps((owner.tenant, owner.user, owner.agent, owner.namespace))
+
+
+def _key(cube: MemCube) -> str:
+    return f"{_place(cube.scope.owner)}{cube.id}"
 
 
 def _system(prefix: Prefix) -> list[Message]:
