@@ -8,6 +8,7 @@ import pytest
 
 from built_cubes import put_built
 from memoryos.cube import Fact
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import State, Subject
 
@@ -57,3 +58,17 @@ def test_only_the_source_among_the_visited_that_ended_ends_its_state(vault, buil
     with vault.write(fact.scope) as writer:
         writer.update([Entry(fact)], Operation.REFRESH)
     assert not stays(vault, state)
+
+
+@pytest.mark.once
+def test_a_shared_persona_is_in_no_prefix(open_memory):
+    memory = open_memory(persona_sharing="user")
+    fact, page = memory.facts.add("Tom likes tea."), memory.add("Hello.")
+    for wrong in ({}, {"kinds": ["fact"]}, {"kinds": ["profile"], "ids": [page]}):
+        with pytest.raises(InvalidInput, match="kinds: names the persona that all agents share"):
+            memory.activations.build("me", **wrong)
+    with pytest.raises(InvalidInput, match="ids: names the persona"):
+        memory.activations.build("me", kinds=[], ids=[page, fact])
+    assert memory.activations.list() == []
+    assert memory.activations.build("me", kinds=[], ids=[page])
+    assert [one.name for one in memory.activations.list()] == ["me"]
