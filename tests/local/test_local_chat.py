@@ -124,3 +124,23 @@ def test_the_nearest_state_has_most_of_the_prompt():
     assert kept.nearest(range(60))[0] == "long"
     assert kept.nearest(range(10)) is None
     assert KeptStates(10).nearest(range(60)) is None
+
+
+def test_a_state_is_near_for_its_own_user_alone():
+    kept = KeptStates(100)
+    kept.keep("ann's", _State(range(40)), asker=("acme", "ann"))
+    assert kept.nearest(range(60), ("acme", "ann"))[0] == "ann's"
+    assert [kept.nearest(range(60), one) for one in (("acme", "bob"), ("other", "ann"), None)] == [None] * 3
+
+
+def test_no_user_learns_how_the_prompt_of_another_began(tiny_long):
+    settings = load_settings(llm_model=f"local:{tiny_long}", **PARTS)
+    with memoryos.MemoryOS.open(":memory:", settings=settings) as store:
+        secret = "I live in Oslo and my code is 4711."
+        spared = {}
+        for tenant, user in (("a", "ann"), ("a", "bob"), ("b", "ann"), ("a", "ann")):
+            memory = store.memory(user, tenant=tenant)
+            spared[tenant, user] = memory.respond(secret).usage.cached_tokens
+            assert "".join(memory.respond_stream(secret))
+            memory.wait()
+    assert spared["a", "bob"] == spared["b", "ann"] == 0 < spared["a", "ann"]

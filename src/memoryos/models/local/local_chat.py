@@ -1,7 +1,8 @@
 """LocalChat: a chat model in this process.
 
 It keeps the KV states of the latest conversations in memory: the next prompt of a conversation begins like the last
-one, and only what is new in it is computed. The states hold nothing that is not stored as text as well.
+one, and only what is new in it is computed. A conversation uses states of its own user alone: how much a state spares
+tells how a prompt of another one began. The states hold nothing that is not stored as text as well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.config import LOCAL, Settings
 from memoryos.errors import ModelError
+from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling
@@ -67,12 +69,12 @@ class LocalChat:
 
     def ask(self, messages: Sequence[Message], state: KVState | None = None) -> RememberedGeneration:
         """Begin an answer, with this state or with that of the conversation, which is kept after it."""
-        engine = self.engine
+        engine, user = self.engine, asker()
         tokens = engine.chat_tokens(messages)
-        found = None if state is not None else self.states.nearest(tokens)
+        found = None if state is not None else self.states.nearest(tokens, user)
         key, state = found or (str(uuid7()), state)
         told = engine.generate(tokens, state, sampling=self._sampling)
-        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept))
+        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, user))
 
     def reach(self) -> None:
         """Load the model."""
