@@ -9,7 +9,7 @@ from memoryos import load_settings
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLong
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_chat import LocalChat
+from memoryos.models.local.local_chat import LocalChat, RememberedGeneration
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
 
@@ -144,3 +144,32 @@ def test_no_user_learns_how_the_prompt_of_another_began(tiny_long):
             assert "".join(memory.respond_stream(secret))
             memory.wait()
     assert spared["a", "bob"] == spared["b", "ann"] == 0 < spared["a", "ann"]
+
+
+HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
+
+
+def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    text = chat.answer(HELLO).text
+    chat.states.clear()
+
+    def refuse(name):
+        raise OSError(28, "No space left on device", name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.memfd_create", refuse)
+        assert chat.answer(HELLO).text == text
+        with pytest.raises(ModelError, match="No space left"):
+            chat.engine.prefill([5, 6, 7])
+    monkeypatch.setattr(type(chat.engine), "has_states", False)  # as off Linux
+    assert chat.answer(HELLO).text == text
+    assert chat.states.keys == ()
+
+
+def test_without_memory_for_states_none_is_copied(settings):
+    chat = chat_of(settings.model_copy(update={"local_state_mb": 0}))
+    told = chat.ask(HELLO)
+    assert "".join(told)
+    assert not isinstance(told, RememberedGeneration)
+    assert chat.answer(HELLO).usage.cached_tokens == 0
