@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 
 import memoryos
@@ -165,6 +167,24 @@ def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):
     monkeypatch.setattr(type(chat.engine), "has_states", False)  # as off Linux
     assert chat.answer(HELLO).text == text
     assert chat.states.keys == ()
+
+
+def test_an_answer_of_llamacpp_that_fails_ends(tiny_long, monkeypatch):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    told = chat.ask(HELLO)
+    monkeypatch.setattr(chat.engine.server, "complete", {}.__getitem__)
+    caught = []
+
+    def read():
+        try:
+            next(told)
+        except ModelError as error:
+            caught.append(str(error))
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(60)
+    assert caught == ["llama.cpp failed: TypeError"]
 
 
 def test_without_memory_for_states_none_is_copied(settings):

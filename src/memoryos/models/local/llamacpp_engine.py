@@ -208,6 +208,8 @@ class LlamacppGeneration(Iterator[str]):
             self._engine.answer(self, self._state, self._adapters, body)
         except MemoryOSError as error:
             self._flow.end(error)
+        except Exception as error:  # noqa: BLE001 - nothing else ends the flow, and its reader waits without end
+            self._flow.end(ModelError(f"llama.cpp failed: {type(error).__name__}"))
         else:
             self._flow.end()
 
