@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 
 import memoryos
@@ -9,7 +11,7 @@ from memoryos import load_settings
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLong
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_chat import LocalChat
+from memoryos.models.local.local_chat import LocalChat, RememberedGeneration
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
 
@@ -124,3 +126,70 @@ def test_the_nearest_state_has_most_of_the_prompt():
     assert kept.nearest(range(60))[0] == "long"
     assert kept.nearest(range(10)) is None
     assert KeptStates(10).nearest(range(60)) is None
+
+
+def test_a_state_is_near_for_its_own_user_alone():
+    kept = KeptStates(100)
+    kept.keep("ann's", _State(range(40)), asker=("acme", "ann"))
+    assert kept.nearest(range(60), ("acme", "ann"))[0] == "ann's"
+    assert [kept.nearest(range(60), one) for one in (("acme", "bob"), ("other", "ann"), None)] == [None] * 3
+
+
+def test_no_user_learns_how_the_prompt_of_another_began(tiny_long):
+    settings = load_settings(llm_model=f"local:{tiny_long}", **PARTS)
+    with memoryos.MemoryOS.open(":memory:", settings=settings) as store:
+        secret = "I live in Oslo and my code is 4711."
+        spared = {}
+        for tenant, user in (("a", "ann"), ("a", "bob"), ("b", "ann"), ("a", "ann")):
+            memory = store.memory(user, tenant=tenant)
+            spared[tenant, user] = memory.respond(secret).usage.cached_tokens
+            assert "".join(memory.respond_stream(secret))
+            memory.wait()
+    assert spared["a", "bob"] == spared["b", "ann"] == 0 < spared["a", "ann"]
+
+
+HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
+
+
+def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    text = chat.answer(HELLO).text
+    chat.states.clear()
+
+    def refuse(name):
+        raise OSError(28, "No space left on device", name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.memfd_create", refuse)
+        assert chat.answer(HELLO).text == text
+        with pytest.raises(ModelError, match="No space left"):
+            chat.engine.prefill([5, 6, 7])
+    monkeypatch.setattr(type(chat.engine), "has_states", False)  # as off Linux
+    assert chat.answer(HELLO).text == text
+    assert chat.states.keys == ()
+
+
+def test_an_answer_of_llamacpp_that_fails_ends(tiny_long, monkeypatch):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    told = chat.ask(HELLO)
+    monkeypatch.setattr(chat.engine.server, "complete", {}.__getitem__)
+    caught = []
+
+    def read():
+        try:
+            next(told)
+        except ModelError as error:
+            caught.append(str(error))
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(60)
+    assert caught == ["llama.cpp failed: TypeError"]
+
+
+def test_without_memory_for_states_none_is_copied(settings):
+    chat = chat_of(settings.model_copy(update={"local_state_mb": 0}))
+    told = chat.ask(HELLO)
+    assert "".join(told)
+    assert not isinstance(told, RememberedGeneration)
+    assert chat.answer(HELLO).usage.cached_tokens == 0

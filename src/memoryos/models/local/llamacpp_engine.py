@@ -16,7 +16,7 @@ from memoryos.models.chat import Message
 from memoryos.models.flow import Flow
 from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
-from memoryos.models.local.llamacpp_server import LlamacppServer
+from memoryos.models.local.llamacpp_server import CAN_SAVE, LlamacppServer
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
 from memoryos.models.local.local_engine import GREEDY, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
@@ -30,7 +30,7 @@ _PLAIN = {"top_k": 0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.0, "temper
 class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
-    has_states = True
+    has_states = CAN_SAVE
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
         """Load a GGUF file. Raises ModelError."""
@@ -109,7 +109,7 @@ class LlamacppEngine:
         if len(tokens) >= self.window:
             raise PromptTooLong(len(tokens), self.window)
         self._check(tokens)
-        return LlamacppGeneration(self, tokens, state, adapters, sampling)
+        return LlamacppGeneration(self, tokens, state if self.has_states else None, adapters, sampling)
 
     def answer(self, generation: LlamacppGeneration, state: KVState | None, adapters: Adapters, body: Any) -> None:
         """Compute an answer, which the generation hears."""
@@ -118,7 +118,9 @@ class LlamacppEngine:
             self.latest = generation
 
     def state_after(self, generation: object, adapters: Adapters) -> LlamacppState | None:
-        """The state after an answer, unless the slot has another prompt by now."""
+        """The state after an answer, unless the slot has another prompt by now, or cannot be saved here."""
+        if not self.has_states:
+            return None
         with self._lock:
             return LlamacppState.of(self.server.saved(), adapters) if self.latest is generation else None
 
@@ -206,6 +208,8 @@ class LlamacppGeneration(Iterator[str]):
             self._engine.answer(self, self._state, self._adapters, body)
         except MemoryOSError as error:
             self._flow.end(error)
+        except Exception as error:  # noqa: BLE001 - nothing else ends the flow, and its reader waits without end
+            self._flow.end(ModelError(f"llama.cpp failed: {type(error).__name__}"))
         else:
             self._flow.end()
 

@@ -1,19 +1,22 @@
 """LocalChat: a chat model in this process.
 
 It keeps the KV states of the latest conversations in memory: the next prompt of a conversation begins like the last
-one, and only what is new in it is computed. The states hold nothing that is not stored as text as well.
+one, and only what is new in it is computed. A conversation uses states of its own user alone: how much a state spares
+tells how a prompt of another one began. The states hold nothing that is not stored as text as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
 from uuid_utils.compat import uuid7
 
 from memoryos.config import LOCAL, Settings
-from memoryos.errors import ModelError
+from memoryos.errors import MemoryOSError, ModelError
+from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling
@@ -34,6 +37,7 @@ class LocalChat:
         self._engine: LocalEngine | None = None
         self._lock = Lock()
         self._sampling = Sampling(answer_tokens(settings) or _ANSWER_TOKENS, settings.llm_temperature or 0.0)
+        self._keeps = settings.local_state_mb > 0
         self.states = KeptStates(settings.local_state_mb * _MEGABYTE)  #: of the latest conversations
 
     @classmethod
@@ -65,14 +69,16 @@ class LocalChat:
         told = self.ask(messages)
         return visible(told, told.stop)
 
-    def ask(self, messages: Sequence[Message], state: KVState | None = None) -> RememberedGeneration:
+    def ask(self, messages: Sequence[Message], state: KVState | None = None) -> Generation:
         """Begin an answer, with this state or with that of the conversation, which is kept after it."""
-        engine = self.engine
+        engine, user = self.engine, asker()
         tokens = engine.chat_tokens(messages)
-        found = None if state is not None else self.states.nearest(tokens)
+        found = None if state is not None else self.states.nearest(tokens, user)
         key, state = found or (str(uuid7()), state)
         told = engine.generate(tokens, state, sampling=self._sampling)
-        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept))
+        if not self._keeps:
+            return told
+        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, user))
 
     def reach(self) -> None:
         """Load the model."""
@@ -103,7 +109,7 @@ class StatedChat:
 
 
 class RememberedGeneration(Iterator[str]):
-    """An answer whose state is kept when it has ended."""
+    """An answer whose state is kept when it has ended, if it can be."""
 
     def __init__(self, told: Generation, keep: Callable[[KVState], None]) -> None:
         self._told, self._keep = told, keep
@@ -134,6 +140,12 @@ class RememberedGeneration(Iterator[str]):
         """Tokens of the answer so far."""
         return self._told.completion_tokens
 
+    @property
+    def state(self) -> KVState | None:
+        """The state after the answer."""
+        return self._told.state
+
     def _end(self) -> None:
-        if (state := self._told.state) is not None:
-            self._keep(state)
+        with suppress(MemoryOSError):  # the answer is whole; the next one takes longer
+            if (state := self.state) is not None:
+                self._keep(state)
