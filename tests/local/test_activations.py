@@ -10,7 +10,7 @@ import pytest
 import memoryos
 from memoryos import Caller, MemoryOS, load_settings, stores
 from memoryos.cube import Activation
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied, StorageError, StoreFull
+from memoryos.errors import InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
 from memoryos.infrastructure.objects import object_store
 from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
@@ -266,11 +266,44 @@ def test_a_state_of_another_model_is_not_used(memory, open_memory, tiny_long, tm
     is_file = settings.llm_model.endswith(".gguf")
     place = make_gguf(folder, tmp_path / "other.gguf") if is_file else folder
     other = open_memory(settings=settings.model_copy(update={"llm_model": f"local:{place}"}))
+    assert other.activations.list()[0].id
+    assert other._engine.activator.model().loaded is None  # to look at a state loads no model
     told = answered(other)
     assert not told.is_from_state
     assert "belongs to another model: model" in told.reason
+    seen = other.activations.get("me")
+    assert (seen.is_usable, "belongs to another model" in seen.reason) == (False, True)
+    assert not answered(other).is_from_state
     assert built(other)
     assert answered(other).is_from_state
+
+
+def test_a_state_that_spares_nothing_was_not_used(memory):
+    built(memory)
+    assert answered(memory).is_from_state
+    activator = memory._engine.activator
+    (key,), engine = activator.states.keys, activator.model().engine
+    activator.states.keep(key, engine.prefill(engine.tokenise("Something else.")))
+    told = answered(memory)
+    assert (told.answer.usage.cached_tokens, told.is_from_state) == (0, False)
+    assert "took no token" in told.reason
+
+
+def test_why_a_state_was_not_built_is_told(path, clock):
+    def broken():
+        raise ModelError("the weights are not there")
+
+    settings = load_settings(embedder="hashing")
+    chat = LocalChat(broken, settings)
+    with memoryos.open(path, user="ann", settings=settings, clock=clock, chat=chat) as memory:
+        memory.activations.build("me")
+        assert memory.activations.get("me").reason.endswith("a source changed")
+        memory.jobs.run()
+        told = memory.activations.get("me")
+        assert (told.id, told.is_usable) == (None, False)
+        assert told.reason.endswith("the last failure: ModelError: the weights are not there")
+        memory.activations.build("too")
+        assert memory.activations.get("too").reason.endswith("a source changed")
 
 
 def test_a_full_disk_stores_nothing(memory, path, monkeypatch):

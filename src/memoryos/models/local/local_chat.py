@@ -55,6 +55,11 @@ class LocalChat:
                 self._engine = self._load()
             return self._engine
 
+    @property
+    def loaded(self) -> LocalEngine | None:
+        """The engine; None until the first question loads it."""
+        return self._engine
+
     def answer(self, messages: Sequence[Message], state: KVState | None = None) -> Answer:
         """Return the whole answer, with that state of its beginning. Raises ModelError, PromptTooLong."""
         told = self.ask(messages, state)

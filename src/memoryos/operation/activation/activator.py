@@ -27,7 +27,7 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.kept_states import KeptStates
@@ -44,6 +44,8 @@ FORMAT = "memoryos-kv"  #: of the blob
 MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed because a source changed"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
+_OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
+_NOT_USED = "the model took no token from the KV state and computed the text anew"
 _NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
 
 _Snapshot = tuple[Recipe, MemCube | None, Prefix, str]  # the last: why the state may not be used
@@ -150,7 +152,8 @@ class Activator:
             chat = StatedChat(chat, state)
         messages: Sequence[Message] = [*_system(fresh), {"role": "user", "content": query}]
         answer: Answer = self.account.answer(chat, messages, owner, Purpose.RESPOND)
-        return ActivatedAnswer(answer, state is not None, reason)
+        is_used = state is not None and answer.usage.cached_tokens > 0
+        return ActivatedAnswer(answer, is_used, reason or ("" if is_used else _NOT_USED))
 
     def _state(self, chat: LocalChat, cube: MemCube, owner: Scope) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""
@@ -184,15 +187,18 @@ class Activator:
         if recipe is None:
             raise _missing(name)
         cube = next(iter(_built(reader, name)), None)
-        if self._chat() is None:
+        chat = self._chat()
+        if chat is None:
             return recipe, cube, chosen(reader, recipe, now, self.show), _NOT_LOCAL
         if cube is None:
-            return recipe, None, chosen(reader, recipe, now, self.show), _NOT_BUILT
+            return recipe, None, chosen(reader, recipe, now, self.show), _not_built(reader, name)
         prefix, built = again(reader, recipe, cube.descriptive.provenance, now, self.show), _payload(cube)
         is_same = (prefix.text, prefix.versions) == (built.text, built.versions) and not cube.has_expired(now)
         if not is_same:
             self.states.drop(_key(cube))
-        return recipe, cube, prefix, "" if is_same else _CHANGED
+            return recipe, cube, prefix, _CHANGED
+        is_other = chat.loaded is not None and chat.loaded.fingerprint.digest != built.fingerprint
+        return recipe, cube, prefix, _OTHER_MODEL if is_other else ""
 
     def _view(self, found: _Snapshot) -> ActivationView:
         recipe, cube, _, reason = found
@@ -227,6 +233,14 @@ def _system(prefix: Prefix) -> list[Message]:
 def _built(reader: Reader, name: str) -> list[MemCube]:
     """The cubes of that name, the latest first; a crash or an import may leave more than one."""
     return [cube for cube in reversed(reader.cubes(Kind.ACTIVATION)) if cube.descriptive.title == name]
+
+
+def _not_built(reader: Reader, name: str) -> str:
+    """Why there is no cube of that name, with the error of the last job that failed to build it."""
+    jobs = reader.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
+    failed = [job.error for job in jobs if job.kind == JobKind.ACTIVATE and (job.payload or {}).get("name") == name]
+    error = next((one for one in reversed(failed) if one), None)
+    return f"{_NOT_BUILT}; the last failure: {error}" if error else _NOT_BUILT
 
 
 def _payload(cube: MemCube) -> Activation:
