@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threading import Thread
+from weakref import ref
 
 import pytest
 
@@ -11,7 +12,9 @@ from memoryos import load_settings
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLong
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.local.kept_states import KeptStates
+from memoryos.models.local.llamacpp_state import LlamacppState
 from memoryos.models.local.local_chat import LocalChat, RememberedGeneration
+from memoryos.models.local.local_engine import Sampling
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
 
@@ -167,6 +170,40 @@ def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):
     monkeypatch.setattr(type(chat.engine), "has_states", False)  # as off Linux
     assert chat.answer(HELLO).text == text
     assert chat.states.keys == ()
+
+
+def test_an_answer_under_way_keeps_nothing_that_was_erased(settings):
+    chat = chat_of(settings)
+    told = chat.ask(HELLO)
+    next(told)
+    chat.states.clear()
+    assert "".join(told)
+    assert chat.states.keys == ()
+    assert chat.answer(HELLO).usage.cached_tokens == 0
+    assert len(chat.states.keys) == 1
+
+
+def test_llamacpp_forgets_its_last_prompt(tiny_long):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    chat.answer(HELLO)
+    server = chat.engine.server
+    assert len(LlamacppState.of(server.saved(), ()).tokens) > 16
+    chat.states.clear()
+    assert LlamacppState.of(server.saved(), ()).tokens == ()
+    told = chat.engine.generate(chat.engine.chat_tokens(HELLO), sampling=Sampling(64))
+    next(told)
+    chat.states.clear()  # waits for nobody
+    assert "".join(told)
+    assert told.state is None
+    assert LlamacppState.of(server.saved(), ()).tokens == ()
+
+
+def test_an_engine_keeps_no_generation(engine):
+    told = engine.generate(engine.chat_tokens(HELLO), sampling=Sampling(4))
+    "".join(told)
+    alive = ref(told)
+    del told
+    assert alive() is None
 
 
 def test_an_answer_of_llamacpp_that_fails_ends(tiny_long, monkeypatch):

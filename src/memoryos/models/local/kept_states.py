@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import NamedTuple
 
@@ -21,14 +21,27 @@ class _Kept(NamedTuple):
 class KeptStates:
     """States under keys. The ones that were not used for longest give way."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
+    def __init__(self, most_bytes: int, on_clear: Callable[[], object] = bool) -> None:
+        """Keep up to that many bytes; `on_clear` is called after all were let go."""
+        self._most, self._on_clear = most_bytes, on_clear
+        self._epoch = 0
         self._lock = Lock()
         self._states: OrderedDict[str, _Kept] = OrderedDict()
 
-    def keep(self, key: str, state: KVState, asker: Asker | None = None) -> None:
-        """Keep a state under that key, for that user, unless it is too large; others give way."""
+    @property
+    def epoch(self) -> int:
+        """How many times all states were let go. Take it before what a state is computed from is read."""
         with self._lock:
+            return self._epoch
+
+    def keep(self, key: str, state: KVState, epoch: int | None = None, asker: Asker | None = None) -> None:
+        """Keep a state under that key, for that user, unless it is too large; others give way.
+
+        One that was begun in an earlier epoch may hold what was erased since: it is not kept.
+        """
+        with self._lock:
+            if epoch is not None and epoch != self._epoch:
+                return
             self._states.pop(key, None)
             if state.nbytes > self._most:
                 return
@@ -65,6 +78,8 @@ class KeptStates:
         """Let all states go."""
         with self._lock:
             self._states.clear()
+            self._epoch += 1
+        self._on_clear()
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from threading import Lock, Thread
 from typing import Any
@@ -44,7 +45,8 @@ class LlamacppEngine:
         self.window = min(self.server.window, window)  # it rounds up
         self.fingerprint = Fingerprint(digest, digest, "float16", "of the file", RUNTIME, version("xllamacpp"))
         self._lock = Lock()
-        self.latest: object = None  #: the generation whose prompt the slot holds
+        self.latest: object = None  #: mark of the generation whose prompt the slot holds
+        self._forgets = False  # whether the slot is to be cleared once it is free
 
     # Text
 
@@ -61,7 +63,7 @@ class LlamacppEngine:
     def prefill(self, tokens: Sequence[int], after: KVState | None = None, *, adapters: Adapters = ()) -> LlamacppState:
         """Compute the state of these tokens."""
         self._check(tokens)
-        with self._lock:
+        with self._slot():
             self._compute(tokens, after, adapters, {"n_predict": 0})
             return LlamacppState.of(self.server.saved(), adapters)
 
@@ -70,7 +72,7 @@ class LlamacppEngine:
     ) -> NDArray[np.float32]:
         """Return the logarithm of the probability of each next token."""
         self._check(tokens)
-        with self._lock:
+        with self._slot():
             done = self._compute(tokens, state, adapters, {"n_predict": 1, "n_probs": 2**20, "logprobs": 2**20})
         told = done["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
         chances = np.full(max(one["id"] for one in told) + 1, -np.inf, dtype=np.float32)
@@ -113,20 +115,44 @@ class LlamacppEngine:
 
     def answer(self, generation: LlamacppGeneration, state: KVState | None, adapters: Adapters, body: Any) -> None:
         """Compute an answer, which the generation hears."""
-        with self._lock:
+        with self._slot():
             self._compute(generation.tokens, state, adapters, body, generation.heard)
-            self.latest = generation
+            self.latest = generation.mark
 
-    def state_after(self, generation: object, adapters: Adapters) -> LlamacppState | None:
+    def state_after(self, mark: object, adapters: Adapters) -> LlamacppState | None:
         """The state after an answer, unless the slot has another prompt by now, or cannot be saved here."""
         if not self.has_states:
             return None
-        with self._lock:
-            return LlamacppState.of(self.server.saved(), adapters) if self.latest is generation else None
+        with self._slot():
+            return LlamacppState.of(self.server.saved(), adapters) if self.latest is mark else None
+
+    def forget(self) -> None:
+        """Clear the slot, at once, or after the answer that is computed in it."""
+        self._forgets = True
+        self._clear()
 
     def close(self) -> None:
         """Give the memory back."""
         self.server.close()
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """Have the slot in the block; what was to be forgotten meanwhile is forgotten behind it."""
+        try:
+            with self._lock:
+                yield
+        finally:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Clear the slot if that is asked for and it is free; who has it does so otherwise."""
+        while self._forgets and self._lock.acquire(blocking=False):
+            try:
+                self._forgets, self.latest = False, None
+                with suppress(ModelError):  # closed; the text is erased already, and an error would deny that
+                    self.server.clear()
+            finally:
+                self._lock.release()
 
     def _compute(
         self, tokens: Sequence[int], state: KVState | None, adapters: Adapters, body: Any, heard: Any = None
@@ -160,6 +186,7 @@ class LlamacppGeneration(Iterator[str]):
     ) -> None:
         self._engine, self._state, self._adapters, self._sampling = engine, state, adapters, sampling
         self.tokens = list(tokens)
+        self.mark = object()  #: what the engine knows it by, without keeping it
         self._flow: Flow[str] = Flow()
         self._thread: Thread | None = None
         self.prompt_tokens = len(tokens)
@@ -193,7 +220,7 @@ class LlamacppGeneration(Iterator[str]):
         """The state of the prompt and of the answer, unless another prompt was computed since."""
         if self._thread is not None:
             self._thread.join()
-        return self._engine.state_after(self, self._adapters)
+        return self._engine.state_after(self.mark, self._adapters)
 
     def _work(self) -> None:
         chosen = self._sampling

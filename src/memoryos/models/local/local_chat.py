@@ -38,7 +38,7 @@ class LocalChat:
         self._lock = Lock()
         self._sampling = Sampling(answer_tokens(settings) or _ANSWER_TOKENS, settings.llm_temperature or 0.0)
         self._keeps = settings.local_state_mb > 0
-        self.states = KeptStates(settings.local_state_mb * _MEGABYTE)  #: of the latest conversations
+        self.states = KeptStates(settings.local_state_mb * _MEGABYTE, self._forget)  #: of the latest conversations
 
     @classmethod
     def named(cls, settings: Settings) -> LocalChat:
@@ -76,14 +76,15 @@ class LocalChat:
 
     def ask(self, messages: Sequence[Message], state: KVState | None = None) -> Generation:
         """Begin an answer, with this state or with that of the conversation, which is kept after it."""
-        engine, user = self.engine, asker()
+        epoch, user = self.states.epoch, asker()
+        engine = self.engine
         tokens = engine.chat_tokens(messages)
         found = None if state is not None else self.states.nearest(tokens, user)
         key, state = found or (str(uuid7()), state)
         told = engine.generate(tokens, state, sampling=self._sampling)
         if not self._keeps:
             return told
-        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, user))
+        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
 
     def reach(self) -> None:
         """Load the model."""
@@ -94,6 +95,11 @@ class LocalChat:
         self.states.clear()
         with self._lock:
             self._engine = None
+
+    def _forget(self) -> None:
+        """Let the engine forget its last prompt, if there is one."""
+        if (engine := self._engine) is not None:
+            engine.forget()
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,9 @@ class TransformersEngine:
         """Return tokens as text, without control tokens."""
         return str(self.tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
+    def forget(self) -> None:
+        """Do nothing: what an answer was computed from goes with its generation."""
+
     def close(self) -> None:
         """Let the model go."""
         self.model = None
