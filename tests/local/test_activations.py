@@ -15,6 +15,7 @@ from memoryos.infrastructure.objects import object_store
 from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
+from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.recipe import Recipe
@@ -419,6 +420,28 @@ def test_two_processes_that_build_the_same_leave_one_cube(memory, open_memory):
     assert len(cubes(memory)) == 1
     assert answered(memory).answer.text == answered(other).answer.text
     assert answered(other).is_from_state
+
+
+@pytest.mark.parametrize("moment", [(KeptStates, "keep"), (LocalChat, "ask")], ids=["loading", "asking"])
+def test_what_is_erased_while_an_answer_is_made_stays_in_no_memory(memory, monkeypatch, moment):
+    if moment[1] == "keep":
+        built(memory)
+    else:
+        memory.activations.build("me")  # the text is used
+    gone, usual = fact_id(memory, "tea"), getattr(*moment)
+
+    def late(*parts):
+        if any(one.id == gone for one in memory.facts.list()):
+            memory.governance.erase(gone)
+        return usual(*parts)
+
+    monkeypatch.setattr(*moment, late)
+    assert answered(memory).answer.text
+    activator = memory._engine.activator
+    assert (activator.states.keys, activator.model().states.keys) == ((), ())
+    monkeypatch.undo()
+    answered(memory)
+    assert len(activator.model().states.keys) == 1  # only that answer's was let go
 
 
 def activation_deleted(memory, clock):

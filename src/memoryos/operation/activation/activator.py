@@ -142,25 +142,27 @@ class Activator:
 
     def answer(self, owner: Scope, name: str, query: str) -> ActivatedAnswer:
         """Answer a question behind a prefix. Raises NotFound, ModelError."""
+        epoch = self.states.epoch
         with self._seeing(owner) as reader:
             recipe, cube, prefix, reason = self._snapshot(reader, name)
             fresh = prefix if not reason else chosen(reader, recipe, self.clock(), self.show)
         chat, state = self.model(), None
         if isinstance(chat, LocalChat) and cube is not None and not reason:
-            state, reason = self._state(chat, cube, owner)
-        if isinstance(chat, LocalChat):
-            chat = StatedChat(chat, state)
+            state, reason = self._state(chat, cube, epoch)
         messages: Sequence[Message] = [*_system(fresh), {"role": "user", "content": query}]
-        answer: Answer = self.account.answer(chat, messages, owner, Purpose.RESPOND)
+        stated = StatedChat(chat, state) if isinstance(chat, LocalChat) else chat
+        answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
+        if isinstance(chat, LocalChat) and self.states.epoch != epoch:
+            chat.states.clear()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
         return ActivatedAnswer(answer, is_used, reason or ("" if is_used else _NOT_USED))
 
-    def _state(self, chat: LocalChat, cube: MemCube, owner: Scope) -> tuple[KVState | None, str]:
+    def _state(self, chat: LocalChat, cube: MemCube, epoch: int) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""
         if (kept := self.states.get(_key(cube))) is not None:
             return kept, ""
         try:
-            with self.vault.read(owner) as reader:
+            with self.vault.read(cube.scope.owner) as reader:
                 sha = _payload(cube).blob.sha256
                 blob = reader.blobs.kept([sha])[sha]
             state = chat.engine.loaded(self.vault.blobs.view(blob.name))
@@ -168,7 +170,7 @@ class Activator:
             return None, _NOT_BUILT
         except (StateMismatch, StoreCorrupt, ObjectsUnreachable) as error:
             return None, str(error)
-        self.states.keep(_key(cube), state)
+        self.states.keep(_key(cube), state, epoch)
         return state, ""
 
     @contextmanager
