@@ -57,6 +57,17 @@ def test_the_next_turn_computes_only_what_is_new(settings):
     assert chat.states.nbytes == 0
 
 
+def test_conversations_that_begin_alike_keep_a_state_each(settings):
+    chat = chat_of(settings)
+    rules = {"role": "system", "content": "You remember."}
+    first, second = ([rules, {"role": "user", "content": one * 20}] for one in ("Where is Oslo? ", "我住在哪里？"))
+    chat.answer(first)
+    assert chat.answer(second).usage.cached_tokens > 16
+    assert len(chat.states.keys) == 2
+    again = chat.answer(first).usage
+    assert again.cached_tokens == again.prompt_tokens - 1
+
+
 def test_a_prompt_beyond_the_window_is_a_clear_error(settings):
     chat = chat_of(settings.model_copy(update={"local_window": 128}))
     with pytest.raises(PromptTooLong, match="the model's window 128"):

@@ -19,7 +19,7 @@ from memoryos.errors import MemoryOSError, ModelError
 from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling
+from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened, runtime_of
 from memoryos.models.shapes import storable
@@ -79,6 +79,8 @@ class LocalChat:
         told = engine.generate(tokens, state, sampling=self._sampling)
         if not self._keeps:
             return told
+        if state is not None and not _goes_on(tokens, state):
+            key = str(uuid7())
         return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
 
     def reach(self) -> None:
@@ -112,6 +114,11 @@ class StatedChat:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
         told = self.chat.ask(messages, self.state)
         return visible(told, told.stop)
+
+
+def _goes_on(tokens: Sequence[int], state: KVState) -> bool:
+    """Whether the prompt goes on with a conversation, and does not only begin with the same instructions."""
+    return 2 * shared(tokens, state, state.adapters) >= len(state.tokens)
 
 
 class RememberedGeneration(Iterator[str]):
