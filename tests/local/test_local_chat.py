@@ -13,10 +13,11 @@ from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLon
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.llamacpp_state import LlamacppState
-from memoryos.models.local.local_chat import LocalChat, RememberedGeneration
+from memoryos.models.local.local_chat import LocalChat, RememberedGeneration, StatedChat
 from memoryos.models.local.local_engine import Sampling
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
+HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
 
 
 @pytest.fixture(params=["transformers", "llamacpp"])
@@ -66,6 +67,19 @@ def test_conversations_that_begin_alike_keep_a_state_each(settings):
     assert len(chat.states.keys) == 2
     again = chat.answer(first).usage
     assert again.cached_tokens == again.prompt_tokens - 1
+
+
+def test_an_answer_with_a_known_state_keeps_no_copy_of_it(settings):
+    chat = chat_of(settings)
+    rules = [{"role": "system", "content": "You remember. " * 4}]
+    asked = [*rules, *HELLO]
+    state = chat.engine.prefill(chat.engine.chat_tokens(rules, answers=False))
+    known = StatedChat(chat, state)
+    assert known.answer(asked).usage.cached_tokens == len(state.tokens)
+    assert "".join(known.stream(asked))
+    assert chat.states.keys == ()
+    assert StatedChat(chat, None).answer(asked).usage.cached_tokens == 0
+    assert StatedChat(chat, None).answer(asked).usage.cached_tokens > len(state.tokens)
 
 
 def test_a_prompt_beyond_the_window_is_a_clear_error(settings):
@@ -160,9 +174,6 @@ def test_no_user_learns_how_the_prompt_of_another_began(tiny_long):
             assert "".join(memory.respond_stream(secret))
             memory.wait()
     assert spared["a", "bob"] == spared["b", "ann"] == 0 < spared["a", "ann"]
-
-
-HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
 
 
 def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):

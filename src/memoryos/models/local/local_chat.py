@@ -70,17 +70,20 @@ class LocalChat:
         return visible(told, told.stop)
 
     def ask(self, messages: Sequence[Message], state: KVState | None = None) -> Generation:
-        """Begin an answer, with this state or with that of the conversation, which is kept after it."""
-        epoch, user = self.states.epoch, asker()
+        """Begin an answer with this state, or with that of the conversation, which is kept after it."""
+        epoch = self.states.epoch
         engine = self.engine
         tokens = engine.chat_tokens(messages)
-        found = None if state is not None else self.states.nearest(tokens, user)
-        key, state = found or (str(uuid7()), state)
-        told = engine.generate(tokens, state, sampling=self._sampling)
-        if not self._keeps:
-            return told
-        if state is not None and not _goes_on(tokens, state):
+        if state is not None or not self._keeps:
+            return engine.generate(tokens, state, sampling=self._sampling)
+        return self._going_on(engine, tokens, epoch)
+
+    def _going_on(self, engine: LocalEngine, tokens: list[int], epoch: int) -> Generation:
+        user = asker()
+        key, state = self.states.nearest(tokens, user) or (None, None)
+        if key is None or not _goes_on(tokens, state):
             key = str(uuid7())
+        told = engine.generate(tokens, state, sampling=self._sampling)
         return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
 
     def reach(self) -> None:
@@ -101,7 +104,7 @@ class LocalChat:
 
 @dataclass(frozen=True, slots=True)
 class StatedChat:
-    """A local chat that answers prompts with one beginning, whose state is known; without one it computes all."""
+    """A local chat that answers prompts with one beginning, whose state is known; without one as the chat does."""
 
     chat: LocalChat
     state: KVState | None
@@ -116,9 +119,9 @@ class StatedChat:
         return visible(told, told.stop)
 
 
-def _goes_on(tokens: Sequence[int], state: KVState) -> bool:
+def _goes_on(tokens: Sequence[int], state: KVState | None) -> bool:
     """Whether the prompt goes on with a conversation, and does not only begin with the same instructions."""
-    return 2 * shared(tokens, state, state.adapters) >= len(state.tokens)
+    return state is not None and 2 * shared(tokens, state, state.adapters) >= len(state.tokens)
 
 
 class RememberedGeneration(Iterator[str]):
