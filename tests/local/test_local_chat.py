@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shutil import copytree
 from threading import Thread
 from weakref import ref
 
@@ -112,6 +113,43 @@ def test_a_damaged_model_file_is_an_error(tmp_path):
     chat = chat_of(load_settings(llm_model=f"local:{tmp_path / 'broken.gguf'}"))
     with pytest.raises(ModelError, match="cannot load"):
         chat.answer([{"role": "user", "content": "Hello?"}])
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", "no tensors"),
+        ("config.json", "[]"),
+        ("config.json", '{"model_type": "unknown"}'),
+        ("config.json", '{"model_type": "llama", "hidden_size": "x"}'),
+        ("tokenizer.json", "{}"),
+        ("tokenizer.json", "no data"),
+        ("tokenizer_config.json", "[]"),
+    ],
+)
+def test_a_damaged_folder_is_an_error(tiny, tmp_path, file, content):
+    copy = copytree(tiny, tmp_path / "damaged")
+    (copy / file).write_text(content)
+    with pytest.raises(ModelError, match="local model"):
+        chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tiny, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("memoryos.models.local.fingerprint.file_digest", refuse)
+    for place in (tiny, tiny.with_suffix(".gguf")):
+        chat = chat_of(load_settings(llm_model=f"local:{place}", local_window=64))
+        with pytest.raises(ModelError, match="cannot be read"):
+            chat.answer(HELLO)
+
+
+def test_a_template_that_refuses_the_messages_is_an_error(tiny, tmp_path):
+    copy = copytree(tiny, tmp_path / "strict")
+    (copy / "chat_template.jinja").write_text("{{ raise_exception('roles must alternate') }}")
+    with pytest.raises(ModelError, match="roles must alternate"):
+        chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
 
 
 def test_a_missing_extra_is_named(tiny, monkeypatch):
