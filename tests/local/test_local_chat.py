@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shutil import copytree
 from threading import Thread
 from weakref import ref
 
@@ -13,10 +14,11 @@ from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLon
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.llamacpp_state import LlamacppState
-from memoryos.models.local.local_chat import LocalChat, RememberedGeneration
+from memoryos.models.local.local_chat import LocalChat, RememberedGeneration, StatedChat
 from memoryos.models.local.local_engine import Sampling
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
+HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
 
 
 @pytest.fixture(params=["transformers", "llamacpp"])
@@ -57,6 +59,30 @@ def test_the_next_turn_computes_only_what_is_new(settings):
     assert chat.states.nbytes == 0
 
 
+def test_conversations_that_begin_alike_keep_a_state_each(settings):
+    chat = chat_of(settings)
+    rules = {"role": "system", "content": "You remember."}
+    first, second = ([rules, {"role": "user", "content": one * 20}] for one in ("Where is Oslo? ", "我住在哪里？"))
+    chat.answer(first)
+    assert chat.answer(second).usage.cached_tokens > 16
+    assert len(chat.states.keys) == 2
+    again = chat.answer(first).usage
+    assert again.cached_tokens == again.prompt_tokens - 1
+
+
+def test_an_answer_with_a_known_state_keeps_no_copy_of_it(settings):
+    chat = chat_of(settings)
+    rules = [{"role": "system", "content": "You remember. " * 4}]
+    asked = [*rules, *HELLO]
+    state = chat.engine.prefill(chat.engine.chat_tokens(rules, answers=False))
+    known = StatedChat(chat, state)
+    assert known.answer(asked).usage.cached_tokens == len(state.tokens)
+    assert "".join(known.stream(asked))
+    assert chat.states.keys == ()
+    assert StatedChat(chat, None).answer(asked).usage.cached_tokens == 0
+    assert StatedChat(chat, None).answer(asked).usage.cached_tokens > len(state.tokens)
+
+
 def test_a_prompt_beyond_the_window_is_a_clear_error(settings):
     chat = chat_of(settings.model_copy(update={"local_window": 128}))
     with pytest.raises(PromptTooLong, match="the model's window 128"):
@@ -87,6 +113,43 @@ def test_a_damaged_model_file_is_an_error(tmp_path):
     chat = chat_of(load_settings(llm_model=f"local:{tmp_path / 'broken.gguf'}"))
     with pytest.raises(ModelError, match="cannot load"):
         chat.answer([{"role": "user", "content": "Hello?"}])
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", "no tensors"),
+        ("config.json", "[]"),
+        ("config.json", '{"model_type": "unknown"}'),
+        ("config.json", '{"model_type": "llama", "hidden_size": "x"}'),
+        ("tokenizer.json", "{}"),
+        ("tokenizer.json", "no data"),
+        ("tokenizer_config.json", "[]"),
+    ],
+)
+def test_a_damaged_folder_is_an_error(tiny, tmp_path, file, content):
+    copy = copytree(tiny, tmp_path / "damaged")
+    (copy / file).write_text(content)
+    with pytest.raises(ModelError, match="local model"):
+        chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tiny, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("memoryos.models.local.fingerprint.file_digest", refuse)
+    for place in (tiny, tiny.with_suffix(".gguf")):
+        chat = chat_of(load_settings(llm_model=f"local:{place}", local_window=64))
+        with pytest.raises(ModelError, match="cannot be read"):
+            chat.answer(HELLO)
+
+
+def test_a_template_that_refuses_the_messages_is_an_error(tiny, tmp_path):
+    copy = copytree(tiny, tmp_path / "strict")
+    (copy / "chat_template.jinja").write_text("{{ raise_exception('roles must alternate') }}")
+    with pytest.raises(ModelError, match="roles must alternate"):
+        chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
 
 
 def test_a_missing_extra_is_named(tiny, monkeypatch):
@@ -149,9 +212,6 @@ def test_no_user_learns_how_the_prompt_of_another_began(tiny_long):
             assert "".join(memory.respond_stream(secret))
             memory.wait()
     assert spared["a", "bob"] == spared["b", "ann"] == 0 < spared["a", "ann"]
-
-
-HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
 
 
 def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):

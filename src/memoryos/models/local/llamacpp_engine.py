@@ -40,7 +40,10 @@ class LlamacppEngine:
                 "llm_model", f"{files.path} is no .gguf file", "Name one, or use the runtime transformers"
             )
         self.name = files.name
-        digest = files_digest(*files.weights)
+        try:
+            digest = files_digest(*files.weights)
+        except OSError as error:
+            raise ModelError(f"the files of the local model cannot be read: {error}") from error
         self.server = LlamacppServer(files.path, window=window, threads=threads)
         self.window = min(self.server.window, window)  # it rounds up
         self.fingerprint = Fingerprint(digest, digest, "float16", "of the file", RUNTIME, version("xllamacpp"))

@@ -19,7 +19,7 @@ from memoryos.errors import MemoryOSError, ModelError
 from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling
+from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened, runtime_of
 from memoryos.models.shapes import storable
@@ -75,15 +75,20 @@ class LocalChat:
         return visible(told, told.stop)
 
     def ask(self, messages: Sequence[Message], state: KVState | None = None) -> Generation:
-        """Begin an answer, with this state or with that of the conversation, which is kept after it."""
-        epoch, user = self.states.epoch, asker()
+        """Begin an answer with this state, or with that of the conversation, which is kept after it."""
+        epoch = self.states.epoch
         engine = self.engine
         tokens = engine.chat_tokens(messages)
-        found = None if state is not None else self.states.nearest(tokens, user)
-        key, state = found or (str(uuid7()), state)
+        if state is not None or not self._keeps:
+            return engine.generate(tokens, state, sampling=self._sampling)
+        return self._going_on(engine, tokens, epoch)
+
+    def _going_on(self, engine: LocalEngine, tokens: list[int], epoch: int) -> Generation:
+        user = asker()
+        key, state = self.states.nearest(tokens, user) or (None, None)
+        if key is None or not _goes_on(tokens, state):
+            key = str(uuid7())
         told = engine.generate(tokens, state, sampling=self._sampling)
-        if not self._keeps:
-            return told
         return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
 
     def reach(self) -> None:
@@ -104,7 +109,7 @@ class LocalChat:
 
 @dataclass(frozen=True, slots=True)
 class StatedChat:
-    """A local chat that answers prompts with one beginning, whose state is known; without one it computes all."""
+    """A local chat that answers prompts with one beginning, whose state is known; without one as the chat does."""
 
     chat: LocalChat
     state: KVState | None
@@ -117,6 +122,11 @@ class StatedChat:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
         told = self.chat.ask(messages, self.state)
         return visible(told, told.stop)
+
+
+def _goes_on(tokens: Sequence[int], state: KVState | None) -> bool:
+    """Whether the prompt goes on with a conversation, and does not only begin with the same instructions."""
+    return state is not None and 2 * shared(tokens, state, state.adapters) >= len(state.tokens)
 
 
 class RememberedGeneration(Iterator[str]):
