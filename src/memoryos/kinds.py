@@ -25,6 +25,9 @@ class Kind(Choice):
     PARAMETER = "parameter"  # an adapter such as LoRA
 
 
+MADE_OF_MEMORIES = (Kind.ACTIVATION, Kind.PARAMETER)  # not copied and not exported: they are built again
+
+
 class Tier(Choice):
     """The place of a cube in the hierarchy. A move changes only the tier."""
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from built_cubes import put_built
 from memoryos import Attachment, Caller, MemoryOS, Scope, load_settings
 from memoryos.engine import Engine
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, PermissionDenied, StoreFull
@@ -183,6 +184,20 @@ def test_attachments_are_copied(open_memory, tmp_path):
     file = memory.pages.attachments(page)[0].id
     memory.branch("try").add("More.")
     assert memory.branch("try").pages.attachment(made.id_of(page), file).data == b"hello cat"
+
+
+def test_a_branch_has_neither_kv_states_nor_adapters(open_memory, clock):
+    memory = open_memory()
+    fact = memory.facts.add("Ann lives in Rome")
+    put_built(memory._engine.vault, memory.get(fact), clock)
+    made = memory.branches.create("try")
+    assert made.is_whole
+    cubes, _, links, _ = everything(memory.branch("try"))
+    assert [cube.kind for cube in cubes.values()] == [Kind.FACT]
+    assert links == []
+    memory.branch("try").update(made.id_of(fact), "Ann lives in Pisa")
+    assert len(everything(memory)[0]) == 3  # what the branch changes removes none of them
+    memory.branches.discard("try")
 
 
 @pytest.mark.once

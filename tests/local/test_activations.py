@@ -10,11 +10,12 @@ import pytest
 import memoryos
 from memoryos import Caller, MemoryOS, load_settings, stores
 from memoryos.cube import Activation
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied, StorageError, StoreFull
+from memoryos.errors import InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
 from memoryos.infrastructure.objects import object_store
-from memoryos.kinds import AccessMode, Kind
+from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
+from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.recipe import Recipe
@@ -218,6 +219,14 @@ def test_a_new_memory_leaves_a_state_usable(memory):
     assert len(cubes(memory)) == 1  # the earlier one is gone
 
 
+def test_a_search_that_finds_a_source_leaves_the_state_usable(memory):
+    built(memory)
+    assert "tea" in memory.search("Who likes tea?").user_facts[0].text
+    memory.wait()
+    assert memory.get(fact_id(memory, "tea")).state is State.ACTIVATED
+    assert answered(memory).is_from_state
+
+
 def test_a_damaged_blob_is_not_used(memory, path, open_memory):
     built(memory)
     whole = answered(memory).answer.text
@@ -258,11 +267,44 @@ def test_a_state_of_another_model_is_not_used(memory, open_memory, tiny_long, tm
     is_file = settings.llm_model.endswith(".gguf")
     place = make_gguf(folder, tmp_path / "other.gguf") if is_file else folder
     other = open_memory(settings=settings.model_copy(update={"llm_model": f"local:{place}"}))
+    assert other.activations.list()[0].id
+    assert other._engine.activator.model().loaded is None  # to look at a state loads no model
     told = answered(other)
     assert not told.is_from_state
     assert "belongs to another model: model" in told.reason
+    seen = other.activations.get("me")
+    assert (seen.is_usable, "belongs to another model" in seen.reason) == (False, True)
+    assert not answered(other).is_from_state
     assert built(other)
     assert answered(other).is_from_state
+
+
+def test_a_state_that_spares_nothing_was_not_used(memory):
+    built(memory)
+    assert answered(memory).is_from_state
+    activator = memory._engine.activator
+    (key,), engine = activator.states.keys, activator.model().engine
+    activator.states.keep(key, engine.prefill(engine.tokenise("Something else.")))
+    told = answered(memory)
+    assert (told.answer.usage.cached_tokens, told.is_from_state) == (0, False)
+    assert "took no token" in told.reason
+
+
+def test_why_a_state_was_not_built_is_told(path, clock):
+    def broken():
+        raise ModelError("the weights are not there")
+
+    settings = load_settings(embedder="hashing")
+    chat = LocalChat(broken, settings)
+    with memoryos.open(path, user="ann", settings=settings, clock=clock, chat=chat) as memory:
+        memory.activations.build("me")
+        assert memory.activations.get("me").reason.endswith("a source changed")
+        memory.jobs.run()
+        told = memory.activations.get("me")
+        assert (told.id, told.is_usable) == (None, False)
+        assert told.reason.endswith("the last failure: ModelError: the weights are not there")
+        memory.activations.build("too")
+        assert memory.activations.get("too").reason.endswith("a source changed")
 
 
 def test_a_full_disk_stores_nothing(memory, path, monkeypatch):
@@ -378,6 +420,49 @@ def test_two_processes_that_build_the_same_leave_one_cube(memory, open_memory):
     assert len(cubes(memory)) == 1
     assert answered(memory).answer.text == answered(other).answer.text
     assert answered(other).is_from_state
+
+
+@pytest.mark.parametrize("moment", [(KeptStates, "keep"), (LocalChat, "ask")], ids=["loading", "asking"])
+def test_what_is_erased_while_an_answer_is_made_stays_in_no_memory(memory, monkeypatch, moment):
+    if moment[1] == "keep":
+        built(memory)
+    else:
+        memory.activations.build("me")  # the text is used
+    gone, usual = fact_id(memory, "tea"), getattr(*moment)
+
+    def late(*parts):
+        if any(one.id == gone for one in memory.facts.list()):
+            memory.governance.erase(gone)
+        return usual(*parts)
+
+    monkeypatch.setattr(*moment, late)
+    assert answered(memory).answer.text
+    activator = memory._engine.activator
+    assert (activator.states.keys, activator.model().states.keys) == ((), ())
+    monkeypatch.undo()
+    answered(memory)
+    assert len(activator.model().states.keys) == 1  # only that answer's was let go
+
+
+def activation_deleted(memory, clock):
+    memory.activations.delete("me")
+
+
+@pytest.mark.parametrize("change", [erased, activation_deleted])
+def test_another_process_drops_the_state_that_it_has_in_memory(memory, open_memory, change, clock):
+    built(memory)
+    other = open_memory()
+    bob = open_memory(user="bob")
+    for one in (other, bob):
+        one.activations.build("me", kinds=["fact"])
+        one.jobs.run()
+        assert answered(one).is_from_state
+    states = (other._engine.activator.states, bob._engine.activator.states)
+    assert [len(one.keys) for one in states] == [1, 1]
+    change(memory, clock)
+    other.activations.list()
+    bob.activations.list()
+    assert [len(one.keys) for one in states] == [0, 1]
 
 
 def test_a_served_model_gets_the_text(path, clock, memory, settings):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from shutil import copytree
+from threading import Thread
+from weakref import ref
+
 import pytest
 
 import memoryos
@@ -9,9 +13,12 @@ from memoryos import load_settings
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, PromptTooLong
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_chat import LocalChat
+from memoryos.models.local.llamacpp_state import LlamacppState
+from memoryos.models.local.local_chat import LocalChat, RememberedGeneration, StatedChat
+from memoryos.models.local.local_engine import Sampling
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
+HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
 
 
 @pytest.fixture(params=["transformers", "llamacpp"])
@@ -52,6 +59,30 @@ def test_the_next_turn_computes_only_what_is_new(settings):
     assert chat.states.nbytes == 0
 
 
+def test_conversations_that_begin_alike_keep_a_state_each(settings):
+    chat = chat_of(settings)
+    rules = {"role": "system", "content": "You remember."}
+    first, second = ([rules, {"role": "user", "content": one * 20}] for one in ("Where is Oslo? ", "我住在哪里？"))
+    chat.answer(first)
+    assert chat.answer(second).usage.cached_tokens > 16
+    assert len(chat.states.keys) == 2
+    again = chat.answer(first).usage
+    assert again.cached_tokens == again.prompt_tokens - 1
+
+
+def test_an_answer_with_a_known_state_keeps_no_copy_of_it(settings):
+    chat = chat_of(settings)
+    rules = [{"role": "system", "content": "You remember. " * 4}]
+    asked = [*rules, *HELLO]
+    state = chat.engine.prefill(chat.engine.chat_tokens(rules, answers=False))
+    known = StatedChat(chat, state)
+    assert known.answer(asked).usage.cached_tokens == len(state.tokens)
+    assert "".join(known.stream(asked))
+    assert chat.states.keys == ()
+    assert StatedChat(chat, None).answer(asked).usage.cached_tokens == 0
+    assert StatedChat(chat, None).answer(asked).usage.cached_tokens > len(state.tokens)
+
+
 def test_a_prompt_beyond_the_window_is_a_clear_error(settings):
     chat = chat_of(settings.model_copy(update={"local_window": 128}))
     with pytest.raises(PromptTooLong, match="the model's window 128"):
@@ -82,6 +113,43 @@ def test_a_damaged_model_file_is_an_error(tmp_path):
     chat = chat_of(load_settings(llm_model=f"local:{tmp_path / 'broken.gguf'}"))
     with pytest.raises(ModelError, match="cannot load"):
         chat.answer([{"role": "user", "content": "Hello?"}])
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", "no tensors"),
+        ("config.json", "[]"),
+        ("config.json", '{"model_type": "unknown"}'),
+        ("config.json", '{"model_type": "llama", "hidden_size": "x"}'),
+        ("tokenizer.json", "{}"),
+        ("tokenizer.json", "no data"),
+        ("tokenizer_config.json", "[]"),
+    ],
+)
+def test_a_damaged_folder_is_an_error(tiny, tmp_path, file, content):
+    copy = copytree(tiny, tmp_path / "damaged")
+    (copy / file).write_text(content)
+    with pytest.raises(ModelError, match="local model"):
+        chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tiny, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("memoryos.models.local.fingerprint.file_digest", refuse)
+    for place in (tiny, tiny.with_suffix(".gguf")):
+        chat = chat_of(load_settings(llm_model=f"local:{place}", local_window=64))
+        with pytest.raises(ModelError, match="cannot be read"):
+            chat.answer(HELLO)
+
+
+def test_a_template_that_refuses_the_messages_is_an_error(tiny, tmp_path):
+    copy = copytree(tiny, tmp_path / "strict")
+    (copy / "chat_template.jinja").write_text("{{ raise_exception('roles must alternate') }}")
+    with pytest.raises(ModelError, match="roles must alternate"):
+        chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
 
 
 def test_a_missing_extra_is_named(tiny, monkeypatch):
@@ -124,3 +192,101 @@ def test_the_nearest_state_has_most_of_the_prompt():
     assert kept.nearest(range(60))[0] == "long"
     assert kept.nearest(range(10)) is None
     assert KeptStates(10).nearest(range(60)) is None
+
+
+def test_a_state_is_near_for_its_own_user_alone():
+    kept = KeptStates(100)
+    kept.keep("ann's", _State(range(40)), asker=("acme", "ann"))
+    assert kept.nearest(range(60), ("acme", "ann"))[0] == "ann's"
+    assert [kept.nearest(range(60), one) for one in (("acme", "bob"), ("other", "ann"), None)] == [None] * 3
+
+
+def test_no_user_learns_how_the_prompt_of_another_began(tiny_long):
+    settings = load_settings(llm_model=f"local:{tiny_long}", **PARTS)
+    with memoryos.MemoryOS.open(":memory:", settings=settings) as store:
+        secret = "I live in Oslo and my code is 4711."
+        spared = {}
+        for tenant, user in (("a", "ann"), ("a", "bob"), ("b", "ann"), ("a", "ann")):
+            memory = store.memory(user, tenant=tenant)
+            spared[tenant, user] = memory.respond(secret).usage.cached_tokens
+            assert "".join(memory.respond_stream(secret))
+            memory.wait()
+    assert spared["a", "bob"] == spared["b", "ann"] == 0 < spared["a", "ann"]
+
+
+def test_an_answer_stays_if_its_state_cannot_be_saved(tiny_long, monkeypatch):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    text = chat.answer(HELLO).text
+    chat.states.clear()
+
+    def refuse(name):
+        raise OSError(28, "No space left on device", name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.memfd_create", refuse)
+        assert chat.answer(HELLO).text == text
+        with pytest.raises(ModelError, match="No space left"):
+            chat.engine.prefill([5, 6, 7])
+    monkeypatch.setattr(type(chat.engine), "has_states", False)  # as off Linux
+    assert chat.answer(HELLO).text == text
+    assert chat.states.keys == ()
+
+
+def test_an_answer_under_way_keeps_nothing_that_was_erased(settings):
+    chat = chat_of(settings)
+    told = chat.ask(HELLO)
+    next(told)
+    chat.states.clear()
+    assert "".join(told)
+    assert chat.states.keys == ()
+    assert chat.answer(HELLO).usage.cached_tokens == 0
+    assert len(chat.states.keys) == 1
+
+
+def test_llamacpp_forgets_its_last_prompt(tiny_long):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    chat.answer(HELLO)
+    server = chat.engine.server
+    assert len(LlamacppState.of(server.saved(), ()).tokens) > 16
+    chat.states.clear()
+    assert LlamacppState.of(server.saved(), ()).tokens == ()
+    told = chat.engine.generate(chat.engine.chat_tokens(HELLO), sampling=Sampling(64))
+    next(told)
+    chat.states.clear()  # waits for nobody
+    assert "".join(told)
+    assert told.state is None
+    assert LlamacppState.of(server.saved(), ()).tokens == ()
+
+
+def test_an_engine_keeps_no_generation(engine):
+    told = engine.generate(engine.chat_tokens(HELLO), sampling=Sampling(4))
+    "".join(told)
+    alive = ref(told)
+    del told
+    assert alive() is None
+
+
+def test_an_answer_of_llamacpp_that_fails_ends(tiny_long, monkeypatch):
+    chat = chat_of(load_settings(llm_model=f"local:{tiny_long.with_suffix('.gguf')}", **PARTS))
+    told = chat.ask(HELLO)
+    monkeypatch.setattr(chat.engine.server, "complete", {}.__getitem__)
+    caught = []
+
+    def read():
+        try:
+            next(told)
+        except ModelError as error:
+            caught.append(str(error))
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(60)
+    assert caught == ["llama.cpp failed: TypeError"]
+
+
+def test_without_memory_for_states_none_is_copied(settings):
+    chat = chat_of(settings.model_copy(update={"local_state_mb": 0}))
+    told = chat.ask(HELLO)
+    assert "".join(told)
+    assert not isinstance(told, RememberedGeneration)
+    assert chat.answer(HELLO).usage.cached_tokens == 0

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from built_cubes import put_built
 from memoryos import Attachment, MemoryOS
+from memoryos.clock import system_clock
+from memoryos.cube import to_json
 from memoryos.errors import IdTaken, InvalidInput, NotFound
 from memoryos.operation.portability import export_file, load_export
 
@@ -114,6 +117,25 @@ def test_the_bytes_of_attachments_go_along(open_store: Open, tmp_path: Path):
         forgotten = store.admin.forget("alice")
         assert forgotten.is_complete
     assert [path for path in (tmp_path / "two.db.objects").rglob("*") if path.is_file()] == []
+
+
+def test_kv_states_and_adapters_are_left_out_of_a_file_and_of_what_is_loaded(open_store: Open, tmp_path: Path):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        alice = store.memory("alice")
+        fact = alice.get(alice.facts.add("Alice likes tea."))
+        built = put_built(alice._engine.vault, fact, system_clock)
+        head, *records, end = exported(store)
+        assert [one["memory"]["id"] for one in records] == [fact.id]
+        assert end["end"] == 1
+        older = [{"memory": json.loads(to_json(one))} for one in built]  # as an older program wrote them
+        older = [{**one, "links": [{"kind": "computed_from", "target": fact.id}]} for one in older]
+        lines = [head, *older, *records, {"end": 3}]
+        file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines), "utf-8")
+    with open_store("two") as store:
+        assert dict(store.admin.load(file).memories) == {"fact": 1}
+        assert [cube["id"] for cube in all_of(store)] == [fact.id]
+        assert store.admin.load(file).known == 1
 
 
 def lines_of(store: MemoryOS) -> list[str]:

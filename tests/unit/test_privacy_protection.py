@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import memoryos
 from memoryos import Attachment, Scope, Turn, load_settings
 from memoryos.about import About
-from memoryos.cube import Blob
+from memoryos.cube import Activation, Blob
 from memoryos.errors import InvalidInput, MissingExtra, PrivacyRefused
 from memoryos.privacy import json_text
 from memoryos.privacy.protection import Protection
@@ -207,3 +207,10 @@ def test_the_key_is_in_no_text_of_an_object(tmp_path):
         Protection(pseudonyms=pseudonyms)
     )
     assert pseudonyms._key.hex() not in repr(pseudonyms) and repr(pseudonyms._key) not in repr(pseudonyms)
+
+
+def test_only_the_words_of_a_kv_state_are_masked():
+    card = "4111 1111 1111 1111"
+    blob = Blob(sha256="0" * 64, size_bytes=1, format="memoryos-kv")
+    state = Activation(model=card, fingerprint=card, versions=((card, 1),), text=f"card {card}", tokens=1, blob=blob)
+    assert policy("mask").value("", state) == replace(state, text="card [card]")

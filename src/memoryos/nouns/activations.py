@@ -40,7 +40,7 @@ class Activations(Noun):
         that name is replaced when the new one is there. With `bits=8`, a state of transformers takes a quarter of the
         bytes, and answers are not exactly those of the text. A chat model that does not run in this process
         (`MEMORYOS_LLM_MODEL=local:`) gets the text, which is the same to the byte each time, so that the cache of its
-        server finds it. Raises InvalidInput.
+        server finds it. Raises InvalidInput, also for a persona that all agents of the user share: it lies elsewhere.
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = tuple(arguments.one_of("kinds", kind, Kind) for kind in arguments.ids("kinds", kinds))
@@ -50,6 +50,7 @@ class Activations(Noun):
         chosen = tuple(arguments.cube_id(one, field="ids") for one in arguments.ids("ids", ids))
         if len(chosen) > MOST_MEMORIES:
             raise InvalidInput("ids", f"names {len(chosen):,} memories", f"Pass at most {MOST_MEMORIES:,}")
+        self._check_place(wanted, chosen)
         if bits not in (None, 8):
             raise InvalidInput(
                 "bits", "is neither 8 nor None", "Pass 8 for a smaller state, or nothing for an exact one"
@@ -83,6 +84,16 @@ class Activations(Noun):
         """
         asked = self._engine.question(query, self._scope)
         return self._engine.activator.answer(self._scope.owner, _name(name), asked)
+
+    def _check_place(self, kinds: Sequence[Kind], ids: Sequence[str]) -> None:
+        """Raise InvalidInput if these memories do not lie with this owner, but with a persona that agents share."""
+        home = self._engine.home(self._scope).owner
+        if home == self._scope.owner:
+            return
+        with self._engine.vault.view(home) as reader:
+            if kinds or reader.kinds(ids):
+                fix = "Pass kinds=[] and ids of pages and segments of this agent"
+                raise InvalidInput("kinds" if kinds else "ids", "names the persona that all agents share", fix)
 
 
 def _name(name: str) -> str:

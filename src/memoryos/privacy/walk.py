@@ -24,6 +24,7 @@ _KEPT = {
     "Mention": {"source"},
     "Trait": {"counter"},
     "Blob": {"sha256", "format"},
+    "Activation": {"model", "fingerprint", "versions"},
     "Parameter": {"model", "method", "modules", "fingerprint"},
     "TrainedSource": {"id", "words"},
     "AdapterVersion": {"id", "model", "sources"},

@@ -15,6 +15,7 @@ from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, State
 
 TRAIN_AFTER = timedelta(minutes=1)  # a change: others may follow
+OVER = (State.EXPIRED, State.MERGED)  # of a memory that nothing may be built from
 _BUILT = (Kind.PARAMETER, Kind.FACT)
 _CHANGES = (Operation.REVISE, Operation.REFRESH, Operation.MOVE, Operation.PROMOTE)  # that may change what a cube says
 
@@ -38,7 +39,7 @@ def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation) -> 
 def _said(cube: MemCube) -> tuple[object, ...]:
     """What counts of a memory for what is built from it: its words, whether they hold, and who may read them."""
     known = cube.governance
-    is_over = cube.state in (State.EXPIRED, State.MERGED)
+    is_over = cube.state in OVER
     return (
         cube.payload,
         is_over,

@@ -18,7 +18,7 @@ from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
-from memoryos.infrastructure.vault.built_cubes import TRAIN_AFTER, built_from, outdated
+from memoryos.infrastructure.vault.built_cubes import OVER, TRAIN_AFTER, built_from, outdated
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
@@ -172,16 +172,17 @@ class SqlWriter(SqlReader):
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
-        if operation not in _HARMLESS or changed_states:
-            self._remove(self._computed_from([entry.cube.id for entry in entries]))
+        over = [one.cube.id for one in changed_states if one.cube.state in OVER]
+        told = over if operation in _HARMLESS else [entry.cube.id for entry in entries]
+        self._remove(self._computed_from(told))
         changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._reindex(entries)
-        told = authored(detail) if operation is Operation.REVISE else detail
-        self._log((entry.cube for entry in entries), operation, told)
+        said = authored(detail) if operation is Operation.REVISE else detail
+        self._log((entry.cube for entry in entries), operation, said)
         for one in changed_states:
             self._log([one.cube], Operation.TRANSITION, one.detail)
         self._ask_to_sweep(self._expiry.first_end((entry.cube for entry in entries), changed_states))

@@ -3,48 +3,70 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import NamedTuple
 
+from memoryos.models.asker import Asker
 from memoryos.models.local.local_engine import KVState, shared
 
 _LEAST = 16  # tokens that must be the same: fewer spare nothing
 
 
+class _Kept(NamedTuple):
+    state: KVState
+    asker: Asker | None
+
+
 class KeptStates:
     """States under keys. The ones that were not used for longest give way."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
+    def __init__(self, most_bytes: int, on_clear: Callable[[], object] = bool) -> None:
+        """Keep up to that many bytes; `on_clear` is called after all were let go."""
+        self._most, self._on_clear = most_bytes, on_clear
+        self._epoch = 0
         self._lock = Lock()
-        self._states: OrderedDict[str, KVState] = OrderedDict()
+        self._states: OrderedDict[str, _Kept] = OrderedDict()
 
-    def keep(self, key: str, state: KVState) -> None:
-        """Keep a state under that key, unless it is too large; others give way."""
+    @property
+    def epoch(self) -> int:
+        """How many times all states were let go. Take it before what a state is computed from is read."""
         with self._lock:
+            return self._epoch
+
+    def keep(self, key: str, state: KVState, epoch: int | None = None, asker: Asker | None = None) -> None:
+        """Keep a state under that key, for that user, unless it is too large; others give way.
+
+        One that was begun in an earlier epoch may hold what was erased since: it is not kept.
+        """
+        with self._lock:
+            if epoch is not None and epoch != self._epoch:
+                return
             self._states.pop(key, None)
             if state.nbytes > self._most:
                 return
-            self._states[key] = state
+            self._states[key] = _Kept(state, asker)
             while self._bytes() > self._most:
                 self._states.popitem(last=False)
 
     def get(self, key: str) -> KVState | None:
         """The state under that key."""
         with self._lock:
-            if key in self._states:
-                self._states.move_to_end(key)
-            return self._states.get(key)
+            if key not in self._states:
+                return None
+            self._states.move_to_end(key)
+            return self._states[key].state
 
-    def nearest(self, tokens: Sequence[int]) -> tuple[str, KVState] | None:
-        """The state that has the most of the first tokens, with its key; None if none has enough of them."""
+    def nearest(self, tokens: Sequence[int], asker: Asker | None = None) -> tuple[str, KVState] | None:
+        """The state of that user that has the most of the first tokens, with its key; None if none has enough."""
         with self._lock:
-            counted = {key: shared(tokens, state, state.adapters) for key, state in self._states.items()}
+            own = {key: one.state for key, one in self._states.items() if one.asker == asker}
+            counted = {key: shared(tokens, state, state.adapters) for key, state in own.items()}
             best = max(counted, key=counted.__getitem__, default=None)
             if best is None or counted[best] < _LEAST:
                 return None
             self._states.move_to_end(best)
-            return best, self._states[best]
+            return best, own[best]
 
     def drop(self, *keys: str) -> None:
         """Let states go."""
@@ -56,6 +78,8 @@ class KeptStates:
         """Let all states go."""
         with self._lock:
             self._states.clear()
+            self._epoch += 1
+        self._on_clear()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -70,4 +94,4 @@ class KeptStates:
             return self._bytes()
 
     def _bytes(self) -> int:
-        return sum(state.nbytes for state in self._states.values())
+        return sum(one.state.nbytes for one in self._states.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from threading import Lock, Thread
 from typing import Any
@@ -16,7 +17,7 @@ from memoryos.models.chat import Message
 from memoryos.models.flow import Flow
 from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
-from memoryos.models.local.llamacpp_server import LlamacppServer
+from memoryos.models.local.llamacpp_server import CAN_SAVE, LlamacppServer
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
 from memoryos.models.local.local_engine import GREEDY, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
@@ -30,7 +31,7 @@ _PLAIN = {"top_k": 0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.0, "temper
 class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
-    has_states = True
+    has_states = CAN_SAVE
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
         """Load a GGUF file. Raises ModelError."""
@@ -39,12 +40,16 @@ class LlamacppEngine:
                 "llm_model", f"{files.path} is no .gguf file", "Name one, or use the runtime transformers"
             )
         self.name = files.name
-        digest = files_digest(*files.weights)
+        try:
+            digest = files_digest(*files.weights)
+        except OSError as error:
+            raise ModelError(f"the files of the local model cannot be read: {error}") from error
         self.server = LlamacppServer(files.path, window=window, threads=threads)
         self.window = min(self.server.window, window)  # it rounds up
         self.fingerprint = Fingerprint(digest, digest, "float16", "of the file", RUNTIME, version("xllamacpp"))
         self._lock = Lock()
-        self.latest: object = None  #: the generation whose prompt the slot holds
+        self.latest: object = None  #: mark of the generation whose prompt the slot holds
+        self._forgets = False  # whether the slot is to be cleared once it is free
 
     # Text
 
@@ -61,7 +66,7 @@ class LlamacppEngine:
     def prefill(self, tokens: Sequence[int], after: KVState | None = None, *, adapters: Adapters = ()) -> LlamacppState:
         """Compute the state of these tokens."""
         self._check(tokens)
-        with self._lock:
+        with self._slot():
             self._compute(tokens, after, adapters, {"n_predict": 0})
             return LlamacppState.of(self.server.saved(), adapters)
 
@@ -70,7 +75,7 @@ class LlamacppEngine:
     ) -> NDArray[np.float32]:
         """Return the logarithm of the probability of each next token."""
         self._check(tokens)
-        with self._lock:
+        with self._slot():
             done = self._compute(tokens, state, adapters, {"n_predict": 1, "n_probs": 2**20, "logprobs": 2**20})
         told = done["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
         chances = np.full(max(one["id"] for one in told) + 1, -np.inf, dtype=np.float32)
@@ -109,22 +114,48 @@ class LlamacppEngine:
         if len(tokens) >= self.window:
             raise PromptTooLong(len(tokens), self.window)
         self._check(tokens)
-        return LlamacppGeneration(self, tokens, state, adapters, sampling)
+        return LlamacppGeneration(self, tokens, state if self.has_states else None, adapters, sampling)
 
     def answer(self, generation: LlamacppGeneration, state: KVState | None, adapters: Adapters, body: Any) -> None:
         """Compute an answer, which the generation hears."""
-        with self._lock:
+        with self._slot():
             self._compute(generation.tokens, state, adapters, body, generation.heard)
-            self.latest = generation
+            self.latest = generation.mark
 
-    def state_after(self, generation: object, adapters: Adapters) -> LlamacppState | None:
-        """The state after an answer, unless the slot has another prompt by now."""
-        with self._lock:
-            return LlamacppState.of(self.server.saved(), adapters) if self.latest is generation else None
+    def state_after(self, mark: object, adapters: Adapters) -> LlamacppState | None:
+        """The state after an answer, unless the slot has another prompt by now, or cannot be saved here."""
+        if not self.has_states:
+            return None
+        with self._slot():
+            return LlamacppState.of(self.server.saved(), adapters) if self.latest is mark else None
+
+    def forget(self) -> None:
+        """Clear the slot, at once, or after the answer that is computed in it."""
+        self._forgets = True
+        self._clear()
 
     def close(self) -> None:
         """Give the memory back."""
         self.server.close()
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """Have the slot in the block; what was to be forgotten meanwhile is forgotten behind it."""
+        try:
+            with self._lock:
+                yield
+        finally:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Clear the slot if that is asked for and it is free; who has it does so otherwise."""
+        while self._forgets and self._lock.acquire(blocking=False):
+            try:
+                self._forgets, self.latest = False, None
+                with suppress(ModelError):  # closed; the text is erased already, and an error would deny that
+                    self.server.clear()
+            finally:
+                self._lock.release()
 
     def _compute(
         self, tokens: Sequence[int], state: KVState | None, adapters: Adapters, body: Any, heard: Any = None
@@ -158,6 +189,7 @@ class LlamacppGeneration(Iterator[str]):
     ) -> None:
         self._engine, self._state, self._adapters, self._sampling = engine, state, adapters, sampling
         self.tokens = list(tokens)
+        self.mark = object()  #: what the engine knows it by, without keeping it
         self._flow: Flow[str] = Flow()
         self._thread: Thread | None = None
         self.prompt_tokens = len(tokens)
@@ -191,7 +223,7 @@ class LlamacppGeneration(Iterator[str]):
         """The state of the prompt and of the answer, unless another prompt was computed since."""
         if self._thread is not None:
             self._thread.join()
-        return self._engine.state_after(self, self._adapters)
+        return self._engine.state_after(self.mark, self._adapters)
 
     def _work(self) -> None:
         chosen = self._sampling
@@ -206,6 +238,8 @@ class LlamacppGeneration(Iterator[str]):
             self._engine.answer(self, self._state, self._adapters, body)
         except MemoryOSError as error:
             self._flow.end(error)
+        except Exception as error:  # noqa: BLE001 - nothing else ends the flow, and its reader waits without end
+            self._flow.end(ModelError(f"llama.cpp failed: {type(error).__name__}"))
         else:
             self._flow.end()
 

@@ -11,8 +11,8 @@ import mmap
 import os
 import secrets
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from memoryos.errors import ModelError, PromptTooLong
 
+CAN_SAVE = sys.platform == "linux"  #: whether what the slot holds can be saved and restored here
 _SECONDS = 600.0  # for a request of this process to itself
 _TOO_LONG = "exceed_context_size_error"
 
@@ -78,23 +79,17 @@ class LlamacppServer:
         return done if isinstance(done, dict) else {}
 
     def saved(self) -> mmap.mmap:
-        """Return what the slot holds, mapped from a memory file."""
-        number = _memory_file()
-        try:
+        """Return what the slot holds, mapped from a memory file. Raises ModelError."""
+        with _memory_file() as number:
             self._asked("POST", "/slots/0?action=save", {"filename": str(number)})
             return mmap.mmap(number, 0, access=mmap.ACCESS_READ)
-        finally:
-            os.close(number)
 
     def restore(self, data: bytes | memoryview | mmap.mmap) -> None:
         """Put a state that `saved` returned into the slot. A damaged one ends the process: check its sum before."""
-        number = _memory_file()
-        try:
+        with _memory_file() as number:
             with os.fdopen(os.dup(number), "wb") as file:
                 file.write(data)
             self._asked("POST", "/slots/0?action=restore", {"filename": str(number)})
-        finally:
-            os.close(number)
 
     def clear(self) -> None:
         """Forget what the slot holds."""
@@ -124,8 +119,16 @@ def _failure(told: dict[str, Any]) -> ModelError:
     return ModelError(f"llama.cpp failed: {told.get('message', told)}")
 
 
-def _memory_file() -> int:
-    """A file without a name, which ends with the process."""
+@contextmanager
+def _memory_file() -> Iterator[int]:
+    """The number of a file without a name, which ends with the process. Raises ModelError, also for errors inside."""
     if sys.platform != "linux":
         raise ModelError("KV states of llama.cpp need Linux, where a file is reached by its number; use transformers")
-    return os.memfd_create("memoryos-kv")
+    try:
+        number = os.memfd_create("memoryos-kv")
+        try:
+            yield number
+        finally:
+            os.close(number)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"the KV state of llama.cpp cannot be moved: {error}") from error

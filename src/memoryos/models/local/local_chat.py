@@ -1,22 +1,25 @@
 """LocalChat: a chat model in this process.
 
 It keeps the KV states of the latest conversations in memory: the next prompt of a conversation begins like the last
-one, and only what is new in it is computed. The states hold nothing that is not stored as text as well.
+one, and only what is new in it is computed. A conversation uses states of its own user alone: how much a state spares
+tells how a prompt of another one began. The states hold nothing that is not stored as text as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
 from uuid_utils.compat import uuid7
 
 from memoryos.config import LOCAL, Settings
-from memoryos.errors import ModelError
+from memoryos.errors import MemoryOSError, ModelError
+from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling
+from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened, runtime_of
 from memoryos.models.shapes import storable
@@ -34,7 +37,8 @@ class LocalChat:
         self._engine: LocalEngine | None = None
         self._lock = Lock()
         self._sampling = Sampling(answer_tokens(settings) or _ANSWER_TOKENS, settings.llm_temperature or 0.0)
-        self.states = KeptStates(settings.local_state_mb * _MEGABYTE)  #: of the latest conversations
+        self._keeps = settings.local_state_mb > 0
+        self.states = KeptStates(settings.local_state_mb * _MEGABYTE, self._forget)  #: of the latest conversations
 
     @classmethod
     def named(cls, settings: Settings) -> LocalChat:
@@ -51,6 +55,11 @@ class LocalChat:
                 self._engine = self._load()
             return self._engine
 
+    @property
+    def loaded(self) -> LocalEngine | None:
+        """The engine; None until the first question loads it."""
+        return self._engine
+
     def answer(self, messages: Sequence[Message], state: KVState | None = None) -> Answer:
         """Return the whole answer, with that state of its beginning. Raises ModelError, PromptTooLong."""
         told = self.ask(messages, state)
@@ -65,14 +74,22 @@ class LocalChat:
         told = self.ask(messages)
         return visible(told, told.stop)
 
-    def ask(self, messages: Sequence[Message], state: KVState | None = None) -> RememberedGeneration:
-        """Begin an answer, with this state or with that of the conversation, which is kept after it."""
+    def ask(self, messages: Sequence[Message], state: KVState | None = None) -> Generation:
+        """Begin an answer with this state, or with that of the conversation, which is kept after it."""
+        epoch = self.states.epoch
         engine = self.engine
         tokens = engine.chat_tokens(messages)
-        found = None if state is not None else self.states.nearest(tokens)
-        key, state = found or (str(uuid7()), state)
+        if state is not None or not self._keeps:
+            return engine.generate(tokens, state, sampling=self._sampling)
+        return self._going_on(engine, tokens, epoch)
+
+    def _going_on(self, engine: LocalEngine, tokens: list[int], epoch: int) -> Generation:
+        user = asker()
+        key, state = self.states.nearest(tokens, user) or (None, None)
+        if key is None or not _goes_on(tokens, state):
+            key = str(uuid7())
         told = engine.generate(tokens, state, sampling=self._sampling)
-        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept))
+        return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
 
     def reach(self) -> None:
         """Load the model."""
@@ -84,10 +101,15 @@ class LocalChat:
         with self._lock:
             self._engine = None
 
+    def _forget(self) -> None:
+        """Let the engine forget its last prompt, if there is one."""
+        if (engine := self._engine) is not None:
+            engine.forget()
+
 
 @dataclass(frozen=True, slots=True)
 class StatedChat:
-    """A local chat that answers prompts with one beginning, whose state is known; without one it computes all."""
+    """A local chat that answers prompts with one beginning, whose state is known; without one as the chat does."""
 
     chat: LocalChat
     state: KVState | None
@@ -102,8 +124,13 @@ class StatedChat:
         return visible(told, told.stop)
 
 
+def _goes_on(tokens: Sequence[int], state: KVState | None) -> bool:
+    """Whether the prompt goes on with a conversation, and does not only begin with the same instructions."""
+    return state is not None and 2 * shared(tokens, state, state.adapters) >= len(state.tokens)
+
+
 class RememberedGeneration(Iterator[str]):
-    """An answer whose state is kept when it has ended."""
+    """An answer whose state is kept when it has ended, if it can be."""
 
     def __init__(self, told: Generation, keep: Callable[[KVState], None]) -> None:
         self._told, self._keep = told, keep
@@ -134,6 +161,12 @@ class RememberedGeneration(Iterator[str]):
         """Tokens of the answer so far."""
         return self._told.completion_tokens
 
+    @property
+    def state(self) -> KVState | None:
+        """The state after the answer."""
+        return self._told.state
+
     def _end(self) -> None:
-        if (state := self._told.state) is not None:
-            self._keep(state)
+        with suppress(MemoryOSError):  # the answer is whole; the next one takes longer
+            if (state := self.state) is not None:
+                self._keep(state)

@@ -141,6 +141,10 @@ class LocalEngine(Protocol):
         """Read a state. Raises StateMismatch if it is of another model, StoreCorrupt if it is not a state."""
         ...
 
+    def forget(self) -> None:
+        """Let go what it holds of the last prompt, at once, or after the answer that it computes. Never waits."""
+        ...
+
     def close(self) -> None:
         """Give the memory back."""
         ...

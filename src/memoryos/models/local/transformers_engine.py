@@ -13,10 +13,13 @@ from typing import Any, cast
 import numpy as np
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
+from jinja2 import TemplateError
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from transformers.cache_utils import Cache
 
-from memoryos.errors import InvalidInput, ModelError, PromptTooLong, StateMismatch, StoreCorrupt
+from memoryos.errors import InvalidInput, MemoryOSError, ModelError, PromptTooLong, StateMismatch, StoreCorrupt
 from memoryos.models.chat import Message
 from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
@@ -31,6 +34,8 @@ from memoryos.models.local.unpacked_gguf import unpacked
 from memoryos.models.local.weighted_adapter import Adapters
 
 RUNTIME = "transformers"
+# What transformers raises for damaged files, besides OSError and RuntimeError:
+_DAMAGED = (SafetensorError, StrictDataclassError, ValueError, LookupError, TypeError, AttributeError, ImportError)
 _AT_ONCE = 512  # tokens of a prompt that are computed together
 
 
@@ -66,12 +71,15 @@ class TransformersEngine:
         window: int = 2**31,
         threads: int | None = None,
     ) -> TransformersEngine:
-        """Load a model; `device` is cuda or cpu, by default what is there. A GGUF file is unpacked into `cache`."""
+        """Load a model; `device` is cuda or cpu, by default what is there. A GGUF file is unpacked into `cache`.
+
+        Raises ModelError.
+        """
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype: Any = torch.float32 if device == "cpu" else "auto"
         if threads is not None:
             torch.set_num_threads(threads)
-        with _mapped_errors(), quiet():
+        with _mapped_errors(), _opening(files), quiet():
             digest = files_digest(*files.weights)
             folder = unpacked(files, cache) if files.is_gguf else files.path
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -90,7 +98,10 @@ class TransformersEngine:
         def fill(marked: list[Message]) -> str:
             if self.tokenizer.chat_template is None:
                 raise ModelError(f"the model {self.name} has no chat template: it completes texts and answers nothing")
-            return str(self.tokenizer.apply_chat_template(marked, tokenize=False, add_generation_prompt=answers))
+            try:
+                return str(self.tokenizer.apply_chat_template(marked, tokenize=False, add_generation_prompt=answers))
+            except TemplateError as error:
+                raise ModelError(f"the chat template of {self.name} refuses the messages: {error}") from error
 
         return chat_tokens(messages, fill, self._tokens)
 
@@ -176,6 +187,9 @@ class TransformersEngine:
     def decoded(self, tokens: Sequence[int]) -> str:
         """Return tokens as text, without control tokens."""
         return str(self.tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def forget(self) -> None:
+        """Do nothing: what an answer was computed from goes with its generation."""
 
     def close(self) -> None:
         """Let the model go."""
@@ -310,6 +324,17 @@ def _mapped_errors() -> Iterator[None]:
         is_memory = "alloc" in str(error) or "out of memory" in str(error)
         what = "ran out of memory" if is_memory else "failed"
         raise ModelError(f"the local model {what}: {_first_line(error)}") from error
+
+
+@contextmanager
+def _opening(files: ModelFiles) -> Iterator[None]:
+    """Raise ModelError for files that are no model."""
+    try:
+        yield
+    except MemoryOSError:
+        raise
+    except _DAMAGED as error:
+        raise ModelError(f"the local model {files.path} cannot be loaded: {_first_line(error)}") from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -15,7 +15,7 @@ class ActivationView(Plain):
 
     name: str  #: of the prefix
     id: str | None  #: of the cube; None: it is not built, or was removed because a source changed
-    is_usable: bool  #: whether an answer would use the state now, for this caller
+    is_usable: bool  #: whether an answer would use the state now, for this caller; models are compared once loaded
     reason: str  #: why not; empty if it is usable
     tokens: int = 0  #: of the prefix
     size: int = 0  #: bytes of the state

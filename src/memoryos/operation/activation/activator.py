@@ -6,7 +6,9 @@ one snapshot with the cube. Otherwise the text is computed anew, and the answer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -25,7 +27,7 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.kept_states import KeptStates
@@ -42,6 +44,8 @@ FORMAT = "memoryos-kv"  #: of the blob
 MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed because a source changed"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
+_OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
+_NOT_USED = "the model took no token from the KV state and computed the text anew"
 _NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
 
 _Snapshot = tuple[Recipe, MemCube | None, Prefix, str]  # the last: why the state may not be used
@@ -110,12 +114,12 @@ class Activator:
 
     def views(self, owner: Scope) -> list[ActivationView]:
         """What there is, by name, as this caller may use it."""
-        with self.vault.view(owner) as reader:
+        with self._seeing(owner) as reader:
             return [self._view(self._snapshot(reader, name)) for name in sorted(recipes(reader))]
 
     def view(self, owner: Scope, name: str) -> ActivationView:
         """One of these. Raises NotFound."""
-        with self.vault.view(owner) as reader:
+        with self._seeing(owner) as reader:
             return self._view(self._snapshot(reader, name))
 
     def delete(self, owner: Scope, name: str) -> None:
@@ -124,10 +128,8 @@ class Activator:
             known = recipes(writer)
             if known.pop(name, None) is None:
                 raise _missing(name)
-            doomed = [one.id for one in _built(writer, name)]
-            writer.delete(doomed)
+            writer.delete([one.id for one in _built(writer, name)])
             write_recipes(writer, known)
-        self.states.drop(*doomed)
 
     def forget(self, chats: Iterable[object]) -> None:
         """Let all states in memory go, and those of the chats' conversations: something was erased."""
@@ -140,24 +142,27 @@ class Activator:
 
     def answer(self, owner: Scope, name: str, query: str) -> ActivatedAnswer:
         """Answer a question behind a prefix. Raises NotFound, ModelError."""
-        with self.vault.view(owner) as reader:
+        epoch = self.states.epoch
+        with self._seeing(owner) as reader:
             recipe, cube, prefix, reason = self._snapshot(reader, name)
             fresh = prefix if not reason else chosen(reader, recipe, self.clock(), self.show)
         chat, state = self.model(), None
         if isinstance(chat, LocalChat) and cube is not None and not reason:
-            state, reason = self._state(chat, cube, owner)
-        if isinstance(chat, LocalChat):
-            chat = StatedChat(chat, state)
+            state, reason = self._state(chat, cube, epoch)
         messages: Sequence[Message] = [*_system(fresh), {"role": "user", "content": query}]
-        answer: Answer = self.account.answer(chat, messages, owner, Purpose.RESPOND)
-        return ActivatedAnswer(answer, state is not None, reason)
+        stated = StatedChat(chat, state) if isinstance(chat, LocalChat) else chat
+        answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
+        if isinstance(chat, LocalChat) and self.states.epoch != epoch:
+            chat.states.clear()  # something was erased since the snapshot, and the model has read it since
+        is_used = state is not None and answer.usage.cached_tokens > 0
+        return ActivatedAnswer(answer, is_used, reason or ("" if is_used else _NOT_USED))
 
-    def _state(self, chat: LocalChat, cube: MemCube, owner: Scope) -> tuple[KVState | None, str]:
+    def _state(self, chat: LocalChat, cube: MemCube, epoch: int) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""
-        if (kept := self.states.get(cube.id)) is not None:
+        if (kept := self.states.get(_key(cube))) is not None:
             return kept, ""
         try:
-            with self.vault.read(owner) as reader:
+            with self.vault.read(cube.scope.owner) as reader:
                 sha = _payload(cube).blob.sha256
                 blob = reader.blobs.kept([sha])[sha]
             state = chat.engine.loaded(self.vault.blobs.view(blob.name))
@@ -165,8 +170,18 @@ class Activator:
             return None, _NOT_BUILT
         except (StateMismatch, StoreCorrupt, ObjectsUnreachable) as error:
             return None, str(error)
-        self.states.keep(cube.id, state)
+        self.states.keep(_key(cube), state, epoch)
         return state, ""
+
+    @contextmanager
+    def _seeing(self, owner: Scope) -> Iterator[Reader]:
+        """A snapshot, after the states in memory whose cubes another process removed were let go."""
+        with self.vault.view(owner) as reader:
+            place = _place(owner)
+            kept = [key.removeprefix(place) for key in self.states.keys if key.startswith(place)]
+            gone = set(kept).difference(reader.whole.kinds(kept)) if kept else ()
+            self.states.drop(*(f"{place}{one}" for one in gone))
+            yield reader
 
     def _snapshot(self, reader: Reader, name: str) -> _Snapshot:
         """A recipe, its cube and its prefix of now, and why the state may not be used. Raises NotFound."""
@@ -174,15 +189,18 @@ class Activator:
         if recipe is None:
             raise _missing(name)
         cube = next(iter(_built(reader, name)), None)
-        if self._chat() is None:
+        chat = self._chat()
+        if chat is None:
             return recipe, cube, chosen(reader, recipe, now, self.show), _NOT_LOCAL
         if cube is None:
-            return recipe, None, chosen(reader, recipe, now, self.show), _NOT_BUILT
+            return recipe, None, chosen(reader, recipe, now, self.show), _not_built(reader, name)
         prefix, built = again(reader, recipe, cube.descriptive.provenance, now, self.show), _payload(cube)
         is_same = (prefix.text, prefix.versions) == (built.text, built.versions) and not cube.has_expired(now)
         if not is_same:
-            self.states.drop(cube.id)
-        return recipe, cube, prefix, "" if is_same else _CHANGED
+            self.states.drop(_key(cube))
+            return recipe, cube, prefix, _CHANGED
+        is_other = chat.loaded is not None and chat.loaded.fingerprint.digest != built.fingerprint
+        return recipe, cube, prefix, _OTHER_MODEL if is_other else ""
 
     def _view(self, found: _Snapshot) -> ActivationView:
         recipe, cube, _, reason = found
@@ -201,6 +219,15 @@ class Activator:
         return chat if isinstance(chat, LocalChat) else None
 
 
+def _place(owner: Scope) -> str:
+    """How the keys of an owner's states begin; no other owner's begin so."""
+    return json.dumps((owner.tenant, owner.user, owner.agent, owner.namespace))
+
+
+def _key(cube: MemCube) -> str:
+    return f"{_place(cube.scope.owner)}{cube.id}"
+
+
 def _system(prefix: Prefix) -> list[Message]:
     return [{"role": "system", "content": prefix.text}]
 
@@ -208,6 +235,14 @@ def _system(prefix: Prefix) -> list[Message]:
 def _built(reader: Reader, name: str) -> list[MemCube]:
     """The cubes of that name, the latest first; a crash or an import may leave more than one."""
     return [cube for cube in reversed(reader.cubes(Kind.ACTIVATION)) if cube.descriptive.title == name]
+
+
+def _not_built(reader: Reader, name: str) -> str:
+    """Why there is no cube of that name, with the error of the last job that failed to build it."""
+    jobs = reader.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
+    failed = [job.error for job in jobs if job.kind == JobKind.ACTIVATE and (job.payload or {}).get("name") == name]
+    error = next((one for one in reversed(failed) if one), None)
+    return f"{_NOT_BUILT}; the last failure: {error}" if error else _NOT_BUILT
 
 
 def _payload(cube: MemCube) -> Activation:

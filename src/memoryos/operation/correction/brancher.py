@@ -19,7 +19,7 @@ from memoryos.errors import CubeProtected, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, Mark, Operation, Passage, StoredPassage
 from memoryos.infrastructure.vault.version_part import TRIMMED
-from memoryos.kinds import Kind, State
+from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
 from memoryos.operation.consolidation.promotion import Promoter
@@ -234,9 +234,10 @@ class Brancher:
                 writer.keep_versions(some)
 
     def _ids(self, reader: Reader) -> Iterator[str]:
+        """What is copied: KV states and adapters can be built in the branch."""
         after = 0
         while places := reader.placed(after=after):
-            yield from (place.id for place in places)
+            yield from (place.id for place in places if place.kind not in MADE_OF_MEMORIES)
             after = places[-1].position
 
     def _differences(self, home: Scope, branch: Branch) -> tuple[Sequence[Plain], ...]:

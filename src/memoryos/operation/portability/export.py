@@ -1,6 +1,6 @@
 """Export: all memories of some owners as JSON Lines, for `load` (docs/explanation/export.md has the schema).
 
-Vectors, words, jobs and counters are left out, because they can be made again.
+Vectors, words, jobs, counters, KV states and adapters are left out, because they can be made again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memoryos.caller import current
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Link
+from memoryos.kinds import MADE_OF_MEMORIES
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.operation.hierarchy.protected import protected
@@ -80,7 +81,7 @@ class Exporter:
     def _records(self, reader: Reader) -> Iterator[dict[str, Any]]:
         after = 0
         while places := reader.placed(after=after, limit=AT_ONCE):
-            ids = [place.id for place in places]
+            ids = [place.id for place in places if place.kind not in MADE_OF_MEMORIES]
             cubes, links = reader.get(ids), _by_source(reader.links_of(ids))
             for cube_id in ids:
                 if cube := cubes.get(cube_id):

@@ -25,7 +25,7 @@ from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.version_part import TRIMMED
-from memoryos.kinds import Kind
+from memoryos.kinds import MADE_OF_MEMORIES, Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
@@ -222,8 +222,10 @@ def _records(lines: Iterable[str]) -> Iterator[_Record]:
         if "end" in document:
             end = document["end"]
             continue
-        yield _record(number, len(line), document)
+        record = _record(number, len(line), document)
         count += 1
+        if record.cube.kind not in MADE_OF_MEMORIES:  # an older program wrote them, without their bytes
+            yield record
     if end != count:
         raise InvalidInput("file", f"ends early: {count:,} memories of {end or 'more'}", "Export again")
 

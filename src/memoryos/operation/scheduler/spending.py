@@ -16,6 +16,7 @@ from memoryos.config import Settings
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.records import Spending
+from memoryos.models.asker import asking
 from memoryos.models.chat import (
     ANSWER_TOKENS,
     EMPTY,
@@ -61,7 +62,7 @@ class ModelAccount:
 
     def answer(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Answer:
         """Call the model and record the usage. Raises BudgetSpent before a call that could exceed the budget."""
-        with self.limits.call():
+        with self.limits.call(), asking(scope):
             reserved = self._reserve(messages, scope, purpose)
             try:
                 answer = chat.answer(messages)
@@ -84,7 +85,7 @@ class ModelAccount:
         """Put the answer into the flow, in pieces. Tokens are counted here, because a stream reports none."""
         said: list[str] = []
         chars = 0
-        with self.limits.call():
+        with self.limits.call(), asking(scope):
             if flow.is_over:  # nobody waited for so long
                 return
             reserved = self._reserve(messages, scope, purpose)
