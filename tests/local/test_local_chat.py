@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import utime
 from shutil import copytree
 from threading import Thread
 from weakref import ref
@@ -17,6 +18,7 @@ from memoryos.models.local.llamacpp_state import LlamacppState
 from memoryos.models.local.local_chat import LocalChat, RememberedGeneration, StatedChat
 from memoryos.models.local.local_engine import Sampling
 from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.unpacked_gguf import unpacked
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
 HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
@@ -170,6 +172,16 @@ def test_the_fingerprint_has_all_parts_of_a_model(tmp_path):
     for name in ("b-1-of-2.gguf", "b-00001-of-00000.gguf"):
         (tmp_path / name).write_text("whole")
         assert ModelFiles.named(f"local:{tmp_path / name}").weights == [tmp_path / name]
+
+
+def test_what_a_killed_process_left_in_the_cache_is_removed(tiny, tmp_path):
+    left, under_way = tmp_path / "unpacking-left", tmp_path / "unpacking-now"
+    for draft in (left, under_way):
+        draft.mkdir()
+        (draft / "model.safetensors").write_text("half of it")
+    utime(left, (0, 0))
+    whole = unpacked(ModelFiles(tiny.with_suffix(".gguf")), tmp_path)
+    assert set(tmp_path.iterdir()) == {whole, under_way}
 
 
 def test_a_missing_extra_is_named(tiny, monkeypatch):
