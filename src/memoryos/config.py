@@ -278,7 +278,10 @@ class Settings(BaseSettings):
         None, description="folder for unpacked .gguf files, which transformers needs; None: ~/.cache/memoryos"
     )
     local_state_mb: int = Field(
-        512, ge=0, description="memory for KV states of a local model, megabytes; 0: none is kept"
+        512,
+        ge=0,
+        description="memory for KV states of a local model, megabytes: so much for conversations, for activations and"
+        " for an extractor each; 0: none is kept",
     )
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"

@@ -372,6 +372,18 @@ def test_what_is_asked_for_wrongly_is_named(memory):
     assert memory.activations.list() == []
 
 
+def test_an_owner_has_so_many_activations(memory, monkeypatch):
+    monkeypatch.setattr("memoryos.operation.activation.recipe.MOST_RECIPES", 2)
+    for name in ("a", "b", "a"):
+        memory.activations.build(name)
+    with pytest.raises(InvalidInput, match="more than 2 activations"):
+        memory.activations.build("c")
+    monkeypatch.setattr("memoryos.operation.activation.recipe.MOST_RECIPES", 1)
+    memory.activations.build("b")
+    memory.activations.delete("a")
+    assert [one.name for one in memory.activations.list()] == ["b"]
+
+
 def test_pages_and_segments_can_be_in_a_prefix(memory, path):
     page = memory.add("I was in Bergen on Monday.", "How nice!")
     found = built(memory, kinds=[], ids=[page])

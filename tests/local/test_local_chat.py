@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import utime
 from shutil import copytree
 from threading import Thread
 from weakref import ref
@@ -16,6 +17,8 @@ from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.llamacpp_state import LlamacppState
 from memoryos.models.local.local_chat import LocalChat, RememberedGeneration, StatedChat
 from memoryos.models.local.local_engine import Sampling
+from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.unpacked_gguf import unpacked
 
 PARTS = {"llm_max_tokens": 8, "local_threads": 1, "prompt_tokens": 256, "context_tokens": 64}
 HELLO = [{"role": "user", "content": "I live in Oslo and I like tea."}]
@@ -150,6 +153,35 @@ def test_a_template_that_refuses_the_messages_is_an_error(tiny, tmp_path):
     (copy / "chat_template.jinja").write_text("{{ raise_exception('roles must alternate') }}")
     with pytest.raises(ModelError, match="roles must alternate"):
         chat_of(load_settings(llm_model=f"local:{copy}")).answer(HELLO)
+
+
+def test_weights_that_the_fingerprint_does_not_have_are_refused(tiny, tmp_path):
+    copy = copytree(tiny, tmp_path / "pickled")
+    (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
+    with pytest.raises(InvalidInput, match=r"no \*\.safetensors"):
+        chat_of(load_settings(llm_model=f"local:{copy}"))
+
+
+def test_the_fingerprint_has_all_parts_of_a_model(tmp_path):
+    first, second = (tmp_path / f"a[1]-0000{one}-of-00002.gguf" for one in (1, 2))
+    first.write_text("first")
+    with pytest.raises(InvalidInput, match=r"a\[1\]-00002-of-00002.gguf is missing"):
+        ModelFiles.named(f"local:{first}")
+    second.write_text("second")
+    assert ModelFiles.named(f"local:{first}").weights == [first, second]
+    for name in ("b-1-of-2.gguf", "b-00001-of-00000.gguf"):
+        (tmp_path / name).write_text("whole")
+        assert ModelFiles.named(f"local:{tmp_path / name}").weights == [tmp_path / name]
+
+
+def test_what_a_killed_process_left_in_the_cache_is_removed(tiny, tmp_path):
+    left, under_way = tmp_path / "unpacking-left", tmp_path / "unpacking-now"
+    for draft in (left, under_way):
+        draft.mkdir()
+        (draft / "model.safetensors").write_text("half of it")
+    utime(left, (0, 0))
+    whole = unpacked(ModelFiles(tiny.with_suffix(".gguf")), tmp_path)
+    assert set(tmp_path.iterdir()) == {whole, under_way}
 
 
 def test_a_missing_extra_is_named(tiny, monkeypatch):

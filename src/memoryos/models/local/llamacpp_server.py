@@ -34,6 +34,7 @@ class LlamacppServer:
 
         params = xllamacpp.CommonParams()
         params.model.path = str(file)
+        params.hostnames = ["127.0.0.1"]  # its door is for this machine alone
         params.n_ctx, params.n_parallel = window, 1
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         params.warmup, params.verbosity, params.cache_ram_mib = False, -1, 0

@@ -83,7 +83,7 @@ class TransformersEngine:
             digest = files_digest(*files.weights)
             folder = unpacked(files, cache) if files.is_gguf else files.path
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True)
             return cls(cast("Any", model).to(device), tokenizer, name=files.name, digest=digest, window=window)
 
     # Text

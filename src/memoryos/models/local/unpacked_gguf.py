@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from contextlib import redirect_stderr
+import time
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -15,6 +16,8 @@ from memoryos.models.local.model_files import ModelFiles
 
 WEIGHTS = "model.safetensors"
 _SUM = "memoryos.json"
+_DRAFT = "unpacking-"  # before the name of a folder that is being written
+_LEFT_SECONDS = 86_400  # after which the process that wrote a draft is taken for dead
 
 
 def unpacked(files: ModelFiles, cache: Path) -> Path:
@@ -22,7 +25,8 @@ def unpacked(files: ModelFiles, cache: Path) -> Path:
     folder = cache / files_digest(*files.weights)[:32]
     if not _is_whole(folder):
         cache.mkdir(parents=True, exist_ok=True)
-        draft = Path(mkdtemp(prefix="unpacking-", dir=cache))
+        _remove_left(cache)
+        draft = Path(mkdtemp(prefix=_DRAFT, dir=cache))
         try:
             _unpack(files.path, draft)
             shutil.rmtree(folder, ignore_errors=True)
@@ -33,6 +37,14 @@ def unpacked(files: ModelFiles, cache: Path) -> Path:
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return folder
+
+
+def _remove_left(cache: Path) -> None:
+    """Remove the drafts of processes that were killed."""
+    for draft in cache.glob(f"{_DRAFT}*"):
+        with suppress(OSError):  # another process may remove it, too
+            if time.time() - draft.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(draft)
 
 
 def _unpack(file: Path, folder: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note
 from memoryos.kinds import Kind
 
 KNOWN = (Kind.PROFILE, Kind.TRAIT, Kind.FACT)  #: what a prefix tells of the persona, in this order
+
+MOST_RECIPES = 100  # of an owner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,5 +37,7 @@ def recipes(reader: Reader) -> dict[str, Recipe]:
 
 
 def write_recipes(writer: Writer, known: dict[str, Recipe]) -> None:
-    """Store the recipes of an owner."""
+    """Store the recipes of an owner. Raises InvalidInput for a new one beyond `MOST_RECIPES`."""
+    if len(known) > max(MOST_RECIPES, len(recipes(writer))):
+        raise InvalidInput("name", f"would be one of more than {MOST_RECIPES} activations", "Delete one first")
     writer.write_note(RECIPES.key, _ADAPTER.dump_json(known).decode() if known else None)
