@@ -124,6 +124,7 @@ def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned):
     memory.adapters.unload(NAME)
     assert memory.adapters.ask(UNSEEN).used == ()
     assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
+    assert memory.adapters.ask(UNSEEN, names=[NAME, NAME]).used == (NAME,)  # it counts once
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft asks for an old name
@@ -262,6 +263,11 @@ def test_versions_roll_back_and_are_withdrawn_and_deleted(opened, learned, tmp_p
     gone = memory.adapters.withdraw(NAME)
     assert (gone.used, gone.weight, gone.is_withdrawn) == (None, None, True)
     assert memory.adapters.ask(UNSEEN).used == ()
+    told = memory.adapters.ask(UNSEEN, names=[NAME])
+    assert (told.used, told.left_out) == ((), (f"{NAME}: it was withdrawn",))
+    for use in (lambda: memory.adapters.export(NAME, tmp_path / "out"), lambda: memory.adapters.recollect(NAME)):
+        with pytest.raises(NotFound, match="withdrawn"):
+            use()
     assert [one.name for one in memory.adapters.list()] == [NAME]
     memory.adapters.delete(NAME)
     assert (list(memory.adapters.list()), blobs(memory, tmp_path)) == ([], [])

@@ -162,7 +162,7 @@ class LoraAdapters(Noun):
         self._engine.admit(Action.READ, self._scope)
         text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
-        chosen = None if names is None else [self._known(one) for one in _list("names", names)]
+        chosen = None if names is None else [self._known(one) for one in dict.fromkeys(_list("names", names))]
         uses = [use for place in self._places for use in self._uses(place, chosen)]
         with ready(uses) as adapters:
             said = answer(self._engine.local.engine(), text, adapters, most)

@@ -53,6 +53,8 @@ class LoadedAdapters:
 
     def use(self, reader: Reader, wanted: WantedAdapter) -> AdapterUse:
         """The version of an adapter that is used now, with its bytes; `reader` shows what the caller may read."""
+        if wanted.is_withdrawn:
+            return AdapterUse(wanted, None, "it was withdrawn")
         try:
             cube = ready_version(reader, wanted.name, wanted.pinned)
             if why := unusable(reader, cube, self.engine, self.shelf.clock()):
