@@ -20,24 +20,25 @@ from memoryos import Memory, Settings, stores
 from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Fact
-from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound, StoreCorrupt
+from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
-from memoryos.kinds import Origin
+from memoryos.kinds import Kind, Origin
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.operation.training.adapter_cubes import AdapterShelf
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_pack import packed, read_folder
-from memoryos.operation.training.adapter_trainer import fits
+from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
-from memoryos.operation.training.training_job import TrainingJob
+from memoryos.operation.training.training_job import TrainingJob, is_missing
 from memoryos.operation.training.training_sources import as_trained
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
 FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
 RECIPE = TrainingRecipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
 BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
+ANY = GateBounds(least_recall=0.0, most_loss=1e9)
 NAME = "home"
 
 Opened = Callable[..., Memory]
@@ -81,20 +82,19 @@ def teach(memory: Memory, folder: Path, fact_ids: list[str], name: str = NAME) -
     with engine.vault.write(memory.scope) as writer:
         if name not in wanted_adapters(writer):
             want(writer, WantedAdapter(name, ["fact"], recipe=RECIPE, bounds=BOUNDS))
-        sources = list(writer.get(fact_ids).values())
-        number = wanted_adapters(writer)[name].last + 1
+        sources, wanted = list(writer.get(fact_ids).values()), wanted_adapters(writer)[name]
     adapter = Parameter(
         model="tiny",
         method="lora",
         modules=("q_proj",),
         rank=8,
         name=name,
-        number=number,
+        number=wanted.last + 1,
         fingerprint=fits(engine.local.engine()),
         sources=as_trained(sources),
     )
     files = read_folder(folder)
-    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources).id
+    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources, wanted).id
 
 
 def add(memory: Memory, text: str = FACT) -> str:
@@ -181,6 +181,123 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
     memory.adapters.export(NAME, tmp_path / "out")
     weights = "adapter_model.safetensors"
     assert (tmp_path / "out" / weights).read_bytes() == (learned / weights).read_bytes()
+
+
+def train_while(memory: Memory, act: Callable[[], object], *, seconds: float = 3600.0) -> None:
+    """Run the job that trains, for one slice; `act` is called after the first step."""
+    engine, left = memory._engine, [act]
+    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=seconds)
+
+    def goes_on() -> bool:
+        if left:
+            acting(SYSTEM, left.pop())
+        return True
+
+    with engine.vault.write(memory.scope) as writer:
+        leased = writer.lease(lasting=timedelta(minutes=1))
+    assert [one.kind for one in leased] == [JobKind.TRAIN]
+    assert acting(SYSTEM, lambda: job.run(memory.scope, leased, goes_on)) == ()
+
+
+@pytest.fixture
+def begun(opened, monkeypatch) -> Memory:
+    """A memory with a fact, and a job that will train an adapter of it; the gate asks one question."""
+    monkeypatch.setattr("memoryos.operation.training.adapter_trainer.MOST_ASKED", 1)
+    memory = opened()
+    add(memory)
+    ask_for(memory, NAME)
+    return memory
+
+
+def ask_for(memory: Memory, name: str, epochs: int = 1) -> None:
+    with memory._engine.vault.write(memory.scope) as writer:
+        known, recipe = wanted_adapters(writer).get(name, WantedAdapter(name)), replace(RECIPE, epochs=epochs)
+        asked = replace(known, kinds=["fact"], recipe=recipe, bounds=ANY, is_due=True, demand=f"{name} {epochs}")
+        want(writer, replace(asked, is_withdrawn=False))
+        writer.enqueue(JobKind.TRAIN)
+
+
+def test_what_is_asked_for_while_a_job_trains_gets_a_job(begun):
+    train_while(begun, lambda: ask_for(begun, "two"))
+    begun._engine.housekeeping.queued(begun.scope)
+    begun.wait()
+    assert [one.used for one in begun.adapters.list()] == [1, 1]
+
+
+def test_a_source_that_changes_in_the_last_slice_is_trained_again(begun):
+    (fact,) = begun.facts.list()
+    train_while(begun, lambda: begun.update(fact.id, "User lives in Rome."))
+    begun._engine.housekeeping.queued(begun.scope)
+    begun.wait()
+    assert begun.adapters.get(NAME).used == 1
+    assert begun.adapters.ask(UNSEEN, names=[NAME]).left_out == ()
+
+
+def test_an_adapter_that_is_deleted_or_withdrawn_while_it_is_trained_is_not_stored(begun, tmp_path):
+    train_while(begun, lambda: begun.adapters.withdraw(NAME))
+    assert begun.adapters.get(NAME).versions == ()
+    ask_for(begun, NAME)
+    train_while(begun, lambda: begun.adapters.delete(NAME), seconds=0.0)  # it would be a checkpoint
+    with begun._engine.vault.read(begun.scope) as reader:
+        assert list(reader.cubes(Kind.PARAMETER)) == []
+    assert blobs(begun, tmp_path) == []
+
+
+def test_another_recipe_that_is_asked_for_while_it_is_trained_counts(begun):
+    train_while(begun, lambda: ask_for(begun, NAME, epochs=2))
+    assert begun.adapters.get(NAME).versions == ()
+    train_while(begun, lambda: None)
+    (version,) = begun.adapters.get(NAME).versions
+    assert (version.steps, version.stage) == (10, AdapterStage.READY)
+    assert JobKind.TRAIN not in queued(begun)
+
+
+def test_an_adapter_that_cannot_be_trained_does_not_keep_others_waiting(begun, monkeypatch):
+    trains = AdapterTrainer.train
+
+    def fails(self, wanted, *others):
+        if wanted.name == NAME:
+            raise ModelError("out of memory")
+        return trains(self, wanted, *others)
+
+    monkeypatch.setattr(AdapterTrainer, "train", fails)
+    ask_for(begun, "two")
+    train_while(begun, lambda: None)
+    assert [one.used for one in begun.adapters.list()] == [None, 1]
+    with pytest.raises(ModelError, match="out of memory"):
+        train_while(begun, lambda: None)
+
+
+def test_a_training_goes_on_though_new_facts_come(begun):
+    train_while(begun, lambda: None, seconds=0.0)
+    add(begun, "User loves tea.")
+    train_while(begun, lambda: None, seconds=0.0)
+    (version,) = begun.adapters.get(NAME).versions
+    assert (version.step, len(version.sources)) == (2, 1)
+
+
+def test_the_latest_version_is_trained_again_though_an_older_one_stands(opened, learned):
+    memory = opened()
+    home, tea = add(memory), add(memory, "User loves tea.")
+    teach(memory, learned, [home])
+    teach(memory, learned, [home, tea])
+    memory.adapters.rollback(NAME, 2)
+    memory.delete(tea)
+    status = memory.adapters.get(NAME)
+    assert ([one.number for one in status.versions], status.used) == ([1], 1)  # the pin dangles
+    assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
+    with memory._engine.vault.read(memory.scope) as reader:
+        assert is_missing(reader, wanted_adapters(reader)[NAME])
+
+
+def test_rolling_back_drops_a_training_that_is_under_way(begun):
+    train_while(begun, lambda: None)
+    ask_for(begun, NAME)
+    train_while(begun, lambda: None, seconds=0.0)
+    assert [one.stage for one in begun.adapters.get(NAME).versions] == [AdapterStage.READY, AdapterStage.TRAINING]
+    assert [one.number for one in begun.adapters.rollback(NAME, 1).versions] == [1]
+    train_while(begun, lambda: None)
+    assert [one.number for one in begun.adapters.get(NAME).versions] == [1]
 
 
 def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
@@ -342,7 +459,7 @@ def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opene
     memory = opened()
     add(memory)
     (tmp_path / "m.db.objects").write_bytes(b"no folder")
-    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=GateBounds(least_recall=0.0, most_loss=1e9))
+    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=ANY)
     memory.wait()
     (job,) = [one for one in memory.jobs.list() if one.kind == JobKind.TRAIN]
     assert (job.state, job.attempts) == (JobState.QUEUED, 1)

@@ -35,15 +35,16 @@ class AdapterTrainer:
 
     engine: LocalEngine
     shelf: AdapterShelf
+    shown: Callable[[Sequence[MemCube]], Sequence[MemCube]] = list  #: memories as an answer may show them
     slice_seconds: float = SLICE_SECONDS
 
     def train(self, wanted: WantedAdapter, sources: Sequence[MemCube], begun: MemCube | None, goes_on: GoesOn) -> bool:
         """Train for one slice, from the checkpoint `begun` if there is one; return whether the version is complete."""
-        pairs = pairs_of(sources)
+        pairs = pairs_of(self.shown(sources))
         examples = examples_of(self.engine, pairs)
         adapter = adapter_in(begun) if begun else self._new(wanted, sources)
         if not examples:
-            self._refuse(adapter, sources, "its sources answer no question that could be trained")
+            self._refuse(adapter, wanted, sources, "its sources answer no question that could be trained")
             return True
         general = [self.engine.tokenise(text) for text in REPLAYED]
         trainer = LoraTrainer(trainable_model(self.engine), examples, general, wanted.recipe)
@@ -57,7 +58,7 @@ class AdapterTrainer:
         spent = adapter.seconds + time.monotonic() - began
         adapter = replace(adapter, step=trainer.step, steps=trainer.steps, seconds=spent)
         if not trainer.is_done:
-            self.shelf.store(adapter, trainer.checkpoint(), sources)
+            self.shelf.store(adapter, trainer.checkpoint(), sources, wanted)
             return False
         self._finish(adapter, wanted, trainer, pairs, sources)
         return True
@@ -89,13 +90,13 @@ class AdapterTrainer:
         found = self._measured(trainer, files, pairs)
         adapter = replace(adapter, gate=found)
         if why := wanted.bounds.verdict(found):
-            self._refuse(adapter, sources, why)
+            self._refuse(adapter, wanted, sources, why)
         else:
-            self.shelf.store(replace(adapter, stage=AdapterStage.READY), packed(files), sources)
+            self.shelf.store(replace(adapter, stage=AdapterStage.READY), packed(files), sources, wanted)
 
-    def _refuse(self, adapter: Parameter, sources: Sequence[MemCube], why: str) -> None:
+    def _refuse(self, adapter: Parameter, wanted: WantedAdapter, sources: Sequence[MemCube], why: str) -> None:
         refused = replace(adapter, stage=AdapterStage.REFUSED, refused=why, blob=None)
-        self.shelf.store(refused, None, sources)
+        self.shelf.store(refused, None, sources, wanted)
 
     def _measured(self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair]) -> GateResult:
         """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
