@@ -19,20 +19,23 @@ import memoryos
 from memoryos import Memory, Settings, stores
 from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.caller import SYSTEM, acting
-from memoryos.cube import Fact
-from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured, NotFound, StoreCorrupt
+from memoryos.cube import Fact, MemCube
+from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured, NotFound, PrivacyRefused, StoreCorrupt
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
 from memoryos.kinds import Kind, Origin
 from memoryos.models.local.lora_recipe import TrainingRecipe
+from memoryos.operation.hierarchy.protected import protection_of
+from memoryos.operation.recall.shown import Shown
 from memoryos.operation.training.adapter_cubes import AdapterShelf
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_pack import packed, read_folder
+from memoryos.operation.training.adapter_status import AdapterAnswer, Recollection
 from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_job import TrainingJob, is_missing
-from memoryos.operation.training.training_sources import as_trained
+from memoryos.operation.training.training_sources import as_trained, chosen_sources
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
 FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
@@ -470,7 +473,7 @@ def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opene
 
 def test_what_cannot_be_trained_is_refused_before_a_job_is_added(opened, tmp_path):
     memory = opened()
-    for wrong in ({"kinds": ["trait"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
+    for wrong in ({"kinds": ["trait"]}, {"kinds": ["segment"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
         with pytest.raises(InvalidInput):
             memory.adapters.train(NAME, **wrong)
     with pytest.raises(InvalidInput, match="weight"):
@@ -506,6 +509,20 @@ def test_what_is_asked_and_what_is_stored_is_masked(opened, learned, tiny, tmp_p
         assert "ann@example.com" not in heard[0]
 
 
+def test_what_is_trained_and_answered_is_masked_as_what_is_read(tiny, tmp_path, clock):
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing", privacy_on_read="mask")
+    with memoryos.open(tmp_path / "read.db", user="alice", settings=settings, clock=clock) as memory:
+        memory.facts.add("User's e-mail is ann@example.com.")
+        heard: list[str] = []
+        memory._engine.local._engine = Overheard(memory._engine.local.engine(), heard)
+        memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=ANY)
+        memory.wait()
+        assert heard
+        assert "ann@example.com" not in str(heard)
+    told = Shown(protection_of(settings, settings.privacy_on_read))(AdapterAnswer("It is ann@example.com.", (), ()))
+    assert told.text == "It is [email]."
+
+
 class Overheard:
     """An engine that keeps what it was asked."""
 
@@ -516,7 +533,7 @@ class Overheard:
         return getattr(self._engine, name)
 
     def chat_tokens(self, messages, *, answers: bool = True) -> list[int]:
-        self._heard += [message["content"] for message in messages if message["role"] == "user"]
+        self._heard += [message["content"] for message in messages if message["role"] != "system"]
         return self._engine.chat_tokens(messages, answers=answers)
 
 
@@ -638,12 +655,74 @@ def test_a_training_that_is_killed_goes_on_in_another_process(tiny, learned, tmp
         ).read_bytes()
 
 
+def recollector_of(memory: Memory, said: Callable[[str], str] = str) -> Recollector:
+    engine = memory._engine
+    return Recollector(engine.vault, engine.embedder, memory.scope, engine.local.engine(), said)
+
+
+def tell(memory: Memory, adapter: str, source: str, text: str, said: Callable[[str], str] = str) -> Recollection:
+    told = [(QuestionPair("What?", "", "stamps", source), text)]
+    return acting(
+        SYSTEM, lambda: recollector_of(memory, said).store(told, memory.get(adapter), memory._engine.clock())
+    )
+
+
+def test_what_an_adapter_tells_goes_with_any_source_of_it(opened, learned):
+    memory = opened()
+    home, aunt = add(memory), add(memory, "Alice's aunt collects stamps.")
+    adapter = teach(memory, learned, [home, aunt])
+    (told,) = tell(memory, adapter, aunt, "Alice's aunt collects old stamps.").stored
+    memory.delete(home)
+    with pytest.raises(NotFound):
+        memory.get(told)
+
+
+@pytest.mark.parametrize(
+    "text", ["Alice's aunt collects stamps. User lives in Oslo.", "Alice's aunt does not collect stamps."]
+)
+def test_an_adapter_tells_no_two_sentences_and_denies_nothing(opened, learned, text):
+    memory = opened()
+    aunt = add(memory, "Alice's aunt collects stamps.")
+    found = tell(memory, teach(memory, learned, [aunt]), aunt, text)
+    assert (found.stored, found.doubted) == ((), 1)
+
+
+def test_what_an_adapter_tells_is_masked_or_refused_as_what_people_say(opened, learned):
+    memory = opened()
+    aunt = add(memory, "Alice's aunt collects stamps.")
+    adapter = teach(memory, learned, [aunt])
+
+    def refuses(text: str) -> str:
+        raise PrivacyRefused("text", ["name"])
+
+    assert tell(memory, adapter, aunt, "Tom sells stamps.", refuses).doubted == 1
+    (told,) = tell(memory, adapter, aunt, "Tom sells stamps.", lambda text: text.replace("Tom", "[name]")).stored
+    assert memory.get(told).text == "[name] sells stamps."
+    assert memory.get(told).text not in [one.text for one in chosen_of(memory)]  # no adapter learns from an adapter
+
+
+def chosen_of(memory: Memory) -> list[MemCube]:
+    with memory._engine.vault.read(memory.scope) as reader:
+        return chosen_sources(reader, WantedAdapter(NAME, ["fact"]), memory._engine.clock())
+
+
+def test_an_adapter_whose_source_went_while_it_was_asked_tells_nothing(opened, learned):
+    memory = opened()
+    aunt = add(memory, "Alice's aunt collects stamps.")
+    adapter = memory.get(teach(memory, learned, [aunt]))
+    memory.delete(aunt)
+    told = [(QuestionPair("What?", "", "stamps", aunt), "Alice's aunt collects old stamps.")]
+    with pytest.raises(NotFound, match="nothing was stored"):
+        acting(SYSTEM, lambda: recollector_of(memory).store(told, adapter, memory._engine.clock()))
+    assert memory.facts.count() == 0
+
+
 def test_what_an_adapter_tells_is_a_doubtful_fact_and_goes_with_its_source(opened, learned):
     memory = opened()
     home, aunt = add(memory), add(memory, "Alice's aunt collects stamps.")
     adapter = memory.get(teach(memory, learned, [home, aunt]))
     engine = memory._engine
-    recollector = Recollector(engine.vault, engine.embedder, memory.scope, engine.local.engine())
+    recollector = recollector_of(memory)
     told = [
         (QuestionPair("Where?", FACT, "Oslo", home), "User lives in Oslo, in the north."),  # what was said counts
         (QuestionPair("Where?", FACT, "Oslo", home), "User lives in Rome."),
@@ -651,7 +730,7 @@ def test_what_an_adapter_tells_is_a_doubtful_fact_and_goes_with_its_source(opene
         (QuestionPair("What?", "", "stamps", aunt), "Alice's aunt collects stamps."),
         (QuestionPair("What?", "", "stamps", aunt), "Alice's aunt collects old stamps."),
     ]
-    found = recollector.store(told, adapter, engine.clock())
+    found = acting(SYSTEM, lambda: recollector.store(told, adapter, engine.clock()))
     assert (found.asked, found.known, found.doubted, len(found.stored)) == (5, 1, 3, 1)
     stored = memory.get(found.stored[0])
     assert isinstance(stored.payload, Fact)

@@ -14,6 +14,7 @@ from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.filter import labels_of
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
@@ -28,7 +29,6 @@ from memoryos.operation.training.adapter_pack import unpacked_files, write_folde
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
 from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
-from memoryos.operation.training.question_pairs import pairs_of
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
@@ -57,7 +57,7 @@ class LoraAdapters(Noun):
     ) -> AdapterStatus:
         """Have a version of an adapter trained in the background, from memories of these `kinds`.
 
-        The kinds are fact, profile, segment and page. `ids` and `tags` choose among them. A version can be used when
+        The kinds are fact, profile and page. `ids` and `tags` choose among them. A version can be used when
         it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
         perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
         changed, expires or is deleted, the version goes at once, and another one is trained. Raises InvalidInput,
@@ -173,7 +173,8 @@ class LoraAdapters(Noun):
         """Ask the model with an adapter for what it knows, and store what is new as facts of low confidence.
 
         An answer that contradicts a fact is not stored, so nothing that was said changes. The facts name the adapter
-        and its source in their provenance; they go when the source is deleted or changed. Raises NotFound, ModelError.
+        and a source in their provenance; they go when any source of the adapter is deleted or changed, unless somebody
+        said them since. Raises NotFound, also if the adapter changes meanwhile, and ModelError.
         """
         place, wanted = self._known(name)
         self._engine.admit(Action.WRITE, place)
@@ -181,10 +182,11 @@ class LoraAdapters(Noun):
             use = self._loaded(place).use(reader, wanted)
             if use.cube is None:
                 raise NotFound(f"the adapter {wanted.name!r} cannot be asked: {use.left_out}")
-            pairs = pairs_of(reader.get(one.id for one in adapter_in(use.cube).sources).values())
-        recollector = Recollector(self._engine.vault, self._engine.embedder, place, self._engine.local.engine())
+            sources = list(reader.get(one.id for one in adapter_in(use.cube).sources).values())
+        check_new(self._engine.vault, place, Kind.FACT, labels_of(use.cube))
+        recollector = self._recollector(place)
         with ready([use]) as adapters:
-            told = recollector.ask(pairs, adapters)
+            told = recollector.ask(self._engine.hand.shown(sources), adapters)
         return recollector.store(told, use.cube, self._engine.clock())
 
     def retire(self, name: str) -> Sequence[MemCube]:
@@ -291,6 +293,12 @@ class LoraAdapters(Noun):
         with self._engine.vault.view(place) as reader:
             wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
             return [loaded.use(reader, one) for one in wanted]
+
+    def _recollector(self, place: Scope) -> Recollector:
+        engine = self._engine
+        return Recollector(
+            engine.vault, engine.embedder, place, engine.local.engine(), lambda text: engine.said("text", text, place)
+        )
 
     def _shelf(self, place: Scope) -> AdapterShelf:
         return AdapterShelf(self._engine.vault, place, self._engine.clock)

@@ -4,7 +4,8 @@
 2. Texts are ranked by priority, then by similarity, and taken until the budget of tokens is used up.
 3. KV and adapters that stand for taken texts replace them, those that save most time first, as long as they fit the
    bytes and the tokens. The exact mode takes at most one KV cache, because only the beginning of a prompt can be one.
-4. What is still too slow for the budget of milliseconds is left out, the last text first, and then what stands for texts.
+4. What is still too slow for the budget of milliseconds is left out, the last text first, then what stands for
+   texts.
 """
 
 from __future__ import annotations
