@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
@@ -20,18 +23,29 @@ from memoryos import Memory, Settings, stores
 from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Fact, MemCube
-from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured, NotFound, PrivacyRefused, StoreCorrupt
+from memoryos.errors import (
+    InvalidInput,
+    ModelError,
+    ModelNotConfigured,
+    NotFound,
+    PermissionDenied,
+    PrivacyRefused,
+    StoreCorrupt,
+)
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
 from memoryos.kinds import Kind, Origin
-from memoryos.models.local.lora_recipe import TrainingRecipe
+from memoryos.models.local.lora_recipe import Example, TrainingRecipe
+from memoryos.models.local.lora_trainer import LoraTrainer
+from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.recall.shown import Shown
 from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_pack import packed, read_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, Recollection
-from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits
+from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits, trainable_model
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_job import TrainingJob, is_missing
@@ -135,8 +149,6 @@ def test_peft_reads_an_exported_folder_and_predicts_the_same(learned, tiny, tran
     import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
-
-    from memoryos.models.local.weighted_adapter import WeightedAdapter
 
     tokens = transformers_engine.tokenise("Where does the user live?")
     ours = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 1.0, learned),))
@@ -301,6 +313,55 @@ def test_rolling_back_drops_a_training_that_is_under_way(begun):
     assert [one.number for one in begun.adapters.rollback(NAME, 1).versions] == [1]
     train_while(begun, lambda: None)
     assert [one.number for one in begun.adapters.get(NAME).versions] == [1]
+
+
+def test_a_training_copies_nothing_of_an_answer_that_is_being_made(opened, learned):
+    import torch
+
+    engine = opened()._engine.local.engine()
+    tokens = engine.tokenise("Where does the user live?")
+    plain, seen = engine.distribution(tokens), torch.get_rng_state()
+    copies: list[object] = []
+    thread = Thread(target=lambda: copies.append(trainable_model(engine)))
+    with engine._lock, engine._lora.added((WeightedAdapter("x", 1.0, learned),)):  # as while an answer is computed
+        thread.start()
+        thread.join(0.05)
+        assert copies == []
+    thread.join()
+    trainer = LoraTrainer(copies[0], [Example((1, 2, 3), 1)], [], RECIPE)
+    assert torch.equal(torch.get_rng_state(), seen)  # answers with a temperature draw on
+    with torch.no_grad():
+        logits = trainer._model(input_ids=torch.tensor([tokens])).logits[0, -1]
+    assert abs(torch.log_softmax(logits, -1).numpy() - plain).max() < 1e-4
+    with pytest.raises(ModelError, match="does not fit the training"):
+        trainer.restore(b"damaged")
+
+
+def test_no_matrices_of_an_adapter_stay_in_memory_and_its_scale_counts(opened, learned):
+    memory = opened()
+    engine = memory._engine.local.engine()
+    teach(memory, learned, [add(memory)])
+    memory.adapters.ask(UNSEEN, names=[NAME])
+    gc.collect()
+    assert len(engine._lora._known) == 0
+    files = read_folder(learned)
+    config = json.loads(files["adapter_config.json"])
+    other = {**files, "adapter_config.json": json.dumps({**config, "lora_alpha": 1}).encode()}
+    tokens = engine.tokenise(UNSEEN)
+    with in_folders([(files, 1.0)]) as strong, in_folders([(other, 1.0)]) as weak:
+        assert (
+            abs(engine.distribution(tokens, adapters=strong) - engine.distribution(tokens, adapters=weak)).max() > 0.1
+        )
+
+
+def test_a_training_that_diverges_is_refused(begun, monkeypatch):
+    monkeypatch.setattr(LoraTrainer, "perplexity", lambda *_, **__: float("nan"))
+    train_while(begun, lambda: None)
+    (version,) = begun.adapters.get(NAME).versions
+    assert (version.stage, version.refused) == (
+        AdapterStage.REFUSED,
+        "its training diverged: lower the learning rate",
+    )
 
 
 def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
@@ -560,6 +621,50 @@ def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny,
             theirs.adapters.export(NAME, tmp_path / "out")
 
 
+def test_who_may_not_change_an_adapter_or_see_it_changes_none(learned, tiny, tmp_path, clock):
+    pytest.importorskip("cedarpy")
+    policies = tmp_path / "rules.cedar"
+    forbidden = 'forbid(principal == User::"%s", action == Action::"%s", resource) when { %s };\n'
+    policies.write_text(
+        "permit(principal, action, resource);\n"
+        + forbidden % ("bob", "write", 'resource.tags.contains("secret")')
+        + forbidden % ("carol", "read", 'resource.tags.contains("secret")')
+        + forbidden % ("dave", "write", 'resource.kind == "parameter"')
+    )
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    with memoryos.MemoryOS.open(tmp_path / "p.db", settings=settings, clock=clock, policies=policies) as store:
+        mine = store.memory("alice")
+        teach(mine, learned, [mine.facts.add(FACT, tags=["secret"]) or ""])
+        bob, carol, dave = (
+            store.memory("alice", caller=memoryos.Caller(name)).adapters for name in ("bob", "carol", "dave")
+        )
+        for change in (bob.load, bob.unload, bob.withdraw, bob.recollect, bob.train, dave.train):
+            with pytest.raises(PermissionDenied):
+                change(NAME)
+        with pytest.raises(PermissionDenied):
+            bob.rollback(NAME, 1)
+        with pytest.raises(PermissionDenied):
+            dave.add(learned, name="two")
+        with pytest.raises(InvalidInput, match="is taken"):
+            carol.train(NAME)
+        (status,) = mine.adapters.list()
+        assert (status.weight, status.is_due, status.is_withdrawn) == (None, False, False)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 1_000])
+def test_a_folder_with_a_wrong_name_or_one_too_many_is_not_added(opened, learned, tmp_path, monkeypatch, name):
+    folder = shutil.copytree(learned, tmp_path / "a")
+    about = json.loads((folder / "memoryos.json").read_bytes())
+    (folder / "memoryos.json").write_text(json.dumps({**about, "name": name or "a\x00"}))
+    memory = opened()
+    with pytest.raises(InvalidInput, match="name"):
+        memory.adapters.add(folder)
+    monkeypatch.setattr("memoryos.nouns.lora_adapters.MOST_ADAPTERS", 0)
+    with pytest.raises(InvalidInput, match="one more than 0"):
+        memory.adapters.add(learned)
+    assert list(memory.adapters.list()) == []
+
+
 def test_a_backup_has_the_adapters_and_a_copy_of_the_store_uses_them(opened, learned, tiny, tmp_path, clock):
     memory = opened()
     teach(memory, learned, [add(memory)])
@@ -662,9 +767,7 @@ def recollector_of(memory: Memory, said: Callable[[str], str] = str) -> Recollec
 
 def tell(memory: Memory, adapter: str, source: str, text: str, said: Callable[[str], str] = str) -> Recollection:
     told = [(QuestionPair("What?", "", "stamps", source), text)]
-    return acting(
-        SYSTEM, lambda: recollector_of(memory, said).store(told, memory.get(adapter), memory._engine.clock())
-    )
+    return acting(SYSTEM, lambda: recollector_of(memory, said).store(told, memory.get(adapter), memory._engine.clock()))
 
 
 def test_what_an_adapter_tells_goes_with_any_source_of_it(opened, learned):

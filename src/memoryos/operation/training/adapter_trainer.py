@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from memoryos.built_memory import AdapterStage, GateResult, Parameter
@@ -86,8 +87,12 @@ class AdapterTrainer:
         sources: Sequence[MemCube],
     ) -> None:
         """Store the version if it passes the gate, and the reason if it does not."""
+        perplexity = trainer.perplexity([self.engine.tokenise(text) for text in HELD_OUT], adapted=True)
+        if not isfinite(perplexity):
+            self._refuse(adapter, wanted, sources, "its training diverged: lower the learning rate")
+            return
         files = {**trainer.files(), ABOUT: about_files(adapter)}
-        found = self._measured(trainer, files, pairs)
+        found = self._measured(trainer, files, pairs, perplexity)
         adapter = replace(adapter, gate=found)
         if why := wanted.bounds.verdict(found):
             self._refuse(adapter, wanted, sources, why)
@@ -98,7 +103,9 @@ class AdapterTrainer:
         refused = replace(adapter, stage=AdapterStage.REFUSED, refused=why, blob=None)
         self.shelf.store(refused, None, sources, wanted)
 
-    def _measured(self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair]) -> GateResult:
+    def _measured(
+        self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair], perplexity: float
+    ) -> GateResult:
         """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
         asked = gate_questions(pairs)
         texts = [self.engine.tokenise(text) for text in HELD_OUT]
@@ -108,7 +115,7 @@ class AdapterTrainer:
             asked=len(asked),
             recalled=right,
             recalled_before=recalled(self.engine, asked, ()),
-            perplexity=trainer.perplexity(texts, adapted=True),
+            perplexity=perplexity,
             perplexity_before=trainer.perplexity(texts, adapted=False),
         )
 
@@ -132,10 +139,10 @@ def about_files(adapter: Parameter) -> bytes:
 
 
 def trainable_model(engine: LocalEngine) -> Any:
-    """The layers of a model that torch computes. Raises ModelError for another runtime."""
-    model = getattr(engine, "model", None)
-    if model is None or not hasattr(model, "parameters"):
+    """The layers of a model that torch computes, for the matrices. Raises ModelError for another runtime."""
+    copied = getattr(engine, "trainable", None)
+    if copied is None:
         raise ModelError(
             f"the runtime {engine.fingerprint.runtime} trains no adapters: set MEMORYOS_LLM to a model for transformers"
         )
-    return model
+    return copied()
