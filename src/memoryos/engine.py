@@ -171,7 +171,7 @@ class Engine:
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
         self.job_types, self.local = JobTypes(), OpenedModel(self.settings)
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
-        self.job_types.register(*training_jobs(self.vault, self.clock, self.local))
+        self.job_types.register(*training_jobs(self.vault, self.clock, self.local, self.hand.shown))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)

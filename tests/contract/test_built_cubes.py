@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from memoryos.built_memory import AdapterStage, Parameter
-from memoryos.cube import Fact
+from memoryos.cube import Fact, Mention
 from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.records import Entry, JobKind, JobState, Link, LinkKind, Operation
-from memoryos.kinds import State, Subject
+from memoryos.kinds import Origin, State, Subject
 
 
 @pytest.fixture
@@ -18,6 +19,7 @@ def built(vault, cube):
     """A fact, an adapter that was trained on it, and a fact that the adapter told."""
     fact = cube(Fact(subject=Subject.USER, text="User lives in Oslo."))
     told = cube(Fact(subject=Subject.USER, text="User lives in the north."))
+    told = replace(told, descriptive=replace(told.descriptive, origin=Origin.FINETUNING))
     trained = Parameter(
         model="tiny", method="lora", modules=("q_proj",), rank=8, name="home", stage=AdapterStage.REFUSED, refused="why"
     )
@@ -87,3 +89,35 @@ def test_a_memory_under_a_frozen_adapter_stays(vault, built):
     with pytest.raises(CubeProtected), vault.write(fact.scope) as writer:
         writer.delete([fact.id])
     assert left(vault, fact, adapter, told) == [True, True, True]
+
+
+@pytest.mark.parametrize("how", ["stated", "read", "corrected"])
+def test_a_told_fact_that_somebody_said_later_stays(vault, built, page, how):
+    fact, _, told = built
+    later = told.descriptive.recorded_at + timedelta(seconds=1)
+    changes = {
+        "stated": {"mentions": (Mention(said=later, source="x", at=later),)},
+        "read": {},
+        "corrected": {"origin": Origin.USER_INPUT},
+    }
+    known = replace(told, descriptive=replace(told.descriptive, **changes[how]))
+    heard = page()
+    with vault.write(fact.scope) as writer:
+        writer.update([Entry(known)], Operation.REFRESH)
+        if how == "read":
+            writer.insert([Entry(heard)])
+            writer.link([Link(told.id, LinkKind.DERIVED_FROM, heard.id)])
+    with vault.write(fact.scope) as writer:
+        writer.delete([fact.id])
+    assert left(vault, fact, known) == [False, True]
+
+
+def test_a_told_fact_with_words_that_only_the_adapter_knows_goes(vault, built):
+    fact, _, told = built
+    later = told.descriptive.recorded_at + timedelta(seconds=1)
+    described = replace(told.descriptive, mentions=(Mention(said=later, source="x", at=later),))
+    known = replace(told, descriptive=described, payload=replace(told.payload, wordings=("User lives north.",)))
+    with vault.write(fact.scope) as writer:
+        writer.update([Entry(known)], Operation.REFRESH)
+        writer.delete([fact.id])
+    assert left(vault, fact, known) == [False, False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
@@ -19,25 +22,40 @@ import memoryos
 from memoryos import Memory, Settings, stores
 from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.caller import SYSTEM, acting
-from memoryos.cube import Fact
-from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound, StoreCorrupt
+from memoryos.cube import Fact, MemCube
+from memoryos.errors import (
+    InvalidInput,
+    ModelError,
+    ModelNotConfigured,
+    NotFound,
+    PermissionDenied,
+    PrivacyRefused,
+    StoreCorrupt,
+)
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
-from memoryos.kinds import Origin
-from memoryos.models.local.lora_recipe import TrainingRecipe
+from memoryos.kinds import Kind, Origin
+from memoryos.models.local.lora_recipe import Example, TrainingRecipe
+from memoryos.models.local.lora_trainer import LoraTrainer
+from memoryos.models.local.weighted_adapter import WeightedAdapter
+from memoryos.operation.hierarchy.protected import protection_of
+from memoryos.operation.recall.shown import Shown
 from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_pack import packed, read_folder
-from memoryos.operation.training.adapter_trainer import fits
+from memoryos.operation.training.adapter_status import AdapterAnswer, Recollection
+from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits, trainable_model
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
-from memoryos.operation.training.training_job import TrainingJob
-from memoryos.operation.training.training_sources import as_trained
+from memoryos.operation.training.training_job import TrainingJob, is_missing
+from memoryos.operation.training.training_sources import as_trained, chosen_sources
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
 FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
 RECIPE = TrainingRecipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
 BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
+ANY = GateBounds(least_recall=0.0, most_loss=1e9)
 NAME = "home"
 
 Opened = Callable[..., Memory]
@@ -81,20 +99,19 @@ def teach(memory: Memory, folder: Path, fact_ids: list[str], name: str = NAME) -
     with engine.vault.write(memory.scope) as writer:
         if name not in wanted_adapters(writer):
             want(writer, WantedAdapter(name, ["fact"], recipe=RECIPE, bounds=BOUNDS))
-        sources = list(writer.get(fact_ids).values())
-        number = wanted_adapters(writer)[name].last + 1
+        sources, wanted = list(writer.get(fact_ids).values()), wanted_adapters(writer)[name]
     adapter = Parameter(
         model="tiny",
         method="lora",
         modules=("q_proj",),
         rank=8,
         name=name,
-        number=number,
+        number=wanted.last + 1,
         fingerprint=fits(engine.local.engine()),
         sources=as_trained(sources),
     )
     files = read_folder(folder)
-    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources).id
+    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources, wanted).id
 
 
 def add(memory: Memory, text: str = FACT) -> str:
@@ -124,6 +141,7 @@ def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned):
     memory.adapters.unload(NAME)
     assert memory.adapters.ask(UNSEEN).used == ()
     assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
+    assert memory.adapters.ask(UNSEEN, names=[NAME, NAME]).used == (NAME,)  # it counts once
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft asks for an old name
@@ -131,8 +149,6 @@ def test_peft_reads_an_exported_folder_and_predicts_the_same(learned, tiny, tran
     import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
-
-    from memoryos.models.local.weighted_adapter import WeightedAdapter
 
     tokens = transformers_engine.tokenise("Where does the user live?")
     ours = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 1.0, learned),))
@@ -180,6 +196,172 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
     memory.adapters.export(NAME, tmp_path / "out")
     weights = "adapter_model.safetensors"
     assert (tmp_path / "out" / weights).read_bytes() == (learned / weights).read_bytes()
+
+
+def train_while(memory: Memory, act: Callable[[], object], *, seconds: float = 3600.0) -> None:
+    """Run the job that trains, for one slice; `act` is called after the first step."""
+    engine, left = memory._engine, [act]
+    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=seconds)
+
+    def goes_on() -> bool:
+        if left:
+            acting(SYSTEM, left.pop())
+        return True
+
+    with engine.vault.write(memory.scope) as writer:
+        leased = writer.lease(lasting=timedelta(minutes=1))
+    assert [one.kind for one in leased] == [JobKind.TRAIN]
+    assert acting(SYSTEM, lambda: job.run(memory.scope, leased, goes_on)) == ()
+
+
+@pytest.fixture
+def begun(opened, monkeypatch) -> Memory:
+    """A memory with a fact, and a job that will train an adapter of it; the gate asks one question."""
+    monkeypatch.setattr("memoryos.operation.training.adapter_trainer.MOST_ASKED", 1)
+    memory = opened()
+    add(memory)
+    ask_for(memory, NAME)
+    return memory
+
+
+def ask_for(memory: Memory, name: str, epochs: int = 1) -> None:
+    with memory._engine.vault.write(memory.scope) as writer:
+        known, recipe = wanted_adapters(writer).get(name, WantedAdapter(name)), replace(RECIPE, epochs=epochs)
+        asked = replace(known, kinds=["fact"], recipe=recipe, bounds=ANY, is_due=True, demand=f"{name} {epochs}")
+        want(writer, replace(asked, is_withdrawn=False))
+        writer.enqueue(JobKind.TRAIN)
+
+
+def test_what_is_asked_for_while_a_job_trains_gets_a_job(begun):
+    train_while(begun, lambda: ask_for(begun, "two"))
+    begun._engine.housekeeping.queued(begun.scope)
+    begun.wait()
+    assert [one.used for one in begun.adapters.list()] == [1, 1]
+
+
+def test_a_source_that_changes_in_the_last_slice_is_trained_again(begun):
+    (fact,) = begun.facts.list()
+    train_while(begun, lambda: begun.update(fact.id, "User lives in Rome."))
+    begun._engine.housekeeping.queued(begun.scope)
+    begun.wait()
+    assert begun.adapters.get(NAME).used == 1
+    assert begun.adapters.ask(UNSEEN, names=[NAME]).left_out == ()
+
+
+def test_an_adapter_that_is_deleted_or_withdrawn_while_it_is_trained_is_not_stored(begun, tmp_path):
+    train_while(begun, lambda: begun.adapters.withdraw(NAME))
+    assert begun.adapters.get(NAME).versions == ()
+    ask_for(begun, NAME)
+    train_while(begun, lambda: begun.adapters.delete(NAME), seconds=0.0)  # it would be a checkpoint
+    with begun._engine.vault.read(begun.scope) as reader:
+        assert list(reader.cubes(Kind.PARAMETER)) == []
+    assert blobs(begun, tmp_path) == []
+
+
+def test_another_recipe_that_is_asked_for_while_it_is_trained_counts(begun):
+    train_while(begun, lambda: ask_for(begun, NAME, epochs=2))
+    assert begun.adapters.get(NAME).versions == ()
+    train_while(begun, lambda: None)
+    (version,) = begun.adapters.get(NAME).versions
+    assert (version.steps, version.stage) == (10, AdapterStage.READY)
+    assert JobKind.TRAIN not in queued(begun)
+
+
+def test_an_adapter_that_cannot_be_trained_does_not_keep_others_waiting(begun, monkeypatch):
+    trains = AdapterTrainer.train
+
+    def fails(self, wanted, *others):
+        if wanted.name == NAME:
+            raise ModelError("out of memory")
+        return trains(self, wanted, *others)
+
+    monkeypatch.setattr(AdapterTrainer, "train", fails)
+    ask_for(begun, "two")
+    train_while(begun, lambda: None)
+    assert [one.used for one in begun.adapters.list()] == [None, 1]
+    with pytest.raises(ModelError, match="out of memory"):
+        train_while(begun, lambda: None)
+
+
+def test_a_training_goes_on_though_new_facts_come(begun):
+    train_while(begun, lambda: None, seconds=0.0)
+    add(begun, "User loves tea.")
+    train_while(begun, lambda: None, seconds=0.0)
+    (version,) = begun.adapters.get(NAME).versions
+    assert (version.step, len(version.sources)) == (2, 1)
+
+
+def test_the_latest_version_is_trained_again_though_an_older_one_stands(opened, learned):
+    memory = opened()
+    home, tea = add(memory), add(memory, "User loves tea.")
+    teach(memory, learned, [home])
+    teach(memory, learned, [home, tea])
+    memory.adapters.rollback(NAME, 2)
+    memory.delete(tea)
+    status = memory.adapters.get(NAME)
+    assert ([one.number for one in status.versions], status.used) == ([1], 1)  # the pin dangles
+    assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
+    with memory._engine.vault.read(memory.scope) as reader:
+        assert is_missing(reader, wanted_adapters(reader)[NAME])
+
+
+def test_rolling_back_drops_a_training_that_is_under_way(begun):
+    train_while(begun, lambda: None)
+    ask_for(begun, NAME)
+    train_while(begun, lambda: None, seconds=0.0)
+    assert [one.stage for one in begun.adapters.get(NAME).versions] == [AdapterStage.READY, AdapterStage.TRAINING]
+    assert [one.number for one in begun.adapters.rollback(NAME, 1).versions] == [1]
+    train_while(begun, lambda: None)
+    assert [one.number for one in begun.adapters.get(NAME).versions] == [1]
+
+
+def test_a_training_copies_nothing_of_an_answer_that_is_being_made(opened, learned):
+    import torch
+
+    engine = opened()._engine.local.engine()
+    tokens = engine.tokenise("Where does the user live?")
+    plain, seen = engine.distribution(tokens), torch.get_rng_state()
+    copies: list[object] = []
+    thread = Thread(target=lambda: copies.append(trainable_model(engine)))
+    with engine._lock, engine._lora.added((WeightedAdapter("x", 1.0, learned),)):  # as while an answer is computed
+        thread.start()
+        thread.join(0.05)
+        assert copies == []
+    thread.join()
+    trainer = LoraTrainer(copies[0], [Example((1, 2, 3), 1)], [], RECIPE)
+    assert torch.equal(torch.get_rng_state(), seen)  # answers with a temperature draw on
+    with torch.no_grad():
+        logits = trainer._model(input_ids=torch.tensor([tokens])).logits[0, -1]
+    assert abs(torch.log_softmax(logits, -1).numpy() - plain).max() < 1e-4
+    with pytest.raises(ModelError, match="does not fit the training"):
+        trainer.restore(b"damaged")
+
+
+def test_no_matrices_of_an_adapter_stay_in_memory_and_its_scale_counts(opened, learned):
+    memory = opened()
+    engine = memory._engine.local.engine()
+    teach(memory, learned, [add(memory)])
+    memory.adapters.ask(UNSEEN, names=[NAME])
+    gc.collect()
+    assert len(engine._lora._known) == 0
+    files = read_folder(learned)
+    config = json.loads(files["adapter_config.json"])
+    other = {**files, "adapter_config.json": json.dumps({**config, "lora_alpha": 1}).encode()}
+    tokens = engine.tokenise(UNSEEN)
+    with in_folders([(files, 1.0)]) as strong, in_folders([(other, 1.0)]) as weak:
+        assert (
+            abs(engine.distribution(tokens, adapters=strong) - engine.distribution(tokens, adapters=weak)).max() > 0.1
+        )
+
+
+def test_a_training_that_diverges_is_refused(begun, monkeypatch):
+    monkeypatch.setattr(LoraTrainer, "perplexity", lambda *_, **__: float("nan"))
+    train_while(begun, lambda: None)
+    (version,) = begun.adapters.get(NAME).versions
+    assert (version.stage, version.refused) == (
+        AdapterStage.REFUSED,
+        "its training diverged: lower the learning rate",
+    )
 
 
 def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
@@ -262,6 +444,11 @@ def test_versions_roll_back_and_are_withdrawn_and_deleted(opened, learned, tmp_p
     gone = memory.adapters.withdraw(NAME)
     assert (gone.used, gone.weight, gone.is_withdrawn) == (None, None, True)
     assert memory.adapters.ask(UNSEEN).used == ()
+    told = memory.adapters.ask(UNSEEN, names=[NAME])
+    assert (told.used, told.left_out) == ((), (f"{NAME}: it was withdrawn",))
+    for use in (lambda: memory.adapters.export(NAME, tmp_path / "out"), lambda: memory.adapters.recollect(NAME)):
+        with pytest.raises(NotFound, match="withdrawn"):
+            use()
     assert [one.name for one in memory.adapters.list()] == [NAME]
     memory.adapters.delete(NAME)
     assert (list(memory.adapters.list()), blobs(memory, tmp_path)) == ([], [])
@@ -336,7 +523,7 @@ def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opene
     memory = opened()
     add(memory)
     (tmp_path / "m.db.objects").write_bytes(b"no folder")
-    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=GateBounds(least_recall=0.0, most_loss=1e9))
+    memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=ANY)
     memory.wait()
     (job,) = [one for one in memory.jobs.list() if one.kind == JobKind.TRAIN]
     assert (job.state, job.attempts) == (JobState.QUEUED, 1)
@@ -347,7 +534,7 @@ def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opene
 
 def test_what_cannot_be_trained_is_refused_before_a_job_is_added(opened, tmp_path):
     memory = opened()
-    for wrong in ({"kinds": ["trait"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
+    for wrong in ({"kinds": ["trait"]}, {"kinds": ["segment"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
         with pytest.raises(InvalidInput):
             memory.adapters.train(NAME, **wrong)
     with pytest.raises(InvalidInput, match="weight"):
@@ -383,6 +570,20 @@ def test_what_is_asked_and_what_is_stored_is_masked(opened, learned, tiny, tmp_p
         assert "ann@example.com" not in heard[0]
 
 
+def test_what_is_trained_and_answered_is_masked_as_what_is_read(tiny, tmp_path, clock):
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing", privacy_on_read="mask")
+    with memoryos.open(tmp_path / "read.db", user="alice", settings=settings, clock=clock) as memory:
+        memory.facts.add("User's e-mail is ann@example.com.")
+        heard: list[str] = []
+        memory._engine.local._engine = Overheard(memory._engine.local.engine(), heard)
+        memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=ANY)
+        memory.wait()
+        assert heard
+        assert "ann@example.com" not in str(heard)
+    told = Shown(protection_of(settings, settings.privacy_on_read))(AdapterAnswer("It is ann@example.com.", (), ()))
+    assert told.text == "It is [email]."
+
+
 class Overheard:
     """An engine that keeps what it was asked."""
 
@@ -393,7 +594,7 @@ class Overheard:
         return getattr(self._engine, name)
 
     def chat_tokens(self, messages, *, answers: bool = True) -> list[int]:
-        self._heard += [message["content"] for message in messages if message["role"] == "user"]
+        self._heard += [message["content"] for message in messages if message["role"] != "system"]
         return self._engine.chat_tokens(messages, answers=answers)
 
 
@@ -418,6 +619,50 @@ def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny,
         assert "Oslo" not in theirs.adapters.ask(UNSEEN).text
         with pytest.raises(NotFound):
             theirs.adapters.export(NAME, tmp_path / "out")
+
+
+def test_who_may_not_change_an_adapter_or_see_it_changes_none(learned, tiny, tmp_path, clock):
+    pytest.importorskip("cedarpy")
+    policies = tmp_path / "rules.cedar"
+    forbidden = 'forbid(principal == User::"%s", action == Action::"%s", resource) when { %s };\n'
+    policies.write_text(
+        "permit(principal, action, resource);\n"
+        + forbidden % ("bob", "write", 'resource.tags.contains("secret")')
+        + forbidden % ("carol", "read", 'resource.tags.contains("secret")')
+        + forbidden % ("dave", "write", 'resource.kind == "parameter"')
+    )
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    with memoryos.MemoryOS.open(tmp_path / "p.db", settings=settings, clock=clock, policies=policies) as store:
+        mine = store.memory("alice")
+        teach(mine, learned, [mine.facts.add(FACT, tags=["secret"]) or ""])
+        bob, carol, dave = (
+            store.memory("alice", caller=memoryos.Caller(name)).adapters for name in ("bob", "carol", "dave")
+        )
+        for change in (bob.load, bob.unload, bob.withdraw, bob.recollect, bob.train, dave.train):
+            with pytest.raises(PermissionDenied):
+                change(NAME)
+        with pytest.raises(PermissionDenied):
+            bob.rollback(NAME, 1)
+        with pytest.raises(PermissionDenied):
+            dave.add(learned, name="two")
+        with pytest.raises(InvalidInput, match="is taken"):
+            carol.train(NAME)
+        (status,) = mine.adapters.list()
+        assert (status.weight, status.is_due, status.is_withdrawn) == (None, False, False)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 1_000])
+def test_a_folder_with_a_wrong_name_or_one_too_many_is_not_added(opened, learned, tmp_path, monkeypatch, name):
+    folder = shutil.copytree(learned, tmp_path / "a")
+    about = json.loads((folder / "memoryos.json").read_bytes())
+    (folder / "memoryos.json").write_text(json.dumps({**about, "name": name or "a\x00"}))
+    memory = opened()
+    with pytest.raises(InvalidInput, match="name"):
+        memory.adapters.add(folder)
+    monkeypatch.setattr("memoryos.nouns.lora_adapters.MOST_ADAPTERS", 0)
+    with pytest.raises(InvalidInput, match="one more than 0"):
+        memory.adapters.add(learned)
+    assert list(memory.adapters.list()) == []
 
 
 def test_a_backup_has_the_adapters_and_a_copy_of_the_store_uses_them(opened, learned, tiny, tmp_path, clock):
@@ -515,12 +760,72 @@ def test_a_training_that_is_killed_goes_on_in_another_process(tiny, learned, tmp
         ).read_bytes()
 
 
+def recollector_of(memory: Memory, said: Callable[[str], str] = str) -> Recollector:
+    engine = memory._engine
+    return Recollector(engine.vault, engine.embedder, memory.scope, engine.local.engine(), said)
+
+
+def tell(memory: Memory, adapter: str, source: str, text: str, said: Callable[[str], str] = str) -> Recollection:
+    told = [(QuestionPair("What?", "", "stamps", source), text)]
+    return acting(SYSTEM, lambda: recollector_of(memory, said).store(told, memory.get(adapter), memory._engine.clock()))
+
+
+def test_what_an_adapter_tells_goes_with_any_source_of_it(opened, learned):
+    memory = opened()
+    home, aunt = add(memory), add(memory, "Alice's aunt collects stamps.")
+    adapter = teach(memory, learned, [home, aunt])
+    (told,) = tell(memory, adapter, aunt, "Alice's aunt collects old stamps.").stored
+    memory.delete(home)
+    with pytest.raises(NotFound):
+        memory.get(told)
+
+
+@pytest.mark.parametrize(
+    "text", ["Alice's aunt collects stamps. User lives in Oslo.", "Alice's aunt does not collect stamps."]
+)
+def test_an_adapter_tells_no_two_sentences_and_denies_nothing(opened, learned, text):
+    memory = opened()
+    aunt = add(memory, "Alice's aunt collects stamps.")
+    found = tell(memory, teach(memory, learned, [aunt]), aunt, text)
+    assert (found.stored, found.doubted) == ((), 1)
+
+
+def test_what_an_adapter_tells_is_masked_or_refused_as_what_people_say(opened, learned):
+    memory = opened()
+    aunt = add(memory, "Alice's aunt collects stamps.")
+    adapter = teach(memory, learned, [aunt])
+
+    def refuses(text: str) -> str:
+        raise PrivacyRefused("text", ["name"])
+
+    assert tell(memory, adapter, aunt, "Tom sells stamps.", refuses).doubted == 1
+    (told,) = tell(memory, adapter, aunt, "Tom sells stamps.", lambda text: text.replace("Tom", "[name]")).stored
+    assert memory.get(told).text == "[name] sells stamps."
+    assert memory.get(told).text not in [one.text for one in chosen_of(memory)]  # no adapter learns from an adapter
+
+
+def chosen_of(memory: Memory) -> list[MemCube]:
+    with memory._engine.vault.read(memory.scope) as reader:
+        return chosen_sources(reader, WantedAdapter(NAME, ["fact"]), memory._engine.clock())
+
+
+def test_an_adapter_whose_source_went_while_it_was_asked_tells_nothing(opened, learned):
+    memory = opened()
+    aunt = add(memory, "Alice's aunt collects stamps.")
+    adapter = memory.get(teach(memory, learned, [aunt]))
+    memory.delete(aunt)
+    told = [(QuestionPair("What?", "", "stamps", aunt), "Alice's aunt collects old stamps.")]
+    with pytest.raises(NotFound, match="nothing was stored"):
+        acting(SYSTEM, lambda: recollector_of(memory).store(told, adapter, memory._engine.clock()))
+    assert memory.facts.count() == 0
+
+
 def test_what_an_adapter_tells_is_a_doubtful_fact_and_goes_with_its_source(opened, learned):
     memory = opened()
     home, aunt = add(memory), add(memory, "Alice's aunt collects stamps.")
     adapter = memory.get(teach(memory, learned, [home, aunt]))
     engine = memory._engine
-    recollector = Recollector(engine.vault, engine.embedder, memory.scope, engine.local.engine())
+    recollector = recollector_of(memory)
     told = [
         (QuestionPair("Where?", FACT, "Oslo", home), "User lives in Oslo, in the north."),  # what was said counts
         (QuestionPair("Where?", FACT, "Oslo", home), "User lives in Rome."),
@@ -528,7 +833,7 @@ def test_what_an_adapter_tells_is_a_doubtful_fact_and_goes_with_its_source(opene
         (QuestionPair("What?", "", "stamps", aunt), "Alice's aunt collects stamps."),
         (QuestionPair("What?", "", "stamps", aunt), "Alice's aunt collects old stamps."),
     ]
-    found = recollector.store(told, adapter, engine.clock())
+    found = acting(SYSTEM, lambda: recollector.store(told, adapter, engine.clock()))
     assert (found.asked, found.known, found.doubted, len(found.stored)) == (5, 1, 3, 1)
     stored = memory.get(found.stored[0])
     assert isinstance(stored.payload, Fact)

@@ -128,6 +128,13 @@ def test_reasons_of_what_is_left_out():
     assert late.decision("b").reason is PlacementReason.OVER_MS
 
 
+def test_texts_go_before_what_stands_for_texts_when_a_plan_is_too_slow():
+    texts = [text("a", similarity=1.0), text("b", similarity=0.5)]
+    plan = planned(task(ms=SMOLLM2.load_ms(kv("k").size_bytes)), [*texts, kv("k", "a")], SMOLLM2)
+    assert [one.id for one in plan.chosen] == ["k"]
+    assert [one.id for one in plan.left_out if one.reason is PlacementReason.OVER_MS] == ["b"]
+
+
 def test_a_tag_with_priority_comes_before_what_fits_better():
     wanted = PlacementTask("", ANN, PlacementBudget(100), priorities={"urgent": 5})
     blocks = [text("near", similarity=1.0), text("urgent", labels=frozenset({"urgent"}))]
@@ -252,6 +259,13 @@ def memory(form=MemoryForm.TEXT, *, changed_days=0.0, **more):
 
 def due(one, **use):
     return [(move.after, move.reason) for move in due_moves([one], {"m": BlockUse(**use)}, SMOLLM2, NOW)]
+
+
+def test_what_was_used_last_stays_as_far_as_there_is_room():
+    history = UseHistory().after({"a": 1.0}).after({"b": 1.0})
+    assert history.used_last({"a": 60, "b": 50, "never": 40}, 100) == {"b", "never"}
+    assert history.used_last({"a": 60, "b": 50}, 110) == {"a", "b"}
+    assert history.used_last({"a": 60}, 0) == set()
 
 
 def test_text_earns_kv_when_reading_it_has_cost_as_much_as_building_it():

@@ -7,26 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from uuid_utils.compat import uuid7
+
 from memoryos import arguments, expected
 from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Reader
+from memoryos.filter import labels_of
+from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
-from memoryos.operation.calls.permission import check_stored
-from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, ready_version, versions_of
+from memoryos.operation.calls.permission import check_new, check_stored
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, ready_version, used_version, versions_of
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_lessons import answer
 from memoryos.operation.training.adapter_pack import unpacked_files, write_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
 from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
-from memoryos.operation.training.question_pairs import pairs_of
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
@@ -55,7 +57,7 @@ class LoraAdapters(Noun):
     ) -> AdapterStatus:
         """Have a version of an adapter trained in the background, from memories of these `kinds`.
 
-        The kinds are fact, profile, segment and page. `ids` and `tags` choose among them. A version can be used when
+        The kinds are fact, profile and page. `ids` and `tags` choose among them. A version can be used when
         it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
         perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
         changed, expires or is deleted, the version goes at once, and another one is trained. Raises InvalidInput,
@@ -71,6 +73,7 @@ class LoraAdapters(Noun):
             _given("recipe", recipe, TrainingRecipe),
             _given("bounds", bounds, GateBounds),
             is_due=True,
+            demand=str(uuid7()),
         )
         if not wanted.kinds or not {Kind(one) for one in wanted.kinds} <= set(TRAINABLE):
             raise InvalidInput("kinds", "has a kind that is not trained", f"Pass some of {', '.join(TRAINABLE)}")
@@ -99,7 +102,7 @@ class LoraAdapters(Noun):
         counts = _weight(weight)
         place, wanted = self._known(name)
         with self._engine.vault.view(place) as reader:
-            ready_version(reader, wanted.name, wanted.pinned)
+            used_version(reader, wanted)
         return self._changed(place, wanted.name, weight=counts, is_withdrawn=False)
 
     def unload(self, name: str) -> AdapterStatus:
@@ -112,12 +115,12 @@ class LoraAdapters(Noun):
         place, wanted = self._known(name)
         with self._engine.vault.view(place) as reader:
             found = ready_version(reader, wanted.name, arguments.natural("number", number, least=1))
-        return self._changed(place, wanted.name, pinned=adapter_in(found).number, is_due=False)
+        return self._stopped(place, wanted.name, pinned=adapter_in(found).number)
 
     def withdraw(self, name: str) -> AdapterStatus:
         """Use an adapter no longer, and do not train it again until `train` or `load`. Raises NotFound."""
         place, wanted = self._known(name)
-        return self._changed(place, wanted.name, weight=None, is_withdrawn=True, is_due=False)
+        return self._stopped(place, wanted.name, weight=None, is_withdrawn=True)
 
     def delete(self, name: str) -> None:
         """Remove an adapter with all versions and their bytes. Raises NotFound, CubeProtected if one is frozen."""
@@ -145,12 +148,9 @@ class LoraAdapters(Noun):
         """
         self._engine.admit(Action.WRITE, self._scope)
         adapter, data = imported(_folder(folder), self._engine.local.engine(), name and _name(name))
-        place = self._scope.owner
-        with self._engine.vault.write(place) as writer:
-            if adapter.name in wanted_adapters(writer):
-                raise InvalidInput("name", f"{adapter.name!r} is taken", "Pass another name")
-            want(writer, WantedAdapter(adapter.name))
-        self._shelf(place).store(adapter, data, ())
+        wanted, place = WantedAdapter(_name(adapter.name)), self._scope.owner
+        check_new(self._engine.vault, place, Kind.PARAMETER, ())
+        self._shelf(place).add(adapter, data, lambda writer: _wanted_anew(writer, wanted))
         return self.get(adapter.name)
 
     def ask(self, question: str, *, names: Iterable[str] | None = None, limit: int = 48) -> AdapterAnswer:
@@ -162,7 +162,7 @@ class LoraAdapters(Noun):
         self._engine.admit(Action.READ, self._scope)
         text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
-        chosen = None if names is None else [self._known(one) for one in _list("names", names)]
+        chosen = None if names is None else [self._known(one) for one in dict.fromkeys(_list("names", names))]
         uses = [use for place in self._places for use in self._uses(place, chosen)]
         with ready(uses) as adapters:
             said = answer(self._engine.local.engine(), text, adapters, most)
@@ -173,7 +173,8 @@ class LoraAdapters(Noun):
         """Ask the model with an adapter for what it knows, and store what is new as facts of low confidence.
 
         An answer that contradicts a fact is not stored, so nothing that was said changes. The facts name the adapter
-        and its source in their provenance; they go when the source is deleted or changed. Raises NotFound, ModelError.
+        and a source in their provenance; they go when any source of the adapter is deleted or changed, unless somebody
+        said them since. Raises NotFound, also if the adapter changes meanwhile, and ModelError.
         """
         place, wanted = self._known(name)
         self._engine.admit(Action.WRITE, place)
@@ -181,10 +182,11 @@ class LoraAdapters(Noun):
             use = self._loaded(place).use(reader, wanted)
             if use.cube is None:
                 raise NotFound(f"the adapter {wanted.name!r} cannot be asked: {use.left_out}")
-            pairs = pairs_of(reader.get(one.id for one in adapter_in(use.cube).sources).values())
-        recollector = Recollector(self._engine.vault, self._engine.embedder, place, self._engine.local.engine())
+            sources = list(reader.get(one.id for one in adapter_in(use.cube).sources).values())
+        check_new(self._engine.vault, place, Kind.FACT, labels_of(use.cube))
+        recollector = self._recollector(place)
         with ready([use]) as adapters:
-            told = recollector.ask(pairs, adapters)
+            told = recollector.ask(self._engine.hand.shown(sources), adapters)
         return recollector.store(told, use.cube, self._engine.clock())
 
     def retire(self, name: str) -> Sequence[MemCube]:
@@ -219,14 +221,17 @@ class LoraAdapters(Noun):
     def _want(self, wanted: WantedAdapter) -> None:
         """Note what is wanted, in the place of what was wanted under that name, and have it trained."""
         place = self._place_for(wanted)
+        check_new(self._engine.vault, place, Kind.PARAMETER, ())
+        with self._engine.vault.view(place) as reader:
+            if wanted.name in wanted_adapters(reader) and wanted.name not in _seen(reader):
+                raise InvalidInput("name", f"{wanted.name!r} is taken", "Pass another name")
         with self._engine.vault.write(place) as writer:
-            known = wanted_adapters(writer)
-            if wanted.name not in known and len(known) >= MOST_ADAPTERS:
-                raise InvalidInput("name", f"would be one more than {MOST_ADAPTERS} adapters", "Delete an adapter")
-            old = known.get(wanted.name, wanted)
-            want(writer, replace(wanted, weight=old.weight, last=old.last))
-            versions = versions_of(writer, wanted.name)
-            writer.delete([one.id for one in versions if adapter_in(one).stage is AdapterStage.TRAINING])
+            if (old := wanted_adapters(writer).get(wanted.name)) is None:
+                _wanted_anew(writer, wanted)
+            else:
+                self._check_change(place, writer, wanted.name)
+                want(writer, replace(wanted, weight=old.weight, last=old.last))
+            writer.delete([one.id for one in _begun(writer, wanted.name)])
             writer.enqueue(JobKind.TRAIN)
         self._engine.housekeeping.queued(place)
 
@@ -242,7 +247,7 @@ class LoraAdapters(Noun):
     def _status(self, reader: Reader, wanted: WantedAdapter) -> AdapterStatus:
         versions = versions_of(reader, wanted.name)
         ready = [adapter_in(one).number for one in versions if adapter_in(one).stage is AdapterStage.READY]
-        used = wanted.pinned if wanted.pinned in ready else (ready[-1] if ready and wanted.pinned is None else None)
+        used = wanted.pinned if wanted.pinned in ready else (ready[-1] if ready else None)
         return AdapterStatus(
             wanted.name,
             tuple(wanted.kinds),
@@ -254,9 +259,26 @@ class LoraAdapters(Noun):
         )
 
     def _changed(self, place: Scope, name: str, **fields: object) -> AdapterStatus:
+        self._engine.admit(Action.WRITE, place)
         with self._engine.vault.write(place) as writer:
+            self._check_change(place, writer, name)
             change_wanted(writer, name, **fields)
         return self.get(name)
+
+    def _stopped(self, place: Scope, name: str, **fields: object) -> AdapterStatus:
+        """Change what is wanted, and drop a training that is under way, in whatever process."""
+        self._engine.admit(Action.WRITE, place)
+        with self._engine.vault.write(place) as writer:
+            self._check_change(place, writer, name)
+            writer.delete([one.id for one in _begun(writer, name)])
+            last = max((adapter_in(one).number for one in versions_of(writer, name)), default=0)
+            change_wanted(writer, name, is_due=False, demand=str(uuid7()), last=last, **fields)
+        return self.get(name)
+
+    def _check_change(self, place: Scope, writer: Writer, name: str) -> None:
+        """Raise PermissionDenied unless the caller may change all versions."""
+        ids = [one.id for one in versions_of(writer, name)]
+        check_stored(self._engine.vault, place, writer, ids, Action.WRITE)
 
     def _delete(self, place: Scope, name: str) -> None:
         with self._engine.vault.write(place) as writer:
@@ -271,6 +293,12 @@ class LoraAdapters(Noun):
         with self._engine.vault.view(place) as reader:
             wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
             return [loaded.use(reader, one) for one in wanted]
+
+    def _recollector(self, place: Scope) -> Recollector:
+        engine = self._engine
+        return Recollector(
+            engine.vault, engine.embedder, place, engine.local.engine(), lambda text: engine.said("text", text, place)
+        )
 
     def _shelf(self, place: Scope) -> AdapterShelf:
         return AdapterShelf(self._engine.vault, place, self._engine.clock)
@@ -294,6 +322,22 @@ def _seen(reader: Reader) -> dict[str, WantedAdapter]:
     return {
         name: one for name, one in known.items() if versions_of(reader, name) or not versions_of(reader.whole, name)
     }
+
+
+def _wanted_anew(writer: Writer, wanted: WantedAdapter) -> bool:
+    """Note an adapter that was not wanted before. Raises InvalidInput."""
+    known = wanted_adapters(writer)
+    if wanted.name in known:
+        raise InvalidInput("name", f"{wanted.name!r} is taken", "Pass another name")
+    if len(known) >= MOST_ADAPTERS:
+        raise InvalidInput("name", f"would be one more than {MOST_ADAPTERS} adapters", "Delete an adapter")
+    want(writer, wanted)
+    return True
+
+
+def _begun(reader: Reader, name: str) -> list[MemCube]:
+    """The checkpoints of an adapter."""
+    return [one for one in versions_of(reader, name) if adapter_in(one).stage is AdapterStage.TRAINING]
 
 
 def _weight(weight: float) -> float:

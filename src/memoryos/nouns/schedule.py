@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import reduce
@@ -13,7 +14,7 @@ from memoryos.caller import Action, Caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.kinds import Kind, State
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.memory_verbs import MemoryVerbs
@@ -122,7 +123,8 @@ class MemScheduler(Noun):
         views = {view.name: view for view in self._engine.activator.views(owner)}
         ours = views.get(KV_NAME)
         if ours is not None and any(move.id == ours.id and move.after is MemoryForm.TEXT for move in due):
-            self._engine.activator.delete(owner, KV_NAME)
+            with suppress(NotFound):  # another process was faster
+                self._engine.activator.delete(owner, KV_NAME)
         elif paid := self._paid({move.id for move in due if move.after is MemoryForm.KV}, ours):
             self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
             self._engine.housekeeping.queued(self._scope)
@@ -130,17 +132,20 @@ class MemScheduler(Noun):
     def _paid(self, new: set[str], ours: ActivationView | None) -> tuple[str, ...]:
         """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
 
-        A KV cache is the beginning of a prompt, so one more memory means to build it all again.
+        A KV cache is the beginning of a prompt, so one more memory means to build it all again. What was used last
+        stays in it, as far as the context has room.
         """
-        wanted = sorted(new.union(ours.sources if ours is not None else ()))
+        before = set(ours.sources if ours is not None else ())
         with self._engine.vault.write(self._scope.owner) as writer:
             history = history_of(writer)
-            tokens = sum(count_tokens(cube.text) for cube in writer.get(wanted).values())
-            owed = sum(history.blocks[one].owed_ms for one in new)
-            if not new or owed < SMOLLM2.prefill_ms(tokens):
+            sizes = {one.id: count_tokens(one.text) for one in writer.get(new | before).values()}
+            wanted = history.used_last(sizes, self._engine.settings.context_tokens)
+            added = wanted - before
+            owed = sum(history.blocks[one].owed_ms for one in added if one in history.blocks)
+            if not added or owed < SMOLLM2.prefill_ms(sum(sizes[one] for one in wanted)):
                 return ()
-            write_history(writer, reduce(UseHistory.paid, new, history))
-        return tuple(wanted)
+            write_history(writer, reduce(UseHistory.paid, added, history))
+        return tuple(sorted(wanted))
 
     def _task(
         self,

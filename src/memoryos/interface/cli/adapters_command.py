@@ -19,7 +19,7 @@ Folder = Annotated[Path, typer.Argument(help="A folder in the form of peft.")]
 
 def train(
     name: Name,
-    kind: Annotated[list[str] | None, typer.Option(help="fact, profile, segment or page; repeat it for more.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="fact, profile or page; repeat it for more.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only memories with one of these tags.")] = None,
     wait: Annotated[bool, typer.Option(help="Wait until the version is ready or refused.")] = False,
     user: User = "default",

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from safetensors import SafetensorError
@@ -21,7 +23,6 @@ from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _BEFORE, _DOWN, _UP = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
-_MOST_KEPT = 4  # adapters whose matrices stay in memory
 
 Matrices = dict[str, tuple[torch.Tensor, torch.Tensor]]  # by the name of the layer: down, and up with the scale
 
@@ -31,7 +32,7 @@ class LoraLayers:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._known: dict[str, Matrices] = {}
+        self._known: WeakKeyDictionary[WeightedAdapter, Matrices] = WeakKeyDictionary()  # as long as answers need them
 
     @contextmanager
     def added(self, adapters: Adapters) -> Iterator[None]:
@@ -45,11 +46,9 @@ class LoraLayers:
             yield
 
     def _matrices(self, adapter: WeightedAdapter) -> Matrices:
-        known = self._known.pop(adapter.sha256, None) or self._read(adapter)
-        self._known[adapter.sha256] = known
-        for oldest in list(self._known)[:-_MOST_KEPT]:
-            del self._known[oldest]
-        return known
+        if adapter not in self._known:
+            self._known[adapter] = self._read(adapter)
+        return self._known[adapter]
 
     def _read(self, adapter: WeightedAdapter) -> Matrices:
         try:
@@ -71,6 +70,13 @@ class LoraLayers:
         if (up.shape[0], down.shape[1]) != tuple(weight.shape):
             raise ValueError(f"{name} is for a layer of another size")
         return down.to(weight), up.to(weight) * scale
+
+
+def sharing(model: Any) -> Any:
+    """A copy of the model's layers around the same weights: matrices are put into it, and not into the model."""
+    weights = [*model.parameters(), *model.buffers()]
+    copy = deepcopy(model, {id(one): one for one in weights})
+    return copy.train(False)
 
 
 def _plus(pair: tuple[torch.Tensor, torch.Tensor], weight: float, _layer: Any, inputs: Any, output: Any) -> Any:

@@ -10,7 +10,6 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from copy import deepcopy
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from memoryos.models.local.lora_recipe import Example, TrainingRecipe
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")  # all linear ones of a Llama
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
+FOLDERS = "memoryos-adapters-"  # begin of the names of temporary folders
 _MOMENTS = ("exp_avg", "exp_avg_sq")  # of AdamW
 _NO_LABEL = -100  # of torch: the token does not count
 _MOST_NATS = 50.0  # of a loss: beyond that, a perplexity is no number that helps
@@ -29,7 +29,7 @@ _LONGEST_GRADIENT = 1.0
 
 
 class LoraTrainer:
-    """One adapter on its way. `model` is a causal language model of transformers, which may answer meanwhile."""
+    """One adapter on its way. `model` is a copy of the layers of a causal language model, which get its matrices."""
 
     def __init__(
         self, model: Any, examples: Sequence[Example], general: Sequence[Sequence[int]], recipe: TrainingRecipe
@@ -42,12 +42,13 @@ class LoraTrainer:
             if error.name not in ("torch", "peft"):
                 raise
             raise MissingExtra("Training an adapter", "local") from None
-        torch.manual_seed(recipe.seed)
         self._torch, self.recipe, self._examples, self._general = torch, recipe, list(examples), list(general)
         config = LoraConfig(r=recipe.rank, lora_alpha=recipe.alpha, target_modules=list(LAYERS), task_type="CAUSAL_LM")
-        with warnings.catch_warnings():  # about names that peft still uses
-            warnings.simplefilter("ignore", FutureWarning)
-            self._model = get_peft_model(_sharing(model), config)
+        devices = [model.device] if model.device.type == "cuda" else []
+        with warnings.catch_warnings(), torch.random.fork_rng(devices):  # answers draw their own numbers
+            warnings.simplefilter("ignore", FutureWarning)  # about names that peft still uses
+            torch.manual_seed(recipe.seed)
+            self._model = get_peft_model(model, config)
         self._device = model.device
         self._learned = [one for one in self._model.parameters() if one.requires_grad]
         self._optimizer = torch.optim.AdamW(self._learned, lr=recipe.learning_rate, weight_decay=0.0)
@@ -89,11 +90,19 @@ class LoraTrainer:
         return bytes(save(state, {"step": str(self.step)}))
 
     def restore(self, data: bytes) -> None:
-        """Go on from a checkpoint of the same examples and recipe."""
+        """Go on from a checkpoint of the same examples and recipe. Raises ModelError if it does not fit."""
+        from safetensors import SafetensorError
+
+        try:
+            self._restore(data)
+        except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelError(f"the checkpoint does not fit the training: {error!r:.200}; ask for it again") from error
+
+    def _restore(self, data: bytes) -> None:
         from safetensors import safe_open
         from safetensors.torch import load
 
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(prefix=FOLDERS) as folder:
             (file := Path(folder, "checkpoint")).write_bytes(data)
             with safe_open(file, "pt") as opened:
                 self.step = int(opened.metadata()["step"])
@@ -109,7 +118,7 @@ class LoraTrainer:
 
     def files(self) -> dict[str, bytes]:
         """The adapter as the files of a peft folder."""
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(prefix=FOLDERS) as folder:
             self._model.save_pretrained(folder)
             return {name: Path(folder, name).read_bytes() for name in (CONFIG, WEIGHTS)}
 
@@ -164,13 +173,6 @@ class LoraTrainer:
             alone = functional.log_softmax(self._model(input_ids=text, use_cache=False).logits[0], -1)
         here = functional.log_softmax(self._model(input_ids=text, use_cache=False).logits[0], -1)
         return self.recipe.replay * functional.kl_div(here, alone, log_target=True, reduction="batchmean")
-
-
-def _sharing(model: Any) -> Any:
-    """A copy of the model's layers around the same weights: the matrices are put into it, and not into the model."""
-    weights = [*model.parameters(), *model.buffers()]
-    copy = deepcopy(model, {id(one): one for one in weights})
-    return copy.train(False)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from memoryos.models.chat import Message
 from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.local_engine import GREEDY, KVState, Sampling, shared
-from memoryos.models.local.lora_layers import LoraLayers
+from memoryos.models.local.lora_layers import LoraLayers, sharing
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.quiet import quiet
 from memoryos.models.local.spelling import Spelling
@@ -108,6 +108,11 @@ class TransformersEngine:
     def _tokens(self, text: str, counts_control: bool) -> list[int]:
         made = self.tokenizer(text, add_special_tokens=False, split_special_tokens=not counts_control)
         return list(made["input_ids"])
+
+    def trainable(self) -> Any:
+        """Return a copy of the layers around the same weights, without the adapters of an answer that is being made."""
+        with self._computing():
+            return sharing(self.model)
 
     # States
 

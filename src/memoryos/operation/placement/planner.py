@@ -4,7 +4,8 @@
 2. Texts are ranked by priority, then by similarity, and taken until the budget of tokens is used up.
 3. KV and adapters that stand for taken texts replace them, those that save most time first, as long as they fit the
    bytes and the tokens. The exact mode takes at most one KV cache, because only the beginning of a prompt can be one.
-4. What is still too slow for the budget of milliseconds is left out, the last text first.
+4. What is still too slow for the budget of milliseconds is left out, the last text first, then what stands for
+   texts.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class _Planning:
             )
 
     def drop_slow(self) -> None:
-        for one in reversed(list(self.chosen.values())):
+        last_first = reversed(list(self.chosen.values()))
+        for one in sorted(last_first, key=lambda one: one.form is not MemoryForm.TEXT):
             if sum(decision.ms for decision in self.chosen.values()) <= self.task.budget.ms:
                 return
             if one.form is MemoryForm.TEXT or one.ms:

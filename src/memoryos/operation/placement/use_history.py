@@ -94,6 +94,15 @@ class UseHistory:
             return self
         return replace(self, blocks={**self.blocks, block: replace(self.blocks[block], owed_ms=0.0)})
 
+    def used_last(self, sizes: Mapping[str, int], most: int) -> set[str]:
+        """Those of these blocks that were used last, as many as fit into `most` tokens."""
+        chosen, room = set[str](), most
+        for one in sorted(sizes, key=lambda one: (-self.blocks.get(one, BlockUse()).asked, one)):
+            if sizes[one] <= room:
+                chosen.add(one)
+                room -= sizes[one]
+        return chosen
+
     def without(self, gone: frozenset[str]) -> UseHistory:
         """The same without these blocks."""
         return UseHistory(

@@ -5,7 +5,7 @@ A checkpoint of a training is a version, too: what destroys the adapter of an er
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from uuid_utils.compat import uuid7
@@ -15,16 +15,17 @@ from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.objects.blob_ref import BlobRef
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
 from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, Tier
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
 from memoryos.operation.training.training_sources import stale_source
-from memoryos.operation.training.wanted_adapter import change_wanted
+from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, wanted_adapters
 from memoryos.scope import Scope
 
 PACK, CHECKPOINT = "peft", "checkpoint"  # formats of the bytes
 KEPT = 3  # versions of one adapter that passed the gate
+SETTLED = (AdapterStage.READY, AdapterStage.REFUSED)
 
 
 def versions_of(reader: Reader, name: str) -> list[MemCube]:
@@ -43,6 +44,12 @@ def ready_version(reader: Reader, name: str, number: int | None = None) -> MemCu
     return found
 
 
+def used_version(reader: Reader, wanted: WantedAdapter) -> MemCube:
+    """The version that is used: the pinned one if it stands, and else the latest. Raises NotFound."""
+    numbers = [adapter_in(one).number for one in versions_of(reader, wanted.name)]
+    return ready_version(reader, wanted.name, wanted.pinned if wanted.pinned in numbers else None)
+
+
 def adapter_in(cube: MemCube) -> Parameter:
     """The payload of an adapter."""
     if not isinstance(cube.payload, Parameter):
@@ -58,8 +65,22 @@ class AdapterShelf:
     scope: Scope
     clock: Clock
 
-    def store(self, adapter: Parameter, data: bytes | None, sources: Sequence[MemCube]) -> MemCube:
-        """Store a version in the place of what stood under its number, and return it. Raises StoreFull."""
+    def store(
+        self, adapter: Parameter, data: bytes | None, sources: Sequence[MemCube], wanted: WantedAdapter
+    ) -> MemCube:
+        """Store a version in the place of its checkpoint, and return it. Raises StoreFull.
+
+        Nothing is stored if the adapter is no longer wanted as it was when the training began.
+        """
+        return self._stored(adapter, data, sources, lambda writer: _is_still_wanted(writer, adapter, wanted))
+
+    def add(self, adapter: Parameter, data: bytes, admits: Callable[[Writer], bool]) -> MemCube:
+        """Store a version that was trained elsewhere, in the transaction of what `admits` writes. Raises StoreFull."""
+        return self._stored(adapter, data, (), admits)
+
+    def _stored(
+        self, adapter: Parameter, data: bytes | None, sources: Sequence[MemCube], admits: Callable[[Writer], bool]
+    ) -> MemCube:
         parcels = {}
         if data is not None:
             ref = BlobRef.of(data)
@@ -67,7 +88,7 @@ class AdapterShelf:
             adapter = replace(adapter, blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=form))
             parcels[ref.sha256] = Parcel(data, "application/octet-stream")
         cube = self._cube(adapter, sources)
-        with_parcels(self.vault, self.scope, parcels, self.clock, lambda: self._written(cube, sources))
+        with_parcels(self.vault, self.scope, parcels, self.clock, lambda: self._written(cube, sources, admits))
         return cube
 
     def read(self, cube: MemCube) -> bytes:
@@ -85,15 +106,16 @@ class AdapterShelf:
             with self.vault.write(self.scope) as writer:
                 writer.delete([one.id for one in cubes])
 
-    def _written(self, cube: MemCube, sources: Sequence[MemCube]) -> list[str]:
+    def _written(self, cube: MemCube, sources: Sequence[MemCube], admits: Callable[[Writer], bool]) -> list[str]:
         adapter = adapter_in(cube)
         with self.vault.write(self.scope) as writer:
+            is_wanted = admits(writer)
             known = versions_of(writer, adapter.name)
             replaced = [one.id for one in known if adapter_in(one).number == adapter.number]
             ready = [one.id for one in known if adapter_in(one).stage is AdapterStage.READY]
             writer.insert([Entry(cube)])
-            if stale_source(writer, adapter, self.clock()) is not None:
-                writer.delete([cube.id])  # with its bytes: a source changed while it was trained
+            if not is_wanted or stale_source(writer, adapter, self.clock()) is not None:
+                writer.delete([cube.id])  # with its bytes: while it was trained, a source or what is wanted changed
                 return []
             writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in sources])
             if adapter.stage is AdapterStage.READY:
@@ -131,3 +153,11 @@ class AdapterShelf:
                 sensitivity=tuple(sensitive),
             ),
         )
+
+
+def _is_still_wanted(reader: Reader, adapter: Parameter, wanted: WantedAdapter) -> bool:
+    """Whether nobody deleted or withdrew the adapter, asked for another one, or stored this version meanwhile."""
+    now = wanted_adapters(reader).get(wanted.name)
+    others = [one for cube in versions_of(reader, wanted.name) if (one := adapter_in(cube)).number == adapter.number]
+    is_taken = any(one.stage in SETTLED for one in others)
+    return now is not None and not now.is_withdrawn and now.demand == wanted.demand and not is_taken

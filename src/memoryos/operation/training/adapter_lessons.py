@@ -11,13 +11,15 @@ from memoryos.models.local.weighted_adapter import Adapters
 from memoryos.operation.training.question_pairs import QuestionPair, is_right
 
 ROLE = "Answer from what you know about the user."  # stands before each question, in training and later
+MOST_EXAMPLES = 4_000  # of one version
 _ANSWER = Sampling(limit=48)
 
 
 def examples_of(engine: LocalEngine, pairs: Sequence[QuestionPair]) -> list[Example]:
-    """The pairs that are trained, as tokens; what does not fit the model's window is left out."""
+    """The pairs that are trained, as tokens, at most `MOST_EXAMPLES`; none that the model's window has no room for."""
     trained = dict.fromkeys((pair.question, pair.answer) for pair in pairs if not pair.is_held_out)
-    made = (_example(engine, question, told) for question, told in trained)
+    step = max(1, -(-len(trained) // MOST_EXAMPLES))  # spread over the sources
+    made = (_example(engine, question, told) for question, told in list(trained)[::step])
     return [one for one in made if len(one.tokens) <= engine.window]
 
 

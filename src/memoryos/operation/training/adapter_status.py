@@ -8,7 +8,7 @@ from datetime import datetime
 from memoryos.built_memory import AdapterStage, GateResult
 from memoryos.cube import MemCube
 from memoryos.operation.training.adapter_cubes import adapter_in
-from memoryos.plain import Plain
+from memoryos.plain import Plain, PlainContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class AdapterStatus(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class AdapterAnswer(Plain):
+class AdapterAnswer(PlainContent):
     """An answer of the local model with adapters, from no text."""
 
     text: str  #: the answer

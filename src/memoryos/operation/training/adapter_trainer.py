@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from memoryos.built_memory import AdapterStage, GateResult, Parameter
@@ -35,15 +36,16 @@ class AdapterTrainer:
 
     engine: LocalEngine
     shelf: AdapterShelf
+    shown: Callable[[Sequence[MemCube]], Sequence[MemCube]] = list  #: memories as an answer may show them
     slice_seconds: float = SLICE_SECONDS
 
     def train(self, wanted: WantedAdapter, sources: Sequence[MemCube], begun: MemCube | None, goes_on: GoesOn) -> bool:
         """Train for one slice, from the checkpoint `begun` if there is one; return whether the version is complete."""
-        pairs = pairs_of(sources)
+        pairs = pairs_of(self.shown(sources))
         examples = examples_of(self.engine, pairs)
         adapter = adapter_in(begun) if begun else self._new(wanted, sources)
         if not examples:
-            self._refuse(adapter, sources, "its sources answer no question that could be trained")
+            self._refuse(adapter, wanted, sources, "its sources answer no question that could be trained")
             return True
         general = [self.engine.tokenise(text) for text in REPLAYED]
         trainer = LoraTrainer(trainable_model(self.engine), examples, general, wanted.recipe)
@@ -57,7 +59,7 @@ class AdapterTrainer:
         spent = adapter.seconds + time.monotonic() - began
         adapter = replace(adapter, step=trainer.step, steps=trainer.steps, seconds=spent)
         if not trainer.is_done:
-            self.shelf.store(adapter, trainer.checkpoint(), sources)
+            self.shelf.store(adapter, trainer.checkpoint(), sources, wanted)
             return False
         self._finish(adapter, wanted, trainer, pairs, sources)
         return True
@@ -85,19 +87,25 @@ class AdapterTrainer:
         sources: Sequence[MemCube],
     ) -> None:
         """Store the version if it passes the gate, and the reason if it does not."""
+        perplexity = trainer.perplexity([self.engine.tokenise(text) for text in HELD_OUT], adapted=True)
+        if not isfinite(perplexity):
+            self._refuse(adapter, wanted, sources, "its training diverged: lower the learning rate")
+            return
         files = {**trainer.files(), ABOUT: about_files(adapter)}
-        found = self._measured(trainer, files, pairs)
+        found = self._measured(trainer, files, pairs, perplexity)
         adapter = replace(adapter, gate=found)
         if why := wanted.bounds.verdict(found):
-            self._refuse(adapter, sources, why)
+            self._refuse(adapter, wanted, sources, why)
         else:
-            self.shelf.store(replace(adapter, stage=AdapterStage.READY), packed(files), sources)
+            self.shelf.store(replace(adapter, stage=AdapterStage.READY), packed(files), sources, wanted)
 
-    def _refuse(self, adapter: Parameter, sources: Sequence[MemCube], why: str) -> None:
+    def _refuse(self, adapter: Parameter, wanted: WantedAdapter, sources: Sequence[MemCube], why: str) -> None:
         refused = replace(adapter, stage=AdapterStage.REFUSED, refused=why, blob=None)
-        self.shelf.store(refused, None, sources)
+        self.shelf.store(refused, None, sources, wanted)
 
-    def _measured(self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair]) -> GateResult:
+    def _measured(
+        self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair], perplexity: float
+    ) -> GateResult:
         """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
         asked = gate_questions(pairs)
         texts = [self.engine.tokenise(text) for text in HELD_OUT]
@@ -107,7 +115,7 @@ class AdapterTrainer:
             asked=len(asked),
             recalled=right,
             recalled_before=recalled(self.engine, asked, ()),
-            perplexity=trainer.perplexity(texts, adapted=True),
+            perplexity=perplexity,
             perplexity_before=trainer.perplexity(texts, adapted=False),
         )
 
@@ -131,10 +139,10 @@ def about_files(adapter: Parameter) -> bytes:
 
 
 def trainable_model(engine: LocalEngine) -> Any:
-    """The layers of a model that torch computes. Raises ModelError for another runtime."""
-    model = getattr(engine, "model", None)
-    if model is None or not hasattr(model, "parameters"):
+    """The layers of a model that torch computes, for the matrices. Raises ModelError for another runtime."""
+    copied = getattr(engine, "trainable", None)
+    if copied is None:
         raise ModelError(
             f"the runtime {engine.fingerprint.runtime} trains no adapters: set MEMORYOS_LLM to a model for transformers"
         )
-    return model
+    return copied()

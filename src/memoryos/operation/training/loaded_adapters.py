@@ -17,7 +17,7 @@ from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.weighted_adapter import Adapters
-from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, ready_version
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, used_version
 from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_pack import unpacked_files
 from memoryos.operation.training.adapter_trainer import fits
@@ -53,8 +53,10 @@ class LoadedAdapters:
 
     def use(self, reader: Reader, wanted: WantedAdapter) -> AdapterUse:
         """The version of an adapter that is used now, with its bytes; `reader` shows what the caller may read."""
+        if wanted.is_withdrawn:
+            return AdapterUse(wanted, None, "it was withdrawn")
         try:
-            cube = ready_version(reader, wanted.name, wanted.pinned)
+            cube = used_version(reader, wanted)
             if why := unusable(reader, cube, self.engine, self.shelf.clock()):
                 return AdapterUse(wanted, None, why)
             return AdapterUse(wanted, cube, "", self.shelf.read(cube))

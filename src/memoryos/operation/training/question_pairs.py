@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memoryos.cube import Fact, MemCube, Page, ProfileField, Segment, Trait
+from memoryos.cube import Fact, MemCube, Page, ProfileField
 from memoryos.kinds import Role
 from memoryos.language.orders import gives_orders
 from memoryos.language.segmenter import cut
@@ -55,12 +55,16 @@ class QuestionPair:
 def pairs_of(cubes: Iterable[MemCube]) -> list[QuestionPair]:
     """The questions that these memories answer. One with several answers ("What do I love?") gets all of them."""
     found: dict[str, dict[str, QuestionPair]] = {}
+    for pair in questions_of(cubes):
+        found.setdefault(pair.question.casefold(), {}).setdefault(_folded(pair.value), pair)
+    return [pair for same in found.values() if len(same) <= MOST_ANSWERS for pair in _joined([*same.values()])]
+
+
+def questions_of(cubes: Iterable[MemCube]) -> Iterator[QuestionPair]:
+    """The questions that each sentence answers by itself."""
     for cube in cubes:
         for sentence in sentences_of(cube):
-            for pair in _asked(sentence):
-                same = found.setdefault(pair.question.casefold(), {})
-                same.setdefault(_folded(pair.value), replace(pair, source=cube.id))
-    return [pair for same in found.values() if len(same) <= MOST_ANSWERS for pair in _joined([*same.values()])]
+            yield from (replace(pair, source=cube.id) for pair in _asked(sentence))
 
 
 def _joined(same: Sequence[QuestionPair]) -> list[QuestionPair]:
@@ -87,10 +91,6 @@ def _texts(cube: MemCube) -> Sequence[str]:
         return (payload.text, *payload.wordings)
     if isinstance(payload, ProfileField):
         return (f"The user's {payload.field} is {payload.value}",)
-    if isinstance(payload, Segment):
-        return (payload.summary,)
-    if isinstance(payload, Trait):
-        return (payload.reason,)
     if isinstance(payload, Page):  # what others wrote, such as a tool's output, is no statement of the user's
         return tuple(turn.text for turn in payload.turns if turn.role is Role.USER)
     return ()

@@ -9,11 +9,11 @@ from hashlib import sha256
 from memoryos.built_memory import Parameter, TrainedSource
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.operation.training.question_pairs import sentences_of
 from memoryos.operation.training.wanted_adapter import WantedAdapter
 
-TRAINABLE = (Kind.FACT, Kind.PROFILE, Kind.SEGMENT, Kind.PAGE)
+TRAINABLE = (Kind.FACT, Kind.PROFILE, Kind.PAGE)  # not what a segment sums up: others speak in it, too
 MOST_SOURCES = 500  # memories of one adapter
 
 
@@ -26,9 +26,10 @@ def chosen_sources(reader: Reader, wanted: WantedAdapter, now: datetime) -> list
 
 
 def can_teach(cube: MemCube, now: datetime) -> bool:
-    """Whether a memory holds, and has a sentence that may be trained."""
+    """Whether a memory holds, was not told by an adapter, and has a sentence that may be trained."""
     is_out = cube.is_proposal or cube.is_withdrawn or cube.state is State.MERGED or cube.version.superseded_by
-    return not (is_out or cube.has_expired(now) or cube.is_over(now)) and bool(sentences_of(cube))
+    is_told = cube.descriptive.origin is Origin.FINETUNING
+    return not (is_out or is_told or cube.has_expired(now) or cube.is_over(now)) and bool(sentences_of(cube))
 
 
 def as_trained(cubes: Iterable[MemCube]) -> tuple[TrainedSource, ...]:

@@ -32,6 +32,7 @@ class WantedAdapter(Plain):
     weight: float | None = None  #: how much it counts; None: it is not loaded
     pinned: int | None = None  #: the version that is used; None: the latest one that passed the gate
     last: int = 0  #: the number of the latest version
+    demand: str = ""  #: names the call that asked for it, or that stopped the training
 
 
 WANTED = Note("adapters", as_json(list[WantedAdapter]))
