@@ -229,6 +229,7 @@ def test_the_gate_decides_before_a_preview_and_before_anything_is_done(tmp_path)
     settings = load_settings(embedder="hashing")
     with MemoryOS.open(tmp_path / "gated.db", settings=settings, gate=ReadersOnly()) as store:
         store.memory("tom").add("My old job was at a bank.")
+        store.wait()  # what follows the write would change what a preview is bound to
         guest = store.memory("tom", caller=Caller("eve"))
         for text in ("forget everything", "Remember that I keep bees.", "Share my memories with Eve."):
             with pytest.raises(PermissionDenied):
