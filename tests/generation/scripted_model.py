@@ -153,6 +153,7 @@ def embeddings(rows: list[Any], *, backwards: bool = False) -> str:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # of 5, which is usual, a busy machine drops connections that come together
 
     def handle_error(self, *_: object) -> None:
         """A connection that the script cut is no error."""
