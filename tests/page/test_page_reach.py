@@ -126,6 +126,7 @@ def test_a_memory_is_changed_with_the_keyboard_alone(tab, served):
     assert sight.page.evaluate("document.activeElement.innerText") == "Edit"  # and back where it was
     keys.press("Escape")
     sight.page.locator(".panel").wait_for(state="detached")
+    sight.until("document.activeElement.innerText.includes('Kim has no hat.')")  # the row that opened it
     tabs = sight.open("knowledge", ids[0], user="kim").page.locator("[role=tab]").first
     tabs.focus()
     keys.press("ArrowRight")

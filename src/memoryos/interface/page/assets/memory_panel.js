@@ -16,6 +16,10 @@ export function MemoryPanel({ id, owner, onChange }) {
   const found = useAnswer(() => ask("GET", at`/memories/${id}`, { owner }), [id, JSON.stringify(owner)]);
   const heading = useRef();
   const close = () => go({ memory: null });
+  useEffect(() => {
+    const before = document.activeElement; // the row that opened it
+    return () => before?.isConnected && before.focus();
+  }, []);
   useEffect(() => heading.current?.focus(), [id]);
   const changed = (isGone) => {
     onChange();

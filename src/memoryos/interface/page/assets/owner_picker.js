@@ -76,5 +76,5 @@ async function known(info, tenant) {
     if (problem.status !== 403) throw problem;
     return { items: named };
   });
-  return found.items;
+  return found.items.filter((one) => one.agent !== null); // the address of a page names an agent
 }

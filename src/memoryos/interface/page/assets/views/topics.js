@@ -34,7 +34,7 @@ export function Topics({ owner, round, opened }) {
     <p class="small" aria-live="polite">${found.data && say("count.segment", { n: topics.length })}</p>
     <${Wrong} error=${found.error} again=${found.again} />
     <div class="beside">
-      <${Rows} label=${say("view.topics")} items=${topics} height=${HEIGHT} isDone=${Boolean(found.data)} more=${() => {}} opened=${shown ?? opened}
+      <${Rows} label=${say("view.topics")} items=${topics} height=${HEIGHT} isDone=${Boolean(found.data ?? found.error)} more=${() => {}} opened=${shown ?? opened}
         row=${(one) => html`<${TopicRow} topic=${one} most=${most} />`} onOpen=${(one) => show(one.id)} />
       ${topic && html`<section class="card" aria-labelledby="topic-title">
         <h2 id="topic-title"><${Stored} text=${topic.keywords.slice(0, 4).join(", ")} most=${120} /></h2>
