@@ -53,7 +53,6 @@ class PipelineWriting:
     plans: list[tuple[int, JointPlan]] = field(default_factory=list)  #: each with the number of its step
     homes: set[Scope] = field(default_factory=set)  #: whose memories change
     expired: list[str] = field(default_factory=list)
-    archived: list[str] = field(default_factory=list)
     has_added: bool = False
     _reworded: int = 0
     _changed: int = 0
@@ -132,7 +131,6 @@ class PipelineWriting:
             return []
         cause = engine.said("reason", told["reason"], self._scope, limit=arguments.REASON_CHARS)
         self.expired += ids if state is State.EXPIRED else []
-        self.archived += ids if state is State.ARCHIVED else []
         for one in ids:
             self.homes.add(corrector.find(one, Action.WRITE)[1])
             if state is State.EXPIRED:

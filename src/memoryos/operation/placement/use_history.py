@@ -103,19 +103,6 @@ class UseHistory:
                 room -= sizes[one]
         return chosen
 
-    def without(self, gone: frozenset[str]) -> UseHistory:
-        """The same without these blocks."""
-        return UseHistory(
-            self.asked,
-            {block: use for block, use in self.blocks.items() if block not in gone},
-            {
-                block: replace(one, blocks={to: times for to, times in one.blocks.items() if to not in gone})
-                for block, one in self.follows.items()
-                if block not in gone
-            },
-            tuple(block for block in self.latest if block not in gone),
-        )
-
     def chance(self, block: str) -> float:
         """About how probable it is that the owner's next question uses this block."""
         use = self.blocks.get(block)
