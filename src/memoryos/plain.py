@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
-from functools import cache
 from typing import Any, ClassVar
 
 from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
 _ATOMS = {str, int, float, bool, type(None)}
+_NAMES: dict[type, tuple[str, ...]] = {}  # of the fields of each class: `fields` takes longer
 
 EVERY_FIELD = "every field"  # the context in which pydantic writes what a store needs, and not what `to_dict` tells
 
@@ -83,12 +83,9 @@ def _several(value: Any) -> Any:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {name: plain(getattr(value, name)) for name in _names(type(value))}
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
+    kind = type(value)
+    names = _NAMES.get(kind) or _NAMES.setdefault(kind, tuple(one.name for one in fields(value)))
+    return {name: plain(getattr(value, name)) for name in names}
 
 
 class PlainContent(Plain):

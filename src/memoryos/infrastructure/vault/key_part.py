@@ -62,7 +62,7 @@ class KeyPart:
         """The keys of a tenant, oldest first."""
         query = select(_keys).where(_keys.c.tenant == tenant).order_by(_keys.c.created_at, _keys.c.id)
         with self.reading(tenant) as connection:
-            return [_key(row) for row in connection.execute(query).mappings()]
+            return [_key({**row}) for row in connection.execute(query).mappings()]
 
     def exist(self) -> bool:
         """Whether there is a key of any tenant, valid or not."""
