@@ -1,0 +1,105 @@
+"""Adapted answers: answers of a chat model with the loaded adapters of an owner, if the setting says so.
+
+The adapters are checked when the prompt is made. One that may not be used is left out, and the answer says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from memoryos.clock import Clock
+from memoryos.cube import MemCube
+from memoryos.errors import ModelError, ModelNotConfigured
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.models.chat import Answer, ChatModel, Message, visible
+from memoryos.models.local.local_chat import LocalChat
+from memoryos.models.local.local_engine import NO_ADAPTERS
+from memoryos.models.local.opened_model import OpenedModel
+from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
+from memoryos.operation.training.wanted_adapter import WantedAdapter
+from memoryos.scope import Scope
+
+_NOT_LOCAL = "answers with adapters need a model of this machine: set MEMORYOS_LLM_MODEL to local:PATH"
+
+
+@dataclass(frozen=True)
+class OwnAdapters:
+    """The adapters of the owners of one store."""
+
+    vault: Vault
+    clock: Clock
+    local: OpenedModel
+    home: Callable[[Scope], Scope]  #: where the persona of an owner lies
+
+    def places(self, owner: Scope) -> Sequence[Scope]:
+        """Where adapters of this owner lie: those of a persona with the persona."""
+        return list(dict.fromkeys((owner.owner, self.home(owner).owner)))
+
+    def shelf(self, place: Scope) -> AdapterShelf:
+        """The versions that lie there."""
+        return AdapterShelf(self.vault, place, self.clock)
+
+    def loaded(self, place: Scope) -> LoadedAdapters:
+        """The loaded adapters that lie there. Raises ModelNotConfigured, ModelError."""
+        return LoadedAdapters(self.local.engine(), self.shelf(place))
+
+    def uses(self, owner: Scope, chosen: Sequence[tuple[Scope, WantedAdapter]] | None = None) -> Sequence[AdapterUse]:
+        """The adapters that an answer uses: the loaded ones, or those that were chosen."""
+        found: list[AdapterUse] = []
+        for place in self.places(owner):
+            loaded = self.loaded(place)
+            with self.vault.view(place) as reader:
+                wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
+                found += [loaded.use(reader, one) for one in wanted]
+        return found
+
+    def adapted(self, owner: Scope, model: Callable[[], ChatModel]) -> AdaptedModel:
+        """The model with the loaded adapters. Raises ModelError if it can have none."""
+        chat = model()
+        if not isinstance(chat, LocalChat):
+            raise ModelNotConfigured(_NOT_LOCAL)
+        if not chat.engine.has_adapters:
+            raise ModelError(NO_ADAPTERS)
+        return AdaptedModel(chat, self.uses(owner))
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """A local chat model that answers with adapters."""
+
+    chat: LocalChat
+    uses: Sequence[AdapterUse]
+
+    @property
+    def cubes(self) -> tuple[MemCube, ...]:
+        """The adapters that take part."""
+        return tuple(use.cube for use in self.uses if use.cube is not None)
+
+    def told(self, answer: Answer) -> Answer:
+        """The answer with what took part in it."""
+        used = tuple(use.wanted.name for use in self.uses if use.cube is not None)
+        return replace(answer, adapters=used, adapters_left_out=reasons(self.uses))
+
+    def answer(self, messages: Sequence[Message]) -> Answer:
+        """Return the whole answer. Raises ModelError, PromptTooLong."""
+        with ready(self.uses) as adapters:
+            return self.chat.answer(messages, adapters=adapters)
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
+        with ExitStack() as files:
+            told = self.chat.ask(messages, adapters=files.enter_context(ready(self.uses)))
+            return visible(_within(files.pop_all(), told), told.stop)
+
+
+def reasons(uses: Sequence[AdapterUse]) -> tuple[str, ...]:
+    """Which adapters were left out, each with the reason."""
+    return tuple(f"{use.wanted.name}: {use.left_out}" for use in uses if use.cube is None)
+
+
+def _within(files: ExitStack, pieces: Iterator[str]) -> Iterator[str]:
+    with files:
+        yield from pieces
