@@ -10,9 +10,8 @@ import pytest
 import memoryos
 from local.lessons import FACT, NAME, Opened, add, teach
 from memoryos import Settings
-from memoryos.caller import SYSTEM, acting
 from memoryos.errors import ModelError, ModelNotConfigured
-from memoryos.kinds import Kind, Role
+from memoryos.kinds import Role
 
 QUESTION = "Where am I living?"
 

@@ -8,8 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,9 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 import memoryos
-from local.lessons import ANY, BOUNDS, FACT, NAME, RECIPE, UNSEEN, Opened, add, teach
+from local.lessons import ANY, BOUNDS, FACT, NAME, RECIPE, UNSEEN, add, teach
 from memoryos import Memory, Settings, stores
-from memoryos.built_memory import AdapterStage, Parameter
+from memoryos.built_memory import AdapterStage
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Fact, MemCube
 from memoryos.errors import (
@@ -36,21 +35,19 @@ from memoryos.errors import (
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
 from memoryos.kinds import Kind, Origin
-from memoryos.models.local.lora_recipe import Example, TrainingRecipe
+from memoryos.models.local.lora_recipe import Example
 from memoryos.models.local.lora_trainer import LoraTrainer
 from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.recall.shown import Shown
-from memoryos.operation.training.adapter_cubes import AdapterShelf
 from memoryos.operation.training.adapter_files import in_folders
-from memoryos.operation.training.adapter_gate import GateBounds
-from memoryos.operation.training.adapter_pack import packed, read_folder
+from memoryos.operation.training.adapter_pack import read_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, Recollection
-from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits, trainable_model
+from memoryos.operation.training.adapter_trainer import AdapterTrainer, trainable_model
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_job import TrainingJob, is_missing
-from memoryos.operation.training.training_sources import as_trained, chosen_sources
+from memoryos.operation.training.training_sources import chosen_sources
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
 
