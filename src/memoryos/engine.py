@@ -20,7 +20,6 @@ from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.chosen_chat import ConnectedChat, chat_of
@@ -31,6 +30,7 @@ from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
+from memoryos.operation.activation.transformer import Transformer
 from memoryos.operation.answer.answer_marker import AnswerMarker
 from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
@@ -72,10 +72,11 @@ from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
-from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, OneByOne, internal
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.operation.training.adapted_answers import AdaptedModel, OwnAdapters
+from memoryos.operation.training.recollections import Recollections
 from memoryos.operation.training.training_job import training_jobs
 from memoryos.privacy.protection import OwnerProtection
 from memoryos.privacy.sensitive import PrivacyAction
@@ -186,8 +187,10 @@ class Engine:
         parts = self._model, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
         self.activator = Activator(self.vault, self.clock, *parts)
         self.vault.on_erased = lambda: self.activator.forget(self._connections)
-        builder = OneByOne(self.vault, self.activator.build)
-        self.register_job(internal(JobKind.ACTIVATE, builder, needs_model=self.settings.is_local))
+        told = lambda text, place: self.said("text", text, place)  # noqa: E731
+        recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)
+        self.transformer = Transformer(self.vault, self.clock, self.activator, recollections)
+        self.job_types.register(*self.transformer.jobs(needs_model=self.settings.is_local))
 
     # For the verbs
 

@@ -14,7 +14,6 @@ from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.filter import labels_of
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
@@ -23,14 +22,19 @@ from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
 from memoryos.operation.training.adapted_answers import reasons
-from memoryos.operation.training.adapter_cubes import adapter_in, ready_version, used_version, versions_of
+from memoryos.operation.training.adapter_cubes import (
+    adapter_in,
+    ready_version,
+    seen_adapters,
+    used_version,
+    versions_of,
+)
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_lessons import answer
 from memoryos.operation.training.adapter_pack import unpacked_files, write_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
 from memoryos.operation.training.loaded_adapters import ready
-from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
 from memoryos.scope import ID_LIMIT, Scope
@@ -86,7 +90,7 @@ class LoraAdapters(Noun):
         found = []
         for place in self._places:
             with self._engine.vault.view(place) as reader:
-                found += [self._status(reader, one) for one in _seen(reader).values()]
+                found += [self._status(reader, one) for one in seen_adapters(reader).values()]
         return sorted(found, key=lambda one: one.name)
 
     def get(self, name: str) -> AdapterStatus:
@@ -178,16 +182,7 @@ class LoraAdapters(Noun):
         """
         place, wanted = self._known(name)
         self._engine.admit(Action.WRITE, place)
-        with self._engine.vault.view(place) as reader:
-            use = self._engine.adapters.loaded(place).use(reader, wanted)
-            if use.cube is None:
-                raise NotFound(f"the adapter {wanted.name!r} cannot be asked: {use.left_out}")
-            sources = list(reader.get(one.id for one in adapter_in(use.cube).sources).values())
-        check_new(self._engine.vault, place, Kind.FACT, labels_of(use.cube))
-        recollector = self._recollector(place)
-        with ready([use]) as adapters:
-            told = recollector.ask(self._engine.hand.shown(sources), adapters)
-        return recollector.store(told, use.cube, self._engine.clock())
+        return self._engine.transformer.recollections.stored(place, wanted)
 
     def retire(self, name: str) -> Sequence[MemCube]:
         """Remove an adapter, and return the memories that its latest version was trained on, exactly as they are.
@@ -222,7 +217,7 @@ class LoraAdapters(Noun):
         place = self._place_for(wanted)
         check_new(self._engine.vault, place, Kind.PARAMETER, ())
         with self._engine.vault.view(place) as reader:
-            if wanted.name in wanted_adapters(reader) and wanted.name not in _seen(reader):
+            if wanted.name in wanted_adapters(reader) and wanted.name not in seen_adapters(reader):
                 raise InvalidInput("name", f"{wanted.name!r} is taken", "Pass another name")
         with self._engine.vault.write(place) as writer:
             if (old := wanted_adapters(writer).get(wanted.name)) is None:
@@ -236,12 +231,7 @@ class LoraAdapters(Noun):
 
     def _known(self, name: str) -> tuple[Scope, WantedAdapter]:
         """Where an adapter lies, and what is wanted of it. Raises NotFound."""
-        checked = _name(name)
-        for place in self._places:
-            with self._engine.vault.view(place) as reader:
-                if (found := _seen(reader).get(checked)) is not None:
-                    return place, found
-        raise NotFound(f"there is no adapter {checked!r} of this user and agent")
+        return self._engine.adapters.known(self._scope, _name(name))
 
     def _status(self, reader: Reader, wanted: WantedAdapter) -> AdapterStatus:
         versions = versions_of(reader, wanted.name)
@@ -286,12 +276,6 @@ class LoraAdapters(Noun):
             writer.delete(ids)
             unwant(writer, name)
 
-    def _recollector(self, place: Scope) -> Recollector:
-        engine = self._engine
-        return Recollector(
-            engine.vault, engine.embedder, place, engine.local.engine(), lambda text: engine.said("text", text, place)
-        )
-
 
 def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:
     """The value, or the usual one."""
@@ -300,14 +284,6 @@ def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:
 
 def _name(name: str) -> str:
     return checked_text("name", name, limit=ID_LIMIT)
-
-
-def _seen(reader: Reader) -> dict[str, WantedAdapter]:
-    """The wanted adapters, without those whose versions are hidden from the caller."""
-    known = wanted_adapters(reader)
-    return {
-        name: one for name, one in known.items() if versions_of(reader, name) or not versions_of(reader.whole, name)
-    }
 
 
 def _wanted_anew(writer: Writer, wanted: WantedAdapter) -> bool:

@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from uuid_utils.compat import uuid7
+
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
-from memoryos.errors import ModelError, ModelNotConfigured
+from memoryos.errors import ModelError, ModelNotConfigured, NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.models.chat import Answer, ChatModel, Message, visible
 from memoryos.models.local.local_chat import LocalChat
 from memoryos.models.local.local_engine import NO_ADAPTERS
 from memoryos.models.local.opened_model import OpenedModel
-from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, seen_adapters, versions_of
 from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
-from memoryos.operation.training.wanted_adapter import WantedAdapter
+from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, wanted_adapters
 from memoryos.scope import Scope
 
 _NOT_LOCAL = "answers with adapters need a model of this machine: set MEMORYOS_LLM_MODEL to local:PATH"
@@ -45,6 +47,24 @@ class OwnAdapters:
     def loaded(self, place: Scope) -> LoadedAdapters:
         """The loaded adapters that lie there. Raises ModelNotConfigured, ModelError."""
         return LoadedAdapters(self.local.engine(), self.shelf(place))
+
+    def known(self, owner: Scope, name: str) -> tuple[Scope, WantedAdapter]:
+        """Where an adapter of that name lies, and what is wanted of it. Raises NotFound, also if it is hidden."""
+        for place in self.places(owner):
+            with self.vault.view(place) as reader:
+                if (found := seen_adapters(reader).get(name)) is not None:
+                    return place, found
+        raise NotFound(f"there is no adapter {name!r} of this user and agent")
+
+    def cool(self, place: Scope, name: str) -> None:
+        """Remove the versions of an adapter, and keep what is wanted, from which it can be trained again."""
+        with self.vault.write(place) as writer:
+            found = versions_of(writer, name)
+            writer.delete([one.id for one in found])
+            if (wanted := wanted_adapters(writer).get(name)) is not None:
+                last = max((adapter_in(one).number for one in found), default=wanted.last)
+                gone = {"weight": None, "pinned": None, "is_due": False, "is_withdrawn": True}
+                change_wanted(writer, name, **gone, demand=str(uuid7()), last=last)
 
     def uses(self, owner: Scope, chosen: Sequence[tuple[Scope, WantedAdapter]] | None = None) -> Sequence[AdapterUse]:
         """The adapters that an answer uses: the loaded ones, or those that were chosen."""
