@@ -171,7 +171,8 @@ def ask(
         if json:
             answer = memory.respond(query)
             told = {"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)}
-            render.print_json(told | {"mark": answer.mark.to_dict() if answer.mark else None})
+            forms = {"adapters": answer.adapters, "adapters_left_out": answer.adapters_left_out}
+            render.print_json(told | forms | {"mark": answer.mark.to_dict() if answer.mark else None})
             return
         for piece in memory.respond_stream(query):
             render.say(piece, ends=False)
