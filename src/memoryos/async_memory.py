@@ -28,6 +28,7 @@ from memoryos.async_nouns import (
     AsyncLog,
     AsyncLoraAdapters,
     AsyncMemGovernance,
+    AsyncMemoryForms,
     AsyncMemScheduler,
     AsyncMounts,
     AsyncPages,
@@ -181,6 +182,11 @@ class AsyncMemory(Awaited[Memory]):
     def activations(self) -> AsyncActivations:
         """The prefixes of prompts whose KV states are kept for a model in this process."""
         return AsyncActivations(self.sync.activations)
+
+    @property
+    def forms(self) -> AsyncMemoryForms:
+        """The memories as text, as KV states and as adapters, and the ways between these forms."""
+        return AsyncMemoryForms(self.sync.forms)
 
     @property
     def branches(self) -> AsyncBranches:

@@ -20,6 +20,7 @@ from memoryos.nouns.branches import Branches
 from memoryos.nouns.documents import Documents
 from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
+from memoryos.nouns.forms import MemoryForms
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.keys import Keys
@@ -232,6 +233,14 @@ class AsyncActivations(Awaited[Activations]):
     get = awaited(Activations.get)
     delete = awaited(Activations.delete)
     answer = awaited(Activations.answer)
+
+
+class AsyncMemoryForms(Awaited[MemoryForms]):
+    """The forms of one owner's memories."""
+
+    transform = awaited(MemoryForms.transform)
+    cool = awaited(MemoryForms.cool)
+    list = awaited(MemoryForms.list)
 
 
 class AsyncBranches(Awaited[Branches]):

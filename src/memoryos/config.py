@@ -283,6 +283,9 @@ class Settings(BaseSettings):
         description="memory for KV states of a local model, megabytes: so much for conversations, for activations and"
         " for an extractor each; 0: none is kept",
     )
+    answer_adapters: bool = Field(
+        False, description="whether `respond` uses the loaded adapters; needs a local model that transformers computes"
+    )
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
     )

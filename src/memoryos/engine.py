@@ -20,7 +20,6 @@ from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.chosen_chat import ConnectedChat, chat_of
@@ -31,6 +30,7 @@ from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
+from memoryos.operation.activation.transformer import Transformer
 from memoryos.operation.answer.answer_marker import AnswerMarker
 from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
@@ -72,9 +72,11 @@ from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
-from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, OneByOne, internal
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
+from memoryos.operation.training.adapted_answers import AdaptedModel, OwnAdapters
+from memoryos.operation.training.recollections import Recollections
 from memoryos.operation.training.training_job import training_jobs
 from memoryos.privacy.protection import OwnerProtection
 from memoryos.privacy.sensitive import PrivacyAction
@@ -171,6 +173,7 @@ class Engine:
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
         self.job_types, self.local = JobTypes(), OpenedModel(self.settings)
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
+        self.adapters = OwnAdapters(self.vault, self.clock, self.local, self.home)
         self.job_types.register(*training_jobs(self.vault, self.clock, self.local, self.hand.shown))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
@@ -184,8 +187,10 @@ class Engine:
         parts = self._model, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
         self.activator = Activator(self.vault, self.clock, *parts)
         self.vault.on_erased = lambda: self.activator.forget(self._connections)
-        builder = OneByOne(self.vault, self.activator.build)
-        self.register_job(internal(JobKind.ACTIVATE, builder, needs_model=self.settings.is_local))
+        told = lambda text, place: self.said("text", text, place)  # noqa: E731
+        recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)
+        self.transformer = Transformer(self.vault, self.clock, self.activator, recollections)
+        self.job_types.register(*self.transformer.jobs(needs_model=self.settings.is_local))
 
     # For the verbs
 
@@ -434,7 +439,10 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker)
+        return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker, self._adapted)
+
+    def _adapted(self, owner: Scope) -> AdaptedModel | None:
+        return self.adapters.adapted(owner, self._model) if self.settings.answer_adapters else None
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)
@@ -489,11 +497,3 @@ class Engine:
         chat = chat_of(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
         self._connections.append(chat)
         return chat
-
-
-def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:
-    """Close at the end of a `with` block."""
-    if error is not None:  # an interrupted import must not take minutes to end; nothing is lost
-        engine.housekeeping.abandon()
-    if not engine.hand.is_forked:  # a child of a fork has nothing of it to close
-        close()

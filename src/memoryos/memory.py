@@ -16,8 +16,9 @@ from memoryos import arguments, expected
 from memoryos.about import NOTHING, AboutArguments, about
 from memoryos.adding import Adding
 from memoryos.caller import Action, Caller, doing
+from memoryos.closing import left
 from memoryos.cube import Attachment, MemCube, Turn
-from memoryos.engine import Engine, left
+from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, ObjectsUnreachable
 from memoryos.filter import Filter
 from memoryos.kinds import Kind, Origin, Role, Tier, Trust, UpdateMode

@@ -190,7 +190,7 @@ class MemoryOS:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        from memoryos.engine import left  # loaded already
+        from memoryos.closing import left  # loaded already
 
         left(self._engine, kind, self.close)
 

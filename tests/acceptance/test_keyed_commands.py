@@ -93,6 +93,8 @@ COMMANDS: dict[str, str] = {
     "snapshots create": "before",
     "snapshots list": "",
     "snapshots remove": "before",
+    "transform": "me",
+    "forms": "",
     "activations build": "me",
     "activations list": "",
     "activations show": "me",

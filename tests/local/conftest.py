@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import memoryos
+from local.lessons import BOUNDS, FACT, NAME, RECIPE, Opened
 from local.tiny_model import make_folder, make_gguf
+from memoryos import Memory, Settings
+from memoryos.built_memory import AdapterStage
+from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
 
@@ -69,3 +75,35 @@ RUNTIMES = ["transformers", "llamacpp"]
 def engine(request) -> LocalEngine:
     """Each runtime, with the same weights."""
     return request.getfixturevalue(f"{request.param}_engine")
+
+
+@pytest.fixture
+def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
+    """Open memories of one store with the tiny model, or another one."""
+    with ExitStack() as stores:
+
+        def opens(model: Path = tiny, **others) -> Memory:
+            settings = Settings(llm_model=f"local:{model}", embedder="hashing")
+            return stores.enter_context(
+                memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock, **others)
+            )
+
+        yield opens
+
+
+@pytest.fixture(scope="session")
+def learned(tiny, tmp_path_factory) -> Path:
+    """The exported adapter of a real training, which the tests below use again."""
+    place = tmp_path_factory.mktemp("learned")
+    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    with memoryos.open(place / "m.db", user="alice", settings=settings) as memory:
+        memory.facts.add(FACT)
+        memory.adapters.train(NAME, recipe=RECIPE, bounds=BOUNDS)
+        memory.wait()
+        (version,) = memory.adapters.get(NAME).versions
+        assert (version.stage, version.steps, version.step, version.refused) == (AdapterStage.READY, 20, 20, "")
+        assert version.gate
+        assert (version.gate.asked, version.gate.recalled) == (15, 15)
+        assert version.gate.recalled_before < 5
+        assert [job.state for job in memory.jobs.list() if job.kind == JobKind.TRAIN] == [JobState.DONE]
+        return memory.adapters.export(NAME, place / "adapter")

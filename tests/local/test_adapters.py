@@ -8,8 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,8 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 import memoryos
+from local.lessons import ANY, BOUNDS, FACT, NAME, RECIPE, UNSEEN, add, teach
 from memoryos import Memory, Settings, stores
-from memoryos.built_memory import AdapterStage, Parameter
+from memoryos.built_memory import AdapterStage
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Fact, MemCube
 from memoryos.errors import (
@@ -35,89 +35,20 @@ from memoryos.errors import (
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
 from memoryos.kinds import Kind, Origin
-from memoryos.models.local.lora_recipe import Example, TrainingRecipe
+from memoryos.models.local.lora_recipe import Example
 from memoryos.models.local.lora_trainer import LoraTrainer
 from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.recall.shown import Shown
-from memoryos.operation.training.adapter_cubes import AdapterShelf
 from memoryos.operation.training.adapter_files import in_folders
-from memoryos.operation.training.adapter_gate import GateBounds
-from memoryos.operation.training.adapter_pack import packed, read_folder
+from memoryos.operation.training.adapter_pack import read_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, Recollection
-from memoryos.operation.training.adapter_trainer import AdapterTrainer, fits, trainable_model
+from memoryos.operation.training.adapter_trainer import AdapterTrainer, trainable_model
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_job import TrainingJob, is_missing
-from memoryos.operation.training.training_sources import as_trained, chosen_sources
+from memoryos.operation.training.training_sources import chosen_sources
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
-
-FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
-RECIPE = TrainingRecipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
-BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
-ANY = GateBounds(least_recall=0.0, most_loss=1e9)
-NAME = "home"
-
-Opened = Callable[..., Memory]
-
-
-@pytest.fixture
-def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
-    """Open memories of one store with the tiny model, or another one."""
-    with ExitStack() as stores:
-
-        def opens(model: Path = tiny, **others) -> Memory:
-            settings = Settings(llm_model=f"local:{model}", embedder="hashing")
-            return stores.enter_context(
-                memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock, **others)
-            )
-
-        yield opens
-
-
-@pytest.fixture(scope="session")
-def learned(tiny, tmp_path_factory) -> Path:
-    """The exported adapter of a real training, which the tests below use again."""
-    place = tmp_path_factory.mktemp("learned")
-    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
-    with memoryos.open(place / "m.db", user="alice", settings=settings) as memory:
-        memory.facts.add(FACT)
-        memory.adapters.train(NAME, recipe=RECIPE, bounds=BOUNDS)
-        memory.wait()
-        (version,) = memory.adapters.get(NAME).versions
-        assert (version.stage, version.steps, version.step, version.refused) == (AdapterStage.READY, 20, 20, "")
-        assert version.gate
-        assert (version.gate.asked, version.gate.recalled) == (15, 15)
-        assert version.gate.recalled_before < 5
-        assert [job.state for job in memory.jobs.list() if job.kind == JobKind.TRAIN] == [JobState.DONE]
-        return memory.adapters.export(NAME, place / "adapter")
-
-
-def teach(memory: Memory, folder: Path, fact_ids: list[str], name: str = NAME) -> str:
-    """Store the learned adapter as a version that was trained on these facts; return its id."""
-    engine = memory._engine
-    with engine.vault.write(memory.scope) as writer:
-        if name not in wanted_adapters(writer):
-            want(writer, WantedAdapter(name, ["fact"], recipe=RECIPE, bounds=BOUNDS))
-        sources, wanted = list(writer.get(fact_ids).values()), wanted_adapters(writer)[name]
-    adapter = Parameter(
-        model="tiny",
-        method="lora",
-        modules=("q_proj",),
-        rank=8,
-        name=name,
-        number=wanted.last + 1,
-        fingerprint=fits(engine.local.engine()),
-        sources=as_trained(sources),
-    )
-    files = read_folder(folder)
-    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources, wanted).id
-
-
-def add(memory: Memory, text: str = FACT) -> str:
-    added = memory.facts.add(text)
-    assert added
-    return added
 
 
 def blobs(memory: Memory, tmp_path: Path) -> list[str]:

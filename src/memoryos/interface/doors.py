@@ -78,6 +78,9 @@ COMMANDS: Mapping[str, str] = {
     "snapshots.create": "snapshots create",
     "snapshots.list": "snapshots list",
     "snapshots.remove": "snapshots remove",
+    "forms.transform": "transform",
+    "forms.cool": "transform --cold",
+    "forms.list": "forms",
     "activations.build": "activations build",
     "activations.list": "activations list",
     "activations.get": "activations show",
@@ -146,26 +149,22 @@ _HANDLE = "It makes an object in Python; elsewhere, each call names the owner."
 _LIFE = "Each command opens and closes the store itself, and the server does so once."
 _FILE = "It reads or writes a file of the machine with the store."
 _CODE = "It takes Python code."
-_LATER = "Not there yet: the command line and Python have it."
 _STORE = "It is an operation of the store: see the entry of MemoryOS."
 
 _ADAPTERS = tuple(
     f"adapters.{verb}"
     for verb in """add ask delete export get list load recollect retire rollback train unload withdraw""".split()
 )
-_LOCAL = "Not there yet: an adapter is trained and asked on the machine that has the model, in Python or by a command."
 
 # Why an operation has no address.
 NOT_REST: Mapping[str, str] = {
-    **dict.fromkeys(_ADAPTERS, _LOCAL),
+    **dict.fromkeys(("adapters.add", "adapters.export"), _FILE),
     "of": _HANDLE,
     "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
     "close": _LIFE,
     "add_many": "`POST /v1/memories` takes a list of messages.",
     "branches.named": "`GET /v1/branches` lists them.",
-    **dict.fromkeys((f"activations.{verb}" for verb in ("build", "list", "get", "delete", "answer")), _LATER),
     "governance.explain": "It asks on behalf of another caller, with policies from a file.",
-    **dict.fromkeys(("schedule.explain", "schedule.decide", "schedule.log", "schedule.moves"), "Not there yet."),
     "mounts.add": _CODE,
     "mounts.list": _STORE,
     "mounts.remove": _CODE,
@@ -262,6 +261,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "schedule.log",
         "schedule.moves",
         "snapshots.list",
+        "forms.list",
         "activations.list",
         "activations.get",
         "branches.list",
@@ -290,6 +290,8 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "archiving.remove",
         "snapshots.create",
         "snapshots.remove",
+        "forms.transform",
+        "forms.cool",
         "activations.build",
         "activations.delete",
         "branches.create",

@@ -53,6 +53,8 @@ class Answer(Plain):
     usage: Usage  #: tokens of the prompt and the answer
     model: str  #: name of the model, as the server tells it
     mark: ContentMark | None = None  #: signed provenance of the text, of an answer of `respond`
+    adapters: tuple[str, ...] = ()  #: names of the adapters that took part, with the setting `answer_adapters`
+    adapters_left_out: tuple[str, ...] = ()  #: loaded adapters that did not, each with the reason
 
 
 class _ReplyMessage(BaseModel):

@@ -14,7 +14,6 @@ from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.filter import labels_of
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
@@ -22,14 +21,20 @@ from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
-from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, ready_version, used_version, versions_of
+from memoryos.operation.training.adapted_answers import reasons
+from memoryos.operation.training.adapter_cubes import (
+    adapter_in,
+    ready_version,
+    seen_adapters,
+    used_version,
+    versions_of,
+)
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_lessons import answer
 from memoryos.operation.training.adapter_pack import unpacked_files, write_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
-from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
-from memoryos.operation.training.recollection import Recollector
+from memoryos.operation.training.loaded_adapters import ready
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
 from memoryos.scope import ID_LIMIT, Scope
@@ -85,7 +90,7 @@ class LoraAdapters(Noun):
         found = []
         for place in self._places:
             with self._engine.vault.view(place) as reader:
-                found += [self._status(reader, one) for one in _seen(reader).values()]
+                found += [self._status(reader, one) for one in seen_adapters(reader).values()]
         return sorted(found, key=lambda one: one.name)
 
     def get(self, name: str) -> AdapterStatus:
@@ -134,7 +139,7 @@ class LoraAdapters(Noun):
         """
         place, wanted = self._known(name)
         with self._engine.vault.view(place) as reader:
-            use = self._loaded(place).use(reader, wanted)
+            use = self._engine.adapters.loaded(place).use(reader, wanted)
         if use.data is None:
             raise NotFound(f"the adapter {wanted.name!r} cannot be exported: {use.left_out}")
         target = _folder(folder)
@@ -150,7 +155,7 @@ class LoraAdapters(Noun):
         adapter, data = imported(_folder(folder), self._engine.local.engine(), name and _name(name))
         wanted, place = WantedAdapter(_name(adapter.name)), self._scope.owner
         check_new(self._engine.vault, place, Kind.PARAMETER, ())
-        self._shelf(place).add(adapter, data, lambda writer: _wanted_anew(writer, wanted))
+        self._engine.adapters.shelf(place).add(adapter, data, lambda writer: _wanted_anew(writer, wanted))
         return self.get(adapter.name)
 
     def ask(self, question: str, *, names: Iterable[str] | None = None, limit: int = 48) -> AdapterAnswer:
@@ -163,11 +168,10 @@ class LoraAdapters(Noun):
         text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
         chosen = None if names is None else [self._known(one) for one in dict.fromkeys(_list("names", names))]
-        uses = [use for place in self._places for use in self._uses(place, chosen)]
+        uses = self._engine.adapters.uses(self._scope, chosen)
         with ready(uses) as adapters:
             said = answer(self._engine.local.engine(), text, adapters, most)
-        left_out = tuple(f"{one.wanted.name}: {one.left_out}" for one in uses if one.data is None)
-        return AdapterAnswer(said, tuple(one.wanted.name for one in uses if one.data is not None), left_out)
+        return AdapterAnswer(said, tuple(one.wanted.name for one in uses if one.data is not None), reasons(uses))
 
     def recollect(self, name: str) -> Recollection:
         """Ask the model with an adapter for what it knows, and store what is new as facts of low confidence.
@@ -178,16 +182,7 @@ class LoraAdapters(Noun):
         """
         place, wanted = self._known(name)
         self._engine.admit(Action.WRITE, place)
-        with self._engine.vault.view(place) as reader:
-            use = self._loaded(place).use(reader, wanted)
-            if use.cube is None:
-                raise NotFound(f"the adapter {wanted.name!r} cannot be asked: {use.left_out}")
-            sources = list(reader.get(one.id for one in adapter_in(use.cube).sources).values())
-        check_new(self._engine.vault, place, Kind.FACT, labels_of(use.cube))
-        recollector = self._recollector(place)
-        with ready([use]) as adapters:
-            told = recollector.ask(self._engine.hand.shown(sources), adapters)
-        return recollector.store(told, use.cube, self._engine.clock())
+        return self._engine.transformer.recollections.stored(place, wanted)
 
     def retire(self, name: str) -> Sequence[MemCube]:
         """Remove an adapter, and return the memories that its latest version was trained on, exactly as they are.
@@ -205,8 +200,7 @@ class LoraAdapters(Noun):
 
     @property
     def _places(self) -> Sequence[Scope]:
-        """Where adapters of this owner lie: those of a persona with the persona."""
-        return list(dict.fromkeys((self._scope.owner, self._engine.home(self._scope).owner)))
+        return self._engine.adapters.places(self._scope)
 
     def _place_for(self, wanted: WantedAdapter) -> Scope:
         owner, *others = self._places
@@ -223,7 +217,7 @@ class LoraAdapters(Noun):
         place = self._place_for(wanted)
         check_new(self._engine.vault, place, Kind.PARAMETER, ())
         with self._engine.vault.view(place) as reader:
-            if wanted.name in wanted_adapters(reader) and wanted.name not in _seen(reader):
+            if wanted.name in wanted_adapters(reader) and wanted.name not in seen_adapters(reader):
                 raise InvalidInput("name", f"{wanted.name!r} is taken", "Pass another name")
         with self._engine.vault.write(place) as writer:
             if (old := wanted_adapters(writer).get(wanted.name)) is None:
@@ -237,12 +231,7 @@ class LoraAdapters(Noun):
 
     def _known(self, name: str) -> tuple[Scope, WantedAdapter]:
         """Where an adapter lies, and what is wanted of it. Raises NotFound."""
-        checked = _name(name)
-        for place in self._places:
-            with self._engine.vault.view(place) as reader:
-                if (found := _seen(reader).get(checked)) is not None:
-                    return place, found
-        raise NotFound(f"there is no adapter {checked!r} of this user and agent")
+        return self._engine.adapters.known(self._scope, _name(name))
 
     def _status(self, reader: Reader, wanted: WantedAdapter) -> AdapterStatus:
         versions = versions_of(reader, wanted.name)
@@ -287,25 +276,6 @@ class LoraAdapters(Noun):
             writer.delete(ids)
             unwant(writer, name)
 
-    def _uses(self, place: Scope, chosen: Sequence[tuple[Scope, WantedAdapter]] | None) -> Sequence[AdapterUse]:
-        """The adapters of one place that an answer uses: the loaded ones, or those that were chosen."""
-        loaded = self._loaded(place)
-        with self._engine.vault.view(place) as reader:
-            wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
-            return [loaded.use(reader, one) for one in wanted]
-
-    def _recollector(self, place: Scope) -> Recollector:
-        engine = self._engine
-        return Recollector(
-            engine.vault, engine.embedder, place, engine.local.engine(), lambda text: engine.said("text", text, place)
-        )
-
-    def _shelf(self, place: Scope) -> AdapterShelf:
-        return AdapterShelf(self._engine.vault, place, self._engine.clock)
-
-    def _loaded(self, place: Scope) -> LoadedAdapters:
-        return LoadedAdapters(self._engine.local.engine(), self._shelf(place))
-
 
 def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:
     """The value, or the usual one."""
@@ -314,14 +284,6 @@ def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:
 
 def _name(name: str) -> str:
     return checked_text("name", name, limit=ID_LIMIT)
-
-
-def _seen(reader: Reader) -> dict[str, WantedAdapter]:
-    """The wanted adapters, without those whose versions are hidden from the caller."""
-    known = wanted_adapters(reader)
-    return {
-        name: one for name, one in known.items() if versions_of(reader, name) or not versions_of(reader.whole, name)
-    }
 
 
 def _wanted_anew(writer: Writer, wanted: WantedAdapter) -> bool:

@@ -13,6 +13,7 @@ from memoryos.nouns.branches import Branches
 from memoryos.nouns.documents import Documents
 from memoryos.nouns.duplicates import Duplicates
 from memoryos.nouns.facts import Facts
+from memoryos.nouns.forms import MemoryForms
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
@@ -112,6 +113,11 @@ class MemoryParts:
     def schedule(self) -> MemScheduler:
         """Which memories take part in an answer, in which form, and why."""
         return MemScheduler(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
+
+    @property
+    def forms(self) -> MemoryForms:
+        """The memories as text, as KV states and as adapters, and the ways between these forms."""
+        return MemoryForms(self._engine, self._scope, self._caller, cast("MemoryVerbs", self))
 
     @property
     def mounts(self) -> Mounts:

@@ -10,6 +10,7 @@ from functools import reduce
 from math import inf
 
 from memoryos import arguments
+from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, Caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
@@ -33,6 +34,8 @@ from memoryos.operation.placement.placement_task import PlacementBudget, Placeme
 from memoryos.operation.placement.planner import planned
 from memoryos.operation.placement.use_history import UseHistory
 from memoryos.operation.recall.hit import Recall
+from memoryos.operation.training.adapter_cubes import adapter_in
+from memoryos.operation.training.wanted_adapter import wanted_adapters
 from memoryos.scope import Scope
 
 OFF = "off"
@@ -115,7 +118,17 @@ class MemScheduler(Noun):
         has_kv = {source for view in views if view.is_usable for source in view.sources}
         forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
         forms += [one for view in views if (one := _as_kv(view, sources)) is not None]
+        forms += self._unloaded()
         return list(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
+
+    def _unloaded(self) -> Iterator[FormOfMemory]:
+        """The adapters that no answer uses by itself; one that is loaded never gets cold."""
+        for place in self._engine.adapters.places(self._scope):
+            with self._engine.vault.view(place) as reader:
+                loaded = {one.name for one in wanted_adapters(reader).values() if one.weight is not None}
+                for cube in reader.cubes(Kind.PARAMETER):
+                    if (known := adapter_in(cube)).name not in loaded and known.stage is AdapterStage.READY:
+                        yield _as_adapter(cube)
 
     def _follow(self) -> None:
         """Build the KV of what has paid for it, or remove it when it is cold."""
@@ -227,6 +240,13 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory
         tokens=view.tokens,
         changed_at=max(changes, default=view.built_at),
         built_at=view.built_at,
+    )
+
+
+def _as_adapter(cube: MemCube) -> FormOfMemory:
+    built = cube.descriptive.recorded_at
+    return FormOfMemory(
+        id=cube.id, form=MemoryForm.ADAPTER, tokens=0, changed_at=built, built_at=built, is_frozen=cube.is_frozen
     )
 
 

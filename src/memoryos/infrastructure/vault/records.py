@@ -92,6 +92,7 @@ class JobKind(StrEnum):
     ACTIVATE = "activate"  # the KV state of a prefix
     ARCHIVE = "archive"  # the pages of a scope that were not used for as long as a rule says
     TRAIN = "train"  # the adapters of a scope that are wanted and not there
+    TRANSFORM = "transform"  # a KV state or an adapter goes back to text
 
 
 class JobState(Choice):

@@ -66,6 +66,8 @@ class _Commands(LazyGroup):
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
         "snapshots": ("app", "snapshots"),
+        "transform": ("forms_command", "transform"),
+        "forms": ("forms_command", "forms"),
         "activations": ("app", "activations"),
         "branches": ("app", "branches"),
         "adapters": ("app", "adapters"),

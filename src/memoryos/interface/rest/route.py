@@ -22,11 +22,24 @@ _READS = {  # which have a body
     "governance.reveal",
     "requests.read",
     "requests.preview",
+    "activations.answer",
+    "adapters.ask",
+    "schedule.explain",
     "store:audit.verify",
     "store:admin.verify_receipt",
 }
 _ACTIONS = {  # of changes; others write
-    Action.DELETE: {"delete", "forget", "governance.expire", "governance.erase", "branches.discard"},
+    Action.DELETE: {
+        "delete",
+        "forget",
+        "governance.expire",
+        "governance.erase",
+        "branches.discard",
+        "activations.delete",
+        "adapters.delete",
+        "adapters.retire",
+        "forms.cool",
+    },
     Action.SHARE: {"governance.delegate", "governance.revoke"},
     Action.ADMINISTER: {
         "governance.thaw",

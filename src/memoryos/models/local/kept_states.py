@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memoryos.models.asker import Asker
 from memoryos.models.local.local_engine import KVState, shared
+from memoryos.models.local.weighted_adapter import Adapters
 
 _LEAST = 16  # tokens that must be the same: fewer spare nothing
 
@@ -57,11 +58,16 @@ class KeptStates:
             self._states.move_to_end(key)
             return self._states[key].state
 
-    def nearest(self, tokens: Sequence[int], asker: Asker | None = None) -> tuple[str, KVState] | None:
-        """The state of that user that has the most of the first tokens, with its key; None if none has enough."""
+    def nearest(
+        self, tokens: Sequence[int], asker: Asker | None = None, adapters: Adapters = ()
+    ) -> tuple[str, KVState] | None:
+        """The state of that user with these adapters that has the most of the first tokens, with its key.
+
+        None if none has enough.
+        """
         with self._lock:
             own = {key: one.state for key, one in self._states.items() if one.asker == asker}
-            counted = {key: shared(tokens, state, state.adapters) for key, state in own.items()}
+            counted = {key: shared(tokens, state, adapters) for key, state in own.items()}
             best = max(counted, key=counted.__getitem__, default=None)
             if best is None or counted[best] < _LEAST:
                 return None

@@ -19,7 +19,7 @@ from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.llamacpp_server import CAN_SAVE, LlamacppServer
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
-from memoryos.models.local.local_engine import GREEDY, KVState, Sampling, shared
+from memoryos.models.local.local_engine import GREEDY, NO_ADAPTERS, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
 from memoryos.models.local.weighted_adapter import Adapters
@@ -32,6 +32,7 @@ class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
     has_states = CAN_SAVE
+    has_adapters = False  # llama.cpp takes them as GGUF files, and only while it loads the model
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
         """Load a GGUF file. Raises ModelError."""
@@ -162,7 +163,7 @@ class LlamacppEngine:
     ) -> dict[str, Any]:
         """Compute with the slot; without a state nothing in it is used."""
         if adapters:
-            raise ModelError("this engine has no adapters")
+            raise ModelError(NO_ADAPTERS)
         uses = bool(shared(tokens, state, adapters))
         if uses and state is not None:
             self.server.restore(_own(state).data)

@@ -22,6 +22,7 @@ from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened, runtime_of
+from memoryos.models.local.weighted_adapter import Adapters
 from memoryos.models.shapes import storable
 
 _ANSWER_TOKENS = 512  # the longest answer, unless `llm_max_tokens` is set
@@ -60,9 +61,9 @@ class LocalChat:
         """The engine; None until the first question loads it."""
         return self._engine
 
-    def answer(self, messages: Sequence[Message], state: KVState | None = None) -> Answer:
+    def answer(self, messages: Sequence[Message], state: KVState | None = None, adapters: Adapters = ()) -> Answer:
         """Return the whole answer, with that state of its beginning. Raises ModelError, PromptTooLong."""
-        told = self.ask(messages, state)
+        told = self.ask(messages, state, adapters)
         text = without_reasoning(storable("".join(told)))
         if not text:
             raise ModelError(EMPTY)
@@ -74,21 +75,21 @@ class LocalChat:
         told = self.ask(messages)
         return visible(told, told.stop)
 
-    def ask(self, messages: Sequence[Message], state: KVState | None = None) -> Generation:
+    def ask(self, messages: Sequence[Message], state: KVState | None = None, adapters: Adapters = ()) -> Generation:
         """Begin an answer with this state, or with that of the conversation, which is kept after it."""
         epoch = self.states.epoch
         engine = self.engine
         tokens = engine.chat_tokens(messages)
         if state is not None or not self._keeps:
-            return engine.generate(tokens, state, sampling=self._sampling)
-        return self._going_on(engine, tokens, epoch)
+            return engine.generate(tokens, state, adapters=adapters, sampling=self._sampling)
+        return self._going_on(engine, tokens, adapters, epoch)
 
-    def _going_on(self, engine: LocalEngine, tokens: list[int], epoch: int) -> Generation:
+    def _going_on(self, engine: LocalEngine, tokens: list[int], adapters: Adapters, epoch: int) -> Generation:
         user = asker()
-        key, state = self.states.nearest(tokens, user) or (None, None)
+        key, state = self.states.nearest(tokens, user, adapters) or (None, None)
         if key is None or not _goes_on(tokens, state):
             key = str(uuid7())
-        told = engine.generate(tokens, state, sampling=self._sampling)
+        told = engine.generate(tokens, state, adapters=adapters, sampling=self._sampling)
         return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
 
     def reach(self) -> None:

@@ -17,6 +17,11 @@ from memoryos.models.chat import Message
 from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.weighted_adapter import Adapters
 
+NO_ADAPTERS = (
+    "llama.cpp has no adapters here: it takes them only while it loads the model; set MEMORYOS_LOCAL_RUNTIME"
+    " to transformers"
+)
+
 
 class KVState(Protocol):
     """The keys and values of the first tokens of a prompt. Nothing changes it."""
@@ -99,6 +104,11 @@ class LocalEngine(Protocol):
     @property
     def has_states(self) -> bool:
         """Whether the model has KV states; one with sliding windows has none, and `prefill` raises ModelError."""
+        ...
+
+    @property
+    def has_adapters(self) -> bool:
+        """Whether answers can have adapters; otherwise an answer with one raises ModelError."""
         ...
 
     def tokenise(self, text: str) -> list[int]:

@@ -14,7 +14,7 @@ class ActivationView(Plain):
     """A prefix, and its KV state if there is one."""
 
     name: str  #: of the prefix
-    id: str | None  #: of the cube; None: it is not built, or was removed because a source changed
+    id: str | None  #: of the cube; None: it is not built, or was removed, as a source changed or it was cold
     is_usable: bool  #: whether an answer would use the state now, for this caller; models are compared once loaded
     reason: str  #: why not; empty if it is usable
     tokens: int = 0  #: of the prefix

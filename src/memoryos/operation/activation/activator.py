@@ -42,7 +42,7 @@ from memoryos.scope import Scope
 
 FORMAT = "memoryos-kv"  #: of the blob
 MEDIA_TYPE = "application/x-safetensors"
-_NOT_BUILT = "there is no KV state: it is being built, or was removed because a source changed"
+_NOT_BUILT = "there is no KV state: it is being built, or was removed, as a source changed or it was cold"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
 _OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
 _NOT_USED = "the model took no token from the KV state and computed the text anew"
@@ -130,6 +130,16 @@ class Activator:
                 raise _missing(name)
             writer.delete([one.id for one in _built(writer, name)])
             write_recipes(writer, known)
+
+    def recipe(self, owner: Scope, name: str) -> Recipe | None:
+        """What a prefix of that name is made of."""
+        with self.vault.read(owner) as reader:
+            return recipes(reader).get(name)
+
+    def cool(self, owner: Scope, name: str) -> None:
+        """Remove the state of a prefix, and keep its recipe, from which it can be built again."""
+        with self.vault.write(owner) as writer:
+            writer.delete([one.id for one in _built(writer, name)])
 
     def forget(self, chats: Iterable[object]) -> None:
         """Let all states in memory go, and those of the chats' conversations: something was erased."""

@@ -12,6 +12,7 @@ from memoryos.about import About
 from memoryos.filter import SENSITIVITY_LABEL
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind
 from memoryos.operation.answer.respond import Prompt
 from memoryos.scope import Scope
 
@@ -19,7 +20,8 @@ from memoryos.scope import Scope
 def inherited(vault: Vault, homes: Iterable[Scope], prompt: Prompt) -> About:
     """The sensitivity of an exchange about this prompt; `homes` hold the memories of its owner."""
     found = {name: None for cube in prompt.shown for name in cube.governance.sensitivity}
-    ids = [cube.id for cube in prompt.shown]
+    adapted = (source for cube in prompt.shown if cube.kind is Kind.PARAMETER for source in cube.descriptive.provenance)
+    ids = [*(cube.id for cube in prompt.shown), *adapted]  # an adapter may say what it was trained on
     for home in dict.fromkeys(homes):
         with vault.read(home) as reader:
             before = _chain(reader, prompt.summarised.id) if prompt.summarised else ()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
 
 from memoryos.about import About
 from memoryos.caller import Caller, acting, current
 from memoryos.clock import Clock
+from memoryos.cube import MemCube
 from memoryos.models.chat import Answer, ChatModel, Usage
 from memoryos.models.flow import Flow
 from memoryos.models.tokenizer import count_tokens
@@ -26,7 +27,21 @@ RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens th
 ReplacedIn = Callable[[Scope, Recall], Mapping[str, tuple[Replaced, ...]]]
 Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what the caller may not store
 Remember = Callable[[str, str, Scope, About], None]
+Adapt = Callable[[Scope], "Adapted | None"]  # raises ModelError
 Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
+
+
+class Adapted(ChatModel, Protocol):
+    """A model with adapters of an owner."""
+
+    @property
+    def cubes(self) -> tuple[MemCube, ...]:
+        """The adapters that take part."""
+        ...
+
+    def told(self, answer: Answer) -> Answer:
+        """The answer with what took part in it."""
+        ...
 
 
 class Augmented(NamedTuple):
@@ -35,6 +50,7 @@ class Augmented(NamedTuple):
     prompt: Prompt
     about: About
     recalled: tuple[Hit, ...]
+    adapted: Adapted | None  #: answers in the place of the model, if adapters are used
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,7 @@ class Responder:
     bounds: Bounds
     clock: Clock
     marker: Marker  #: what signs the answer to a prompt
+    adapt: Adapt  #: the model with the adapters that answers to that owner use; None: without
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
@@ -67,19 +84,22 @@ class Responder:
         """Tell what was found as the messages for the model. Raises PermissionDenied, as `answer` does."""
         replaced = self.replaced(owner, recalled)
         asked = prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock(), replaced=replaced)
+        if (adapted := self.adapt(owner)) is not None:
+            asked = replace(asked, shown=(*asked.shown, *adapted.cubes))  # an answer may repeat what they learned
         shown = {cube.id for cube in asked.shown}
         found = (*recalled.hits, *recalled.user_facts, *recalled.agent_facts)
-        return Augmented(asked, self.inherit(asked, owner), tuple(hit for hit in found if hit.id in shown))
+        return Augmented(asked, self.inherit(asked, owner), tuple(hit for hit in found if hit.id in shown), adapted)
 
     def generate(self, asked: Augmented, owner: Scope) -> Answer:
         """Return the answer of the model, with its mark; nothing is stored. Raises ModelError."""
-        answer = self.account.answer(self.model(), asked.prompt.messages, owner, Purpose.RESPOND)
-        return self.marker(asked.prompt, owner)(answer)
+        chat = asked.adapted or self.model()
+        answer = self.account.answer(chat, asked.prompt.messages, owner, Purpose.RESPOND)
+        return self.marker(asked.prompt, owner)(_told(asked, answer))
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
-        caller, model = current(), self.model()
-        asked = self._asked(query, role, owner)
+        caller, asked = current(), self._asked(query, role, owner)
+        model = asked.adapted or self.model()
         marked, messages = self.marker(asked.prompt, owner), asked.prompt.messages
 
         def pour(flow: Flow[str]) -> None:
@@ -88,7 +108,7 @@ class Responder:
         def whole(text: str) -> Answer:
             self._remember_later(caller, query, text, owner, asked.about)
             usage = Usage(prompt_tokens(messages), count_tokens(text))
-            return marked(Answer(text, usage, self.account.model_name))
+            return marked(_told(asked, Answer(text, usage, self.account.model_name)))
 
         return AnswerStream(lambda: self.streams.begin(pour), whole, asked.recalled)
 
@@ -113,3 +133,7 @@ class Responder:
 
     def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope, about: About) -> None:
         self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner, about)))
+
+
+def _told(asked: Augmented, answer: Answer) -> Answer:
+    return answer if asked.adapted is None else asked.adapted.told(answer)

@@ -34,6 +34,14 @@ def versions_of(reader: Reader, name: str) -> list[MemCube]:
     return sorted(found, key=lambda cube: adapter_in(cube).number)
 
 
+def seen_adapters(reader: Reader) -> dict[str, WantedAdapter]:
+    """The wanted adapters, without those whose versions are hidden from the caller."""
+    known = wanted_adapters(reader)
+    return {
+        name: one for name, one in known.items() if versions_of(reader, name) or not versions_of(reader.whole, name)
+    }
+
+
 def ready_version(reader: Reader, name: str, number: int | None = None) -> MemCube:
     """The latest version that passed the gate, or the one with that number. Raises NotFound."""
     ready = [one for one in versions_of(reader, name) if adapter_in(one).stage is AdapterStage.READY]

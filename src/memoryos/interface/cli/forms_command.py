@@ -1,0 +1,80 @@
+"""`memoryos transform` and `memoryos forms`: memories as text, as KV states and as adapters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memoryos.errors import InvalidInput
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.operation.placement.memory_block import MemoryForm
+
+if TYPE_CHECKING:
+    from memoryos.operation.activation.transformation import Transformation
+
+Name = Annotated[str | None, typer.Argument(help="Name of the activation or adapter.")]
+
+
+def transform(
+    name: Name = None,
+    source: Annotated[MemoryForm, typer.Option("--from", help="The form that the memories have.")] = MemoryForm.TEXT,
+    target: Annotated[MemoryForm, typer.Option("--to", help="The form that they get.")] = MemoryForm.KV,
+    memory_id: Annotated[list[str] | None, typer.Option("--id", help="A memory, by its id; from text.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="All memories of this kind; from text.")] = None,
+    remove: Annotated[bool, typer.Option(help="To text: remove the KV state or adapter. Its sources stay.")] = False,
+    cold: Annotated[bool, typer.Option(help="Turn all that is cold back to text.")] = False,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Turn memories into a KV state or an adapter, or one of these back to text, and wait for it."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        if cold:
+            done = list(memory.forms.cool())
+        elif name is None:
+            raise InvalidInput("name", "is missing", "Name an activation or adapter, or pass --cold")
+        else:
+            chosen = {"kinds": kind or (), "ids": memory_id or (), "keeps": not remove}
+            done = [memory.forms.transform(name, source, target, **chosen)]  # type: ignore[arg-type]
+        memory.wait()
+    _say(done, json=json)
+
+
+def forms(
+    memory_id: Annotated[
+        str | None, typer.Option("--id", help="Only what was made of this memory, or told it.")
+    ] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the KV states and adapters with the texts that they were made of, and the facts that they told."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.forms.list(memory_id=memory_id)
+    if json:
+        render.print_json({"forms": [one.to_dict() for one in found]})
+        return
+    for one in found:
+        render.say(
+            f"{one.form.value} {one.name} ({one.id}): of {len(one.sources)} memories, told {len(one.told)} facts"
+        )
+    if not found:
+        render.say("There are no KV states and no adapters.")
+
+
+def _say(done: list[Transformation], *, json: bool) -> None:
+    if json:
+        render.print_json({"transformations": [one.to_dict() for one in done]})
+        return
+    for one in done:
+        render.say(f"{one.name}: {one.source.value} to {one.target.value}, {len(one.ids)} memories")
+        for memory_id in one.ids:
+            render.say(f"  {memory_id}")
+    if not done:
+        render.say("Nothing is cold.")

@@ -1,0 +1,165 @@
+"""MemoryForms: memories as text, as KV states and as adapters, and the ways between these forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from memoryos import arguments
+from memoryos.caller import Action, Caller
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.filter import labels_of
+from memoryos.infrastructure.vault.records import JobKind, JobState
+from memoryos.kinds import Kind, Origin
+from memoryos.nouns.activations import Activations
+from memoryos.nouns.lora_adapters import LoraAdapters
+from memoryos.nouns.memory_verbs import MemoryVerbs
+from memoryos.nouns.noun import Noun
+from memoryos.nouns.schedule import MemScheduler
+from memoryos.operation.activation.recipe import KNOWN
+from memoryos.operation.activation.transformation import MadeForm, Transformation
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.permission import check_new, check_stored
+from memoryos.operation.placement.memory_block import MemoryForm
+from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
+from memoryos.scope import Scope
+
+_WAYS = {
+    (MemoryForm.TEXT, MemoryForm.KV),
+    (MemoryForm.TEXT, MemoryForm.ADAPTER),
+    (MemoryForm.KV, MemoryForm.TEXT),
+    (MemoryForm.ADAPTER, MemoryForm.TEXT),
+}
+
+
+@door
+class MemoryForms(Noun):
+    """The forms of one owner's memories."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, engine: Engine, scope: Scope, caller: Caller, memory: MemoryVerbs) -> None:
+        super().__init__(engine, scope, caller)
+        self._memory = memory
+
+    def transform(
+        self,
+        name: str,
+        source: MemoryForm | str = MemoryForm.TEXT,
+        target: MemoryForm | str = MemoryForm.KV,
+        *,
+        kinds: Iterable[Kind | str] = (),
+        ids: Iterable[str] = (),
+        keeps: bool = True,
+    ) -> Transformation:
+        """Have memories change their form in the background: text to kv or adapter, and kv or adapter to text.
+
+        The KV state or adapter has the `name`. From text, `kinds` and `ids` choose the memories as in
+        `activations.build` and `adapters.train`; without both, those of before, or the usual ones. To text, KV gives
+        its sources, exactly as they are, and an adapter is asked for what it knows, which becomes facts of low trust
+        (`adapters.recollect`). With `keeps=False`, the KV state or adapter is removed instead, and `transform` from
+        text makes it again. A job that was done already changes nothing. Raises InvalidInput, NotFound,
+        ModelNotConfigured.
+        """
+        before, after = (arguments.one_of(*one, MemoryForm) for one in (("source", source), ("target", target)))
+        stays = arguments.flag("keeps", keeps)
+        if (before, after) not in _WAYS:
+            raise InvalidInput("target", f"{before.value} does not become {after.value}", "One of both must be text")
+        if before is MemoryForm.TEXT:
+            chosen = [*arguments.ids("kinds", kinds)], [*arguments.ids("ids", ids)]
+            return self._made(name, after, *chosen)
+        return self._turned(name, before, keeps=stays)
+
+    def cool(self) -> Sequence[Transformation]:
+        """Turn each cold KV state and adapter back to text, as `schedule.moves` lists them: their sources stay."""
+        schedule = MemScheduler(self._engine, self._scope, self._caller, self._memory)
+        due = {move.id for move in schedule.moves() if move.after is MemoryForm.TEXT}
+        cold = {(one.name, one.form) for one in self.list() if one.id in due}
+        return [self._turned(name, form, keeps=False) for name, form in sorted(cold)]
+
+    def list(self, *, memory_id: str | None = None) -> Sequence[MadeForm]:
+        """List the KV states and adapters with the texts that they were made of, and the facts that they told.
+
+        With `memory_id`, only those that were made of this memory, or told it.
+        """
+        wanted = None if memory_id is None else arguments.cube_id(memory_id)
+        found = [*self._states(), *self._adapters()]
+        return [one for one in found if wanted is None or wanted in (*one.sources, *one.told)]
+
+    # Parts of the above
+
+    def _made(self, name: str, target: MemoryForm, kinds: Sequence[str], ids: Sequence[str]) -> Transformation:
+        """Have the KV state or adapter made in the job of its own kind."""
+        job = self._built(name, kinds, ids) if target is MemoryForm.KV else self._trained(name, kinds, ids)
+        return Transformation(name, MemoryForm.TEXT, target, job, tuple(ids))
+
+    def _built(self, name: str, kinds: Sequence[str], ids: Sequence[str]) -> str:
+        known = None if kinds or ids else self._engine.activator.recipe(self._scope.owner, name)
+        if known is not None:
+            return self._activations.build(name, kinds=known.kinds, ids=known.ids, role=known.role, bits=known.bits)
+        return self._activations.build(name, ids=ids, kinds=kinds or (() if ids else KNOWN))
+
+    def _trained(self, name: str, kinds: Sequence[str], ids: Sequence[str]) -> str | None:
+        owned = self._engine.adapters
+        known = None
+        with suppress(NotFound):
+            known = owned.known(self._scope, name)[1] if not (kinds or ids) else None
+        if known is not None:
+            told = {"kinds": known.kinds, "ids": known.ids, "tags": known.tags}
+            self._lora.train(name, **told, recipe=known.recipe, bounds=known.bounds)
+        else:
+            self._lora.train(name, kinds=kinds or (Kind.FACT,), ids=ids)
+        with self._engine.vault.read(owned.known(self._scope, name)[0]) as reader:
+            waiting = reader.jobs(JobState.QUEUED, JobState.LEASED)
+        return next((job.id for job in waiting if job.kind == JobKind.TRAIN), None)
+
+    def _turned(self, name: str, source: MemoryForm, *, keeps: bool) -> Transformation:
+        """From another form to text."""
+        if source is MemoryForm.KV:
+            place, ids = self._scope.owner, self._activations.get(name).sources
+            self._engine.admit(Action.READ if keeps else Action.DELETE, place)
+        else:
+            place, ids = self._checked(name, keeps=keeps)
+        job = None
+        if source is MemoryForm.ADAPTER or not keeps:
+            job = self._engine.transformer.order(place, name, source, keeps=keeps)
+            self._engine.housekeeping.queued(place)
+        return Transformation(name, source, MemoryForm.TEXT, job, ids)
+
+    def _checked(self, name: str, *, keeps: bool) -> tuple[Scope, tuple[str, ...]]:
+        """Where an adapter lies, and its sources, if the caller may ask or remove it. Raises NotFound."""
+        vault = self._engine.vault
+        place, wanted = self._engine.adapters.known(self._scope, name)
+        self._engine.admit(Action.WRITE if keeps else Action.DELETE, place)
+        with vault.view(place) as reader:
+            versions = versions_of(reader, wanted.name)
+            if keeps:
+                used = used_version(reader, wanted)
+                check_new(vault, place, Kind.FACT, labels_of(used))
+                return place, used.descriptive.provenance
+            check_stored(vault, place, reader, [one.id for one in versions], Action.DELETE)
+        return place, versions[-1].descriptive.provenance if versions else ()
+
+    def _states(self) -> Iterator[MadeForm]:
+        for view in self._activations.list():
+            if view.id is not None:
+                yield MadeForm(view.id, MemoryForm.KV, view.name, view.sources)
+
+    def _adapters(self) -> Iterator[MadeForm]:
+        for place in self._engine.adapters.places(self._scope):
+            with self._engine.vault.view(place) as reader:
+                told = [cube for cube in reader.cubes(Kind.FACT) if cube.descriptive.origin is Origin.FINETUNING]
+                for cube in reader.cubes(Kind.PARAMETER):
+                    known = adapter_in(cube)
+                    facts = tuple(one.id for one in told if cube.id in one.descriptive.provenance)
+                    sources = tuple(one.id for one in known.sources)
+                    yield MadeForm(cube.id, MemoryForm.ADAPTER, known.name, sources, facts)
+
+    @property
+    def _activations(self) -> Activations:
+        return Activations(self._engine, self._scope, self._caller)
+
+    @property
+    def _lora(self) -> LoraAdapters:
+        return LoraAdapters(self._engine, self._scope, self._caller)
