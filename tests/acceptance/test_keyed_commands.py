@@ -134,6 +134,7 @@ COMMANDS: dict[str, str] = {
     "keys list": "",
     "keys rotate": "KEY",
     "keys revoke": "KEY",
+    "agents list": "",
     "users list": "",
     "users show": "ann",
     "users forget": "ann --yes",
