@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import forked
+import same_process
 import memoryos
 from acceptance.test_cli import LOCOMO
 from acceptance.test_every_command import EVERY, GROUPS
@@ -237,7 +237,7 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         flags = ["--json"] if json_too else []
         variables = {"MEMORYOS_KEY": known.get(key, key), "MEMORYOS_EMBEDDER": "hashing"}
         variables |= {"MEMORYOS_LLM_MODEL": "none", "MEMORYOS_LLM_BASE_URL": "http://127.0.0.1:9"}
-        return forked.memoryos(*name.split(), *words, *user, *more, *flags, cwd=folder, **variables)
+        return same_process.memoryos(*name.split(), *words, *user, *more, *flags, cwd=folder, **variables)
 
     return call
 
