@@ -9,6 +9,7 @@ from contextvars import Context
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from subprocess import CompletedProcess
+from unittest import mock
 
 import pytest
 
@@ -19,8 +20,8 @@ from memoryos.interface.cli import app
 def memoryos(*arguments: str, cwd: Path, **variables: str) -> CompletedProcess[str]:
     """Run a command like `forked.memoryos`; nobody acts here but who the command says."""
     out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(os, "environ", forked.settings(**variables))
+    given = mock.patch.dict(os.environ, forked.settings(**variables), clear=True)
+    with given, pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["memoryos", *arguments])
         patch.chdir(cwd)
         code = Context().run(_code)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 import memoryos
 from memoryos import MemoryOS, Scope
 
@@ -23,7 +23,7 @@ def run(tmp_path):
     mounts = json.dumps([{"name": "cardiology", "place": str(tmp_path / "expert.db"), "scope": scope}])
 
     def call(*arguments):
-        return forked.memoryos(*arguments, cwd=tmp_path, MEMORYOS_MOUNTS=mounts)
+        return same_process.memoryos(*arguments, cwd=tmp_path, MEMORYOS_MOUNTS=mounts)
 
     return call
 
