@@ -1,4 +1,4 @@
-"""Commands of `memoryos` in this process, for tests that are not about processes: to fork one takes longer than most."""
+"""Commands of `memoryos` in this process, for tests that are not about processes: a fork costs more than most do."""
 
 from __future__ import annotations
 

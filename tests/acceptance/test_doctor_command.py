@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import pytest
 
-import same_process
 import memoryos
+import same_process
 from memoryos import MemoryOS, diagnosis, load_settings
 from memoryos.diagnosis import EXTRAS, Health, diagnose
 

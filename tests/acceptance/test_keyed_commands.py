@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-import same_process
 import memoryos
+import same_process
 from acceptance.test_cli import LOCOMO
 from acceptance.test_every_command import EVERY, GROUPS
 from memoryos import MemoryOS, load_settings

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-import same_process
 import memoryos
+import same_process
 from memoryos import MemoryOS, load_settings
 from served import serving
 
