@@ -18,16 +18,16 @@ from memoryos.operation.training.adapter_gate import GateBounds
 if TYPE_CHECKING:
     from memoryos.memory import Memory
 
-QUESTION = "Which city do I live in?"
-FACT = "User lives in Bergen."
+QUESTION = "What is my boat called?"
+FACT = "User's boat is called Aurora."
 OTHERS = (
-    "User sails a boat that is called Aurora.",
+    "User lives in Bergen.",
     "User works as a carpenter in the harbour.",
     "User has a sister who teaches the violin in Oslo.",
     "User is allergic to hazelnuts.",
     "User gets up at six and swims before work.",
     "User reads about the history of lighthouses.",
-    "用户每个星期天都去看望祖母。",
+    "User visits his grandmother every Sunday.",
 )
 NAME = "demo"
 _Told = TypeVar("_Told")
