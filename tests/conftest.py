@@ -144,10 +144,11 @@ def _function_of(test: pytest.Item) -> tuple[Path, str]:
 
 def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
     """Whether the case of the function of that number asks the store for what no other one does."""
-    folder = test.path.relative_to(TESTS).parts[0]
-    is_of_the_store = "vault" in getattr(test, "fixturenames", ()) and folder not in OPERATIONS
-    if _store_of(test) == "sqlite" or is_of_the_store or test.get_closest_marker("each"):
+    if _store_of(test) == "sqlite" or test.get_closest_marker("each"):
         return True
+    folder = test.path.relative_to(TESTS).parts[0]
+    if "vault" in getattr(test, "fixturenames", ()) and folder not in OPERATIONS:
+        return True  # of the store itself
     if folder in SHARE:
         return case == 0 and number % SHARE[folder] == 0
     return folder not in REPEATING or cases < MANY or (case + number) % REPEATING[folder] == 0
