@@ -210,6 +210,9 @@ def call(memory: Memory, name: str, word: str) -> Any:
     if name == "branch":  # a branch of the own memory that is not there
         return memory.branch(word).search("zyloprim")
     result = method_of(memory, name)(*positional, **named)
+    if name in ("activations.build", "forms.transform"):  # or the attacker has one of that name from now on
+        for made in {one.name for one in memory.activations.list()} & {word}:
+            memory.activations.delete(made)
     return list(result) if inspect.isgenerator(result) or isinstance(result, Iterator) else result
 
 
