@@ -15,7 +15,7 @@ import numpy as np
 
 from memoryos.language.bm25 import idf
 from memoryos.language.words import HAN, stem
-from memoryos.models.static.telling import telling
+from memoryos.models.telling import telling
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
