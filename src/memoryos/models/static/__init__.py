@@ -67,6 +67,12 @@ class Static:
             return table.vector(rows)
         return table.vector_with(np.add.reduce(others, axis=0), len(others), rows)
 
+    def longest(self, word: str) -> float:
+        """The length of the longest row of a word's pieces, about 1 for a rare one; 1 if it has none."""
+        table = self._loaded()
+        rows = table.rows(word.lower())
+        return float(np.linalg.norm(table.scaled(rows), axis=1).max()) if rows else 1.0
+
     def _loaded(self) -> _Table:
         with self._lock:
             if self._table is None:
@@ -107,7 +113,7 @@ class _Table:
 
     def word_vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """The same for texts of one row each, to the last bit, shape (n, dim): a vocabulary in a third of the time."""
-        totals = self._scaled(rows)
+        totals = self.scaled(rows)
         centred = totals / _lengths(totals)
         centred[np.array(rows) < len(self.values) - _STRANGERS] -= self.centre
         return centred / _lengths(centred)
@@ -121,10 +127,11 @@ class _Table:
         return known * self.centre
 
     def _sum(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        total: NDArray[np.float32] = np.add.reduce(self._scaled(rows), axis=0)  # in their order
+        total: NDArray[np.float32] = np.add.reduce(self.scaled(rows), axis=0)  # in their order
         return total
 
-    def _scaled(self, rows: Sequence[int]) -> NDArray[np.float32]:
+    def scaled(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """The vectors of some rows, each as long as it says much, shape (n, dim)."""
         # `take` gathers whole rows in half the time of an index.
         places = np.array(rows, dtype=np.intp)
         scaled: NDArray[np.float32] = self.values.take(places, axis=0) * self.scales.take(places, axis=0)

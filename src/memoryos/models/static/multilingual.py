@@ -52,6 +52,14 @@ class Multilingual:
             vectors[place] = self._vector(texts[place])
         return vectors
 
+    def longest(self, word: str) -> float:
+        """The length of the longest row of a word's pieces, about 1 for a rare one; 1 if none is known."""
+        if _is_english(word):
+            return self._english.longest(word)
+        pieces = self._known()
+        rows = [row for _, row in pieces.cut(word.lower(), language_of(word)) if row != NO_PIECE]
+        return float(np.linalg.norm(pieces.vectors(rows), axis=1).max()) if rows else 1.0
+
     def _vector(self, text: str) -> NDArray[np.float32]:
         """The direction of the sum of the vectors of a text's runs, shape (dim,)."""
         folded = _UNSAID.sub("", unicodedata.normalize("NFKC", text).lower())

@@ -1,7 +1,8 @@
 """Asked words: the words of a question that tell something, and how much of them a text contains.
 
-Times and the names of speakers are left out. A word weighs its idf, as a part of the highest there is. A word near in
-meaning counts by its closeness, and a Chinese word by its characters, by half at most.
+Times and the names of speakers are left out. A word weighs its idf, as a part of the highest there is; in a small
+memory, whose counts say little, rather how rare it is in all texts. A word near in meaning counts by its closeness, and
+a Chinese word by its characters, by half at most.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from memoryos.language.bm25 import idf
 from memoryos.language.words import HAN, stem
+from memoryos.models.telling import telling
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
@@ -21,6 +23,7 @@ from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
 from memoryos.operation.recall.fusion import Asked, kin_of, timeless
 from memoryos.operation.recall.speakers import name_stems
 
+FEW = 100  # passages of a memory whose own counts weigh a word as much as how rare it is in all texts
 BY_CHARACTERS = 0.5  # the weight of a Chinese word if only its characters occur, not the word
 
 # Words about a talk are seldom in it, and nobody answers with a word for "which".
@@ -37,7 +40,7 @@ class Word:
     """A word of a question."""
 
     stem: str
-    weight: float  #: its idf, as a part of the highest there is
+    weight: float  #: how much it tells, from 0 to 1
     near: Sequence[tuple[str, float]]  #: stems near in meaning, and how near
     characters: frozenset[str]  #: of a Chinese word of several
     unsaid: float  #: 1 when nobody said it
@@ -119,7 +122,8 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     for form in forms.keys() - name_stems(index) - _OF_TALKS:
         parts = characters.intersection(forms[form])
         unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
-        weight = float(idf(known.get(form, 0), passages) / idf(0, passages))
+        rare = float(idf(known.get(form, 0), passages) / idf(0, passages))
+        weight = (passages * rare + FEW * telling(forms[form])) / (passages + FEW)
         yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
 
 

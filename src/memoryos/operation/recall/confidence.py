@@ -48,7 +48,7 @@ DOUBTFUL = 0.05  # not refused by default: the other person said the words, or t
 UNJUDGED = 0.5  # the confidence of a question that words cannot judge
 
 SMALL = 25  # passages of a memory at which unsaid words count half; a few of a document, for it is about one thing
-SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
+SMALL_CHINESE = 150  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
 
