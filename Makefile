@@ -33,6 +33,7 @@ browser:
 ## demo: play a conversation of seven weeks and ask six questions (make demo-page shows it in a browser)
 demo: install
 	$(BIN)/memoryos demo
+	@$(BIN)/memoryos demo --local || echo "The part with a model in this process was left out: see above what it needs"
 	@echo "Look at it in a browser: make demo-page"
 
 ## demo-page: the same conversation in a web page, until Ctrl-C

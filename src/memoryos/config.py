@@ -283,6 +283,13 @@ class Settings(BaseSettings):
         description="memory for KV states of a local model, megabytes: so much for conversations, for activations and"
         " for an extractor each; 0: none is kept",
     )
+    compose_states: bool = Field(
+        False,
+        description="whether `activations.answer` puts states of several prefixes together; not exact",
+    )
+    compose_recompute: int = Field(
+        16, ge=0, description="tokens at the beginning of each prefix but the first that are then computed anew"
+    )
     answer_adapters: bool = Field(
         False, description="whether `respond` uses the loaded adapters; needs a local model that transformers computes"
     )

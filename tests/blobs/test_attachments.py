@@ -10,7 +10,16 @@ import pytest
 
 from memoryos import Attachment, Caller, Memory, Scope
 from memoryos.cube import Turn, to_json
-from memoryos.errors import BlobMissing, InvalidInput, NotFound, ObjectsUnreachable, PermissionDenied, StoreCorrupt
+from memoryos.errors import (
+    BlobMissing,
+    InvalidInput,
+    NotFound,
+    ObjectsUnreachable,
+    PermissionDenied,
+    StoreCorrupt,
+    StoreFull,
+)
+from memoryos.infrastructure.objects.object_store import Folder
 from memoryos.infrastructure.vault.records import JobState
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Role
@@ -65,6 +74,18 @@ def test_bytes_of_a_message_lie_in_the_object_store(open_memory, folder, content
     assert (folder / name).read_bytes() == CAT
     (document,) = documents(memory)
     assert base64.b64encode(CAT).decode()[:20] not in document
+
+
+def test_bytes_whose_upload_failed_are_those_of_the_next_upload(open_memory, folder, monkeypatch):
+    memory = open_memory()
+    with monkeypatch.context() as full:
+        full.setattr(Folder, "put", lambda *_: (_ for _ in ()).throw(StoreFull()))
+        for _ in range(3):
+            with pytest.raises(StoreFull):
+                memory.add(message(picture()))
+    (page,) = memory.add(message(picture()))
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+    assert len(files(folder)) == 1
 
 
 def test_a_url_stays_a_url(open_memory, folder):

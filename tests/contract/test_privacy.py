@@ -226,7 +226,7 @@ KEPT: dict[str, str] = {
     "source_ids": _COMPARED,
     "receipt": "its signature is checked",
     "path": _PLACE,
-    **dict.fromkeys(("ids", "names"), _IDS),
+    **dict.fromkeys(("ids", "names", "beside"), _IDS),
     "folder": _PLACE,
     "new_key": "a key that nothing stores",
     "target": _PLACE,

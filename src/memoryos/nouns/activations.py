@@ -17,6 +17,7 @@ from memoryos.text import checked_text
 
 NAME_CHARS = 100
 ROLE_CHARS = 2_000
+MOST_BESIDE = 32  # prefixes of one prompt
 MOST_MEMORIES = 1_000  # that a prefix names
 
 
@@ -75,15 +76,28 @@ class Activations(Noun):
         self._engine.admit(Action.DELETE, self._scope)
         self._engine.activator.delete(self._scope.owner, _name(name))
 
-    def answer(self, name: str, query: str) -> ActivatedAnswer:
+    def answer(
+        self, name: str, query: str, *, beside: Sequence[str] = (), composed: bool | None = None
+    ) -> ActivatedAnswer:
         """Answer a question with the memories of a prefix; nothing is searched, and nothing is stored.
+
+        The prefixes `beside` it stand behind it, in this order. With `composed` (default: the setting
+        `compose_states`), the states of all of them are put together: faster, and not exact. Without it, the state of
+        the first one is used, and the text of the others is read.
 
         The KV state is used if its memories are as they were when it was computed and if this caller may read them
         all. Otherwise the model reads the text of those that there are, and `reason` says why. Raises NotFound,
         ModelError.
         """
         asked = self._engine.question(query, self._scope)
-        return self._engine.activator.answer(self._scope.owner, _name(name), asked)
+        names = [_name(name), *map(_name, arguments.ids("beside", beside))]
+        if len(set(names)) < len(names) or len(names) > MOST_BESIDE:
+            fix = f"Name up to {MOST_BESIDE} different prefixes"
+            raise InvalidInput("beside", "names a prefix twice, or too many", fix)
+        known = self._engine.settings
+        wanted = known.compose_states if composed is None else arguments.flag("composed", composed)
+        recompute = known.compose_recompute if wanted else None
+        return self._engine.activator.answer(self._scope.owner, names, asked, recompute)
 
     def _check_place(self, kinds: Sequence[Kind], ids: Sequence[str]) -> None:
         """Raise InvalidInput if these memories do not lie with this owner, but with a persona that agents share."""

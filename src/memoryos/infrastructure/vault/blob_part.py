@@ -112,8 +112,10 @@ class BlobPart:
 
     def _keep(self, wanted: set[str], now: datetime) -> None:
         for sha in sorted(wanted - self.kept(wanted).keys()):
-            draft = self._select().where(_blobs.c.sha256 == sha, _blobs.c.remove_at > micros(now)).limit(1)
-            found = self._connection.execute(draft).first()
+            drafts = self._select().where(_blobs.c.sha256 == sha, _blobs.c.remove_at > micros(now))
+            # An earlier one may be of a process that was killed, or had no room, before it put the bytes.
+            latest = drafts.order_by(_blobs.c.remove_at.desc(), _blobs.c.name.desc()).limit(1)
+            found = self._connection.execute(latest).first()
             if found is None:
                 raise missing(sha)
             known = and_(self._mine(), _blobs.c.name == found.name)

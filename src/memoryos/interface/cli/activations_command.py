@@ -85,6 +85,10 @@ def delete(
 def answer(
     name: Name,
     query: Annotated[str, typer.Argument(help="The question.")],
+    beside: Annotated[list[str] | None, typer.Option(help="A further prefix behind it; repeat it for more.")] = None,
+    composed: Annotated[
+        bool | None, typer.Option(help="Put their states together (default: MEMORYOS_COMPOSE_STATES).")
+    ] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -93,7 +97,7 @@ def answer(
 ) -> None:
     """Answer a question with the memories of a prefix; nothing is searched or stored."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        told = memory.activations.answer(name, query)
+        told = memory.activations.answer(name, query, beside=beside or (), composed=composed)
     if json:
         render.print_json(told.to_dict())
         return

@@ -323,6 +323,7 @@ class _Benches(LazyGroup):
         "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
+        "composed": ("bench_composed", "composed"),
         "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "scheduler": ("bench_scheduler", "scheduler"),

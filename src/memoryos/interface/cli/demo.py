@@ -9,11 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from pydantic import AwareDatetime, TypeAdapter
 from rich.progress import Progress, TaskID
 
+from memoryos.config import LOCAL
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
@@ -66,8 +68,20 @@ def _turns(session: dict[str, Any], names: dict[Role, str]) -> Iterator[Turn]:
         yield Turn(role=role, text=raw["text"], speaker=names[role], at=at, attachments=attachments)
 
 
-def demo(db: Db = None, json: Json = False) -> None:
+def demo(
+    db: Db = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="Answer from text, a KV state and an adapter, with a model in this process.")
+    ] = False,
+    model: Annotated[str, typer.Option(help="The model of --local: local:, or local:PATH.")] = LOCAL,
+    json: Json = False,
+) -> None:
     """Play a conversation of several weeks and ask six questions; needs no network and no key."""
+    if local:
+        from memoryos.interface.cli.demo_local import demo_local
+
+        demo_local(model, json=json)
+        return
     script = load_script()
     if db and Path(db).exists():
         raise InvalidInput(

@@ -19,7 +19,7 @@ from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.llamacpp_server import CAN_SAVE, LlamacppServer
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
-from memoryos.models.local.local_engine import GREEDY, NO_ADAPTERS, KVState, Sampling, shared
+from memoryos.models.local.local_engine import GREEDY, NO_ADAPTERS, NO_COMPOSITION, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
 from memoryos.models.local.weighted_adapter import Adapters
@@ -70,6 +70,10 @@ class LlamacppEngine:
         with self._slot():
             self._compute(tokens, after, adapters, {"n_predict": 0})
             return LlamacppState.of(self.server.saved(), adapters)
+
+    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> KVState:  # noqa: ARG002 - it refuses all
+        """Refuse: what a slot holds is saved and restored as a whole. Raises ModelError."""
+        raise ModelError(NO_COMPOSITION)
 
     def distribution(
         self, tokens: Sequence[int], state: KVState | None = None, *, adapters: Adapters = ()

@@ -17,6 +17,7 @@ from memoryos.models.chat import Message
 from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.weighted_adapter import Adapters
 
+NO_COMPOSITION = "llama.cpp cannot put KV states together here: its server moves no keys; use transformers"
 NO_ADAPTERS = (
     "llama.cpp has no adapters here: it takes them only while it loads the model; set MEMORYOS_LOCAL_RUNTIME"
     " to transformers"
@@ -124,6 +125,14 @@ class LocalEngine(Protocol):
 
     def prefill(self, tokens: Sequence[int], after: KVState | None = None, *, adapters: Adapters = ()) -> KVState:
         """Compute the state of these tokens; `after` is the state of their beginning, if there is one."""
+        ...
+
+    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> KVState:
+        """Put states together that were computed by themselves, in this order. Raises ModelError if it cannot.
+
+        The first `recompute` tokens of each block but the first are computed anew behind what stands before them; the
+        others have not read it, so the state is not exact. One block alone is as it was.
+        """
         ...
 
     def generate(

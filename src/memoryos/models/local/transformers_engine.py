@@ -26,6 +26,7 @@ from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.local_engine import GREEDY, KVState, Sampling, shared
 from memoryos.models.local.lora_layers import LoraLayers, sharing
 from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.moved_keys import append_block, frequencies, is_moved
 from memoryos.models.local.quiet import quiet
 from memoryos.models.local.spelling import Spelling
 from memoryos.models.local.state_file import StateFile
@@ -54,6 +55,7 @@ class TransformersEngine:
         self.has_states = set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
         self._ends = _ends(model, tokenizer)
         self._cache_name = _cache_name(model)
+        self._turns: torch.Tensor | None = None  # of its positions, once that was tried
         self.fingerprint = Fingerprint(
             digest,
             _tokenizer_digest(tokenizer),
@@ -125,6 +127,38 @@ class TransformersEngine:
         with self._computing():
             cache, _ = self._fed(tokens, after, adapters, 0)
             return state_of(cache, tokens, adapters)
+
+    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> TorchState:
+        """Put states together in this order, with their keys at new positions. Raises ModelError."""
+        parts = [_own(one) for one in blocks]
+        if not parts or len({one.adapters for one in parts}) > 1:
+            raise InvalidInput("blocks", "are none, or of several adapters", "Pass states with the same adapters")
+        tokens = [token for one in parts for token in one.tokens]
+        if len(tokens) > self.window:
+            raise PromptTooLong(len(tokens), self.window)
+        with self._computing():
+            turns = self._checked_turns(parts)
+            cache = parts[0].cache(len(parts[0].tokens), len(tokens))
+            for one in parts[1:]:
+                by, anew = cache.get_seq_length(), min(recompute, len(one.tokens))
+                if anew:
+                    self.step(one.tokens[:anew], cache, one.adapters)
+                append_block(cache, one.layers, anew, by, turns)
+            return state_of(cache, tokens, parts[0].adapters)
+
+    def _checked_turns(self, parts: Sequence[TorchState]) -> torch.Tensor:
+        """How the keys turn, after one was moved for a trial: the first layer reads nothing but its token."""
+        turns = self._turns
+        if turns is None and len(parts) > 1:
+            turns, (first, second) = frequencies(self.model), parts[:2]
+            cache, trial = first.cache(1, 1), second.tokens[:1]
+            self.step(trial, cache, first.adapters)
+            if turns is None or not is_moved(
+                second.layers[0][0][..., :1, :], 1, turns, cache.layers[0].keys[..., 1:, :]
+            ):
+                raise ModelError(f"the keys of {self.name} cannot be moved: its positions are of another kind")
+            self._turns = turns
+        return torch.empty(0) if turns is None else turns
 
     def distribution(
         self, tokens: Sequence[int], state: KVState | None = None, *, adapters: Adapters = ()

@@ -30,4 +30,5 @@ class ActivatedAnswer(Plain):
 
     answer: Answer  #: its `usage.cached_tokens` says how much was spared
     is_from_state: bool  #: whether the KV state was used
-    reason: str  #: why the text was computed anew; empty if the state was used
+    reason: str  #: why the text was computed anew, or nothing was put together; empty if all was done as asked for
+    is_composed: bool = False  #: whether states were put together: the answer is then not exactly that of the text

@@ -19,6 +19,7 @@ from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
 from memoryos.errors import (
     ChangedMeanwhile,
+    ModelError,
     ModelNotConfigured,
     NotFound,
     ObjectsUnreachable,
@@ -46,6 +47,7 @@ _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a sour
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
 _OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
 _NOT_USED = "the model took no token from the KV state and computed the text anew"
+_OTHER_TOKENS = "the chat template writes several prefixes in another way than each by itself"
 _NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
 
 _Snapshot = tuple[Recipe, MemCube | None, Prefix, str]  # the last: why the state may not be used
@@ -150,22 +152,56 @@ class Activator:
 
     # Answering
 
-    def answer(self, owner: Scope, name: str, query: str) -> ActivatedAnswer:
-        """Answer a question behind a prefix. Raises NotFound, ModelError."""
+    def answer(self, owner: Scope, names: Sequence[str], query: str, recompute: int | None = None) -> ActivatedAnswer:
+        """Answer a question behind prefixes; with `recompute`, their states are put together.
+
+        Without it, only the state of the first one is used: what stands behind another text is not exact. Raises
+        NotFound, ModelError.
+        """
         epoch = self.states.epoch
         with self._seeing(owner) as reader:
-            recipe, cube, prefix, reason = self._snapshot(reader, name)
-            fresh = prefix if not reason else chosen(reader, recipe, self.clock(), self.show)
-        chat, state = self.model(), None
-        if isinstance(chat, LocalChat) and cube is not None and not reason:
-            state, reason = self._state(chat, cube, epoch)
-        messages: Sequence[Message] = [*_system(fresh), {"role": "user", "content": query}]
+            found = [self._snapshot(reader, name) for name in names]
+            now = self.clock()
+            fresh = [
+                prefix if not reason else chosen(reader, recipe, now, self.show) for recipe, _, prefix, reason in found
+            ]
+        messages: list[Message] = [*(one for prefix in fresh for one in _system(prefix))]
+        messages.append({"role": "user", "content": query})
+        chat, state, reason, is_composed = self.model(), None, found[0][3], False
+        if isinstance(chat, LocalChat):
+            if recompute is not None and len(found) > 1:
+                state, reason = self._composed(chat, found, messages, recompute, epoch)
+                is_composed = state is not None
+            if state is None:
+                state, why = self._usable(chat, found[0], epoch)
+                reason = reason or why
         stated = StatedChat(chat, state) if isinstance(chat, LocalChat) else chat
         answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.states.clear()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
-        return ActivatedAnswer(answer, is_used, reason or ("" if is_used else _NOT_USED))
+        told = reason or ("" if is_used else _NOT_USED)
+        return ActivatedAnswer(answer, is_used, told, is_composed and is_used)
+
+    def _usable(self, chat: LocalChat, found: _Snapshot, epoch: int) -> tuple[KVState | None, str]:
+        """The state of one prefix; or why there is none."""
+        _, cube, _, reason = found
+        return (None, reason) if cube is None or reason else self._state(chat, cube, epoch)
+
+    def _composed(
+        self, chat: LocalChat, found: Sequence[_Snapshot], messages: Sequence[Message], recompute: int, epoch: int
+    ) -> tuple[KVState | None, str]:
+        """The states of all prefixes as one; or why they cannot be put together."""
+        loaded = [self._usable(chat, one, epoch) for one in found]
+        if missing := next((reason for state, reason in loaded if state is None), ""):
+            return None, f"nothing was put together: {missing}"
+        try:
+            state = chat.engine.compose([state for state, _ in loaded if state is not None], recompute=recompute)
+        except ModelError as error:
+            return None, str(error)
+        if list(state.tokens) != chat.engine.chat_tokens(messages)[: len(state.tokens)]:
+            return None, _OTHER_TOKENS
+        return state, ""
 
     def _state(self, chat: LocalChat, cube: MemCube, epoch: int) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""

@@ -20,6 +20,8 @@ class GateBounds(Plain):
     least_recall: Annotated[float, Field(ge=0, le=1)] = 0.6  #: share of the untrained questions answered rightly
     most_loss: Annotated[float, Field(ge=0, le=1e9)] = 0.2  #: share by which the perplexity of general texts may grow
 
+    most_questions: Annotated[int, Field(ge=1, le=48)] = 48  #: that the gate asks, with the adapter and without
+
     def verdict(self, found: GateResult) -> str:
         """Why an adapter is refused; empty if it may be used."""
         if not found.asked:

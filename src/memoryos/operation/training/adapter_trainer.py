@@ -92,7 +92,7 @@ class AdapterTrainer:
             self._refuse(adapter, wanted, sources, "its training diverged: lower the learning rate")
             return
         files = {**trainer.files(), ABOUT: about_files(adapter)}
-        found = self._measured(trainer, files, pairs, perplexity)
+        found = self._measured(trainer, files, pairs, perplexity, wanted.bounds.most_questions)
         adapter = replace(adapter, gate=found)
         if why := wanted.bounds.verdict(found):
             self._refuse(adapter, wanted, sources, why)
@@ -104,10 +104,10 @@ class AdapterTrainer:
         self.shelf.store(refused, None, sources, wanted)
 
     def _measured(
-        self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair], perplexity: float
+        self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair], perplexity: float, most: int
     ) -> GateResult:
         """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
-        asked = gate_questions(pairs)
+        asked = gate_questions(pairs, most)
         texts = [self.engine.tokenise(text) for text in HELD_OUT]
         with in_folders([(files, 1.0)]) as adapters:
             right = recalled(self.engine, asked, adapters)
@@ -120,10 +120,10 @@ class AdapterTrainer:
         )
 
 
-def gate_questions(pairs: Sequence[QuestionPair]) -> list[QuestionPair]:
+def gate_questions(pairs: Sequence[QuestionPair], most: int = MOST_ASKED) -> list[QuestionPair]:
     """Questions that were not trained, spread over the sources."""
     held_out = [pair for pair in pairs if pair.is_held_out]
-    step = max(1, -(-len(held_out) // MOST_ASKED))
+    step = max(1, -(-len(held_out) // min(most, MOST_ASKED)))
     return held_out[::step]
 
 

@@ -1,0 +1,181 @@
+"""KV states that were computed by themselves, put together in any order."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import memoryos
+from memoryos import Settings
+from memoryos.errors import InvalidInput, ModelError, NotFound, PromptTooLong, StateMismatch
+from memoryos.interface.cli.app import app
+from memoryos.models.local.local_engine import Sampling
+from memoryos.models.local.weighted_adapter import WeightedAdapter
+
+BLOCKS = [
+    "The user lives in Oslo, likes tea.",
+    "用户住在卑尔根，喜欢船。",
+    "Notes are given between memory marks and an answer.",
+]
+CLOSE = 2e-3
+
+
+@pytest.fixture
+def parts(transformers_engine):
+    return [transformers_engine.chat_tokens([{"role": "system", "content": text}], answers=False) for text in BLOCKS]
+
+
+@pytest.fixture
+def states(transformers_engine, parts):
+    return [transformers_engine.prefill(one) for one in parts]
+
+
+def difference(first, second) -> float:
+    pairs = zip(first.layers, second.layers, strict=True)
+    return max(float((a - b).abs().max()) for one, two in pairs for a, b in zip(one, two, strict=True))
+
+
+def test_one_block_in_its_own_position_is_exact(transformers_engine, states):
+    composed = transformers_engine.compose(states[:1], recompute=4)
+    assert composed.tokens == states[0].tokens
+    assert difference(composed, states[0]) == 0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_what_is_all_computed_anew_is_the_whole_prompt(transformers_engine, states, parts, order):
+    whole = transformers_engine.prefill([token for one in order for token in parts[one]])
+    composed = transformers_engine.compose([states[one] for one in order], recompute=10_000)
+    assert composed.tokens == whole.tokens
+    assert difference(composed, whole) < CLOSE
+
+
+def test_the_keys_of_the_first_layer_are_at_their_new_positions(transformers_engine, states, parts):
+    """They read nothing of what stands before, so they are those of the whole prompt; later layers' are not."""
+    whole = transformers_engine.prefill([*parts[1], *parts[0]])
+    composed = transformers_engine.compose([states[1], states[0]])
+    for composed_one, whole_one in zip(composed.layers[0], whole.layers[0], strict=True):
+        assert float((composed_one - whole_one).abs().max()) < 1e-4
+    own, there = states[0].layers[0][0], whole.layers[0][0][..., len(parts[1]) :, :]
+    assert float((there - own).abs().max()) > 1e-2, "they did move"
+    assert difference(composed, whole) > CLOSE
+
+
+def test_computing_more_anew_comes_nearer_to_the_whole_prompt(transformers_engine, states, parts):
+    prompt = [*(token for one in parts for token in one), *transformers_engine.tokenise("Where?")]
+    full = transformers_engine.distribution(prompt)
+
+    def divergence(recompute: int) -> float:
+        state = transformers_engine.compose(states, recompute=recompute)
+        told = transformers_engine.distribution(prompt, state)
+        return float((np.exp(full) * (full - told)).sum())
+
+    nothing, all_of_it = divergence(0), divergence(10_000)
+    assert nothing > 1e-4
+    assert abs(all_of_it) < 1e-5
+
+
+def test_a_composed_state_is_used_and_leaves_its_blocks_alone(transformers_engine, states, parts):
+    before = [transformers_engine.dumped(one) for one in states]
+    composed = transformers_engine.compose(states, recompute=4)
+    prompt = [*composed.tokens, *transformers_engine.tokenise("Where?")]
+    told = transformers_engine.generate(prompt, composed, sampling=Sampling(8))
+    assert "".join(told) or told.completion_tokens
+    assert told.cached_tokens == sum(map(len, parts))
+    assert [transformers_engine.dumped(one) for one in states] == before
+    again = transformers_engine.loaded(transformers_engine.dumped(composed))
+    assert difference(again, composed) == 0
+
+
+def test_what_cannot_be_composed_is_refused(transformers_engine, llamacpp_engine, states, monkeypatch):
+    with pytest.raises(InvalidInput, match="blocks"):
+        transformers_engine.compose([])
+    other = transformers_engine.compose(states[:1])
+    object.__setattr__(other, "adapters", (WeightedAdapter("a"),))
+    with pytest.raises(InvalidInput, match="adapters"):
+        transformers_engine.compose([states[0], other])
+    with pytest.raises(PromptTooLong):
+        transformers_engine.compose(states * 20)
+    with pytest.raises(ModelError, match="transformers"):
+        llamacpp_engine.compose(states)
+    foreign = llamacpp_engine.prefill(llamacpp_engine.tokenise("The user"))
+    with pytest.raises(StateMismatch):
+        transformers_engine.compose([foreign])
+
+
+def test_positions_of_another_kind_are_refused(transformers_engine, states, monkeypatch):
+    monkeypatch.setattr(transformers_engine, "_turns", None)
+    rotary = transformers_engine.model.model.rotary_emb
+    monkeypatch.setattr(rotary, "rope_type", "dynamic")
+    with pytest.raises(ModelError, match="cannot be moved"):
+        transformers_engine.compose(states)
+    monkeypatch.setattr(rotary, "rope_type", "default")
+    monkeypatch.setattr("memoryos.models.local.transformers_engine.frequencies", lambda model: rotary.inv_freq * 2)
+    with pytest.raises(ModelError, match="cannot be moved"):
+        transformers_engine.compose(states)
+
+
+def test_the_bench_measures_each_way(tiny):
+    words = "bench composed --blocks 3 --block 24 --query 8 --answer-tokens 4 --prompts 2 --recompute 0 --recompute 24"
+    done = CliRunner().invoke(app, [*words.split(), "--model", f"local:{tiny}", "--json"])
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)["report"]
+    whole, exact, moved, anew = report["ways"]
+    assert [one["name"] for one in report["ways"]] == ["whole", "exact", "composed", "composed"]
+    assert (whole["kl"], whole["same_answers"], whole["same_tokens"]) == (0, 2, 1)
+    for same in (exact, anew):
+        assert (same["same_answers"], same["same_first"]) == (2, 2)
+        assert same["kl"] < 1e-5
+    assert moved["kl"] > exact["kl"]
+
+
+@pytest.fixture
+def memory(tmp_path, tiny_long, clock):
+    settings = Settings(llm_model=f"local:{tiny_long}", embedder="hashing", llm_max_tokens=4, local_threads=1)
+    with memoryos.open(tmp_path / "c.db", user="ann", settings=settings, clock=clock) as memory:
+        yield memory
+
+
+def test_prefixes_are_put_together_if_that_is_asked_for(memory):
+    facts = [memory.facts.add(text) or "" for text in ("User lives in Oslo.", "User keeps bees.", "用户喜欢船。")]
+    for name, fact in zip("abc", facts, strict=True):
+        memory.activations.build(name, kinds=[], ids=[fact])
+    memory.wait()
+    exact = memory.activations.answer("a", "Where?", beside=["b", "c"])
+    assert (exact.is_from_state, exact.is_composed, exact.reason) == (True, False, "")
+    told = memory.activations.answer("a", "Where?", beside=["b", "c"], composed=True)
+    assert (told.is_from_state, told.is_composed, told.reason) == (True, True, "")
+    sizes = [memory.activations.get(name).tokens for name in "abc"]
+    assert told.answer.usage.cached_tokens == sum(sizes)
+    assert exact.answer.usage.cached_tokens < told.answer.usage.cached_tokens
+    assert exact.answer.usage.prompt_tokens == told.answer.usage.prompt_tokens
+    other_order = memory.activations.answer("c", "Where?", beside=["a"], composed=True)
+    assert other_order.answer.usage.cached_tokens == sizes[2] + sizes[0]
+    alone = memory.activations.answer("a", "Where?", composed=True)
+    assert (alone.is_from_state, alone.is_composed) == (True, False)  # one block is exact
+
+    memory.delete(facts[1])
+    stale = memory.activations.answer("a", "Where?", beside=["b"], composed=True)
+    assert (stale.is_from_state, stale.is_composed) == (True, False)  # the first one still is as it was
+    assert stale.reason.startswith("nothing was put together: ")
+    for wrong in (["a"], ["b", "b"]):
+        with pytest.raises(InvalidInput, match="beside"):
+            memory.activations.answer("a", "Where?", beside=wrong)
+    with pytest.raises(NotFound):
+        memory.activations.answer("a", "Where?", beside=["mist"])
+
+
+def test_what_llamacpp_cannot_do_is_told_and_the_first_state_is_used(tmp_path, tiny_long, clock):
+    model = tiny_long.with_suffix(".gguf")
+    settings = Settings(
+        llm_model=f"local:{model}", embedder="hashing", llm_max_tokens=4, local_threads=1, compose_states=True
+    )
+    with memoryos.open(tmp_path / "l.db", user="ann", settings=settings, clock=clock) as memory:
+        for name, text in (("a", "User lives in Oslo."), ("b", "User keeps bees.")):
+            memory.activations.build(name, kinds=[], ids=[memory.facts.add(text) or ""])
+        memory.wait()
+        told = memory.activations.answer("a", "Where?", beside=["b"])
+    assert (told.is_from_state, told.is_composed) == (True, False)
+    assert "llama.cpp cannot put KV states together" in told.reason
