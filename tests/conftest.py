@@ -36,7 +36,7 @@ DOORS = {"acceptance", "blobs", "frameworks", "pipelines", "portability", "proxy
 # Of so many functions of a folder, one runs on a store that is no file, with its first case.
 SHARE = {**dict.fromkeys(OPERATIONS | DOORS, 6), "contract": 3}
 
-REPEATING = {"attack"}  # where functions ask the same of each of many methods, ids or commands
+REPEATING = {"attack": 9}  # where functions ask the same of each of many methods, ids or commands: one of so many
 MANY = 4  # cases of such a function
 
 RAM_DISK = Path("/dev/shm")
@@ -150,7 +150,7 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
         return True
     if folder in SHARE:
         return case == 0 and number % SHARE[folder] == 0
-    return folder not in REPEATING or cases < MANY or (case + number) % 3 == 0
+    return folder not in REPEATING or cases < MANY or (case + number) % REPEATING[folder] == 0
 
 
 def _names_its_own(test: pytest.Item) -> bool:

@@ -40,6 +40,11 @@ class ApiKey(Plain):
     expires_at: datetime | None = None  #: until when it is valid; None: no end
     revoked_at: datetime | None = None  #: since when it is not valid any more
 
+    @property
+    def caller(self) -> Caller:
+        """The caller who has the key."""
+        return Caller(self.identity, self.roles, key=self.id)
+
     def is_valid(self, now: datetime) -> bool:
         """Whether it opens anything at that time."""
         ends = [end for end in (self.expires_at, self.revoked_at) if end]

@@ -12,6 +12,9 @@ from typing import Any, ClassVar
 
 from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
+_ATOMS = {str, int, float, bool, type(None)}
+_NAMES: dict[type, tuple[str, ...]] = {}  # of the fields of each class: `fields` takes longer
+
 EVERY_FIELD = "every field"  # the context in which pydantic writes what a store needs, and not what `to_dict` tells
 
 
@@ -54,6 +57,8 @@ Plain.__pydantic_serializer__ = SchemaSerializer(core_schema.any_schema(serializ
 
 def plain(value: Any) -> Any:
     """Convert any part of a Plain value to JSON data."""
+    if type(value) in _ATOMS:  # most parts are
+        return value
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Enum):
@@ -78,7 +83,9 @@ def _several(value: Any) -> Any:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    kind = type(value)
+    names = _NAMES.get(kind) or _NAMES.setdefault(kind, tuple(one.name for one in fields(value)))
+    return {name: plain(getattr(value, name)) for name in names}
 
 
 class PlainContent(Plain):

@@ -2,7 +2,7 @@
 
 A rule gives an end to each memory that it fits, now and later. Where several rules fit, and where the caller gave an
 end, the earliest counts. The end is written into the memory, so that searches need no rules.
-Other rules say after how long without use a page is archived.
+Other rules say after how long without use pages and facts are archived.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from memoryos.lifecycle import EndByRule
 from memoryos.plain import Plain
 
 _OTHER_WAYS = 2  # to say how long, beside the one of a rule
+COUNTED = (Kind.PAGE, Kind.FACT)  # whose use is counted: every search returns traits and fields
 GOVERNED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a segment goes with the last of its pages
 
 
@@ -65,22 +66,24 @@ class RetentionRule(Plain):
 
 @dataclass(frozen=True, slots=True)
 class UnusedRule(Plain):
-    """After how long without use pages are archived."""
+    """After how long without use pages and facts are archived."""
 
     name: str  #: by which it is replaced and removed
-    unused_seconds: FiniteFloat  #: since a search found the page last, or since it was stored
-    visits: int | None = None  #: only pages that searches found at most so often; None: all
+    unused_seconds: FiniteFloat  #: since a search found it last, it was stored, or a fact was said last
+    visits: int | None = None  #: only what searches found at most so often; None: all
     tags: tuple[str, ...] = ()  #: only what has all of these tags
+    kinds: tuple[Kind, ...] = (Kind.PAGE,)  #: pages, facts or both
 
     def due(self, cube: MemCube) -> datetime | None:
         """When the memory is archived if nothing uses it; None if the rule is not about it."""
         known = cube.behaviour
         is_rare = self.visits is None or known.visits <= self.visits
-        if cube.kind is not Kind.PAGE or cube.state not in _ARCHIVABLE or not is_rare:
+        if cube.kind not in self.kinds or cube.state not in _ARCHIVABLE or cube.is_proposal or not is_rare:
             return None
         if not set(self.tags) <= set(cube.descriptive.tags):
             return None
-        return _later(max(known.last_access, cube.descriptive.recorded_at), self.unused_seconds)
+        said = [cube.descriptive.event_at] if cube.kind is Kind.FACT else []
+        return _later(max(known.last_access, cube.descriptive.recorded_at, *said), self.unused_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 
 import pytest
@@ -95,7 +96,15 @@ def test_texts_and_times_are_described_as_they_are_checked(api):
     (user,) = [one for one in document["paths"]["/v1/search"]["post"]["parameters"] if one["name"] == "user"]
     assert (user["schema"]["minLength"], user["schema"]["maxLength"]) == (1, 256)
     assert api.ask("GET", "/stats", user="a" * 257).status_code == 422
-    assert "text/plain; version=0.0.4; charset=utf-8" in str(document["paths"]["/metrics"]["get"]["responses"]["200"])
+    metrics = document["paths"]["/metrics"]["get"]
+    assert "text/plain; version=0.0.4; charset=utf-8" in str(metrics["responses"]["200"])
+    assert metrics["security"] and "401" in metrics["responses"]
+    add = document["paths"]["/mem0/v1/memories"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert {"type": "null"} in add["properties"]["expiration_date"]["anyOf"]
+    gone = document["paths"]["/mem0/v1/batch"]["delete"]["requestBody"]["content"]["application/json"]["schema"]
+    assert list(gone["properties"]["memories"]["items"]["properties"]) == ["memory_id"]
+    wait = document["paths"]["/v1/wait"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert "31622400" in json.dumps([wait, document["components"]["schemas"]])
 
 
 @pytest.mark.parametrize(

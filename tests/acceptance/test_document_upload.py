@@ -81,8 +81,8 @@ def test_with_a_key_a_repeated_document_is_stored_once(api, store):
     [
         (b"", {}, 422, "text: is empty"),
         (b" \n", {}, 422, "text: is empty"),
-        (b"Bees\xff", {}, 422, "text: is not UTF-8 after its character"),
-        (b"Bees \xe5\x85", {}, 422, "text: is not UTF-8 after its character"),
+        (b"Bees\n\xff", {}, 422, "text: is not UTF-8 at byte 6, in line 2"),
+        (b"Bees \xe5\x85", {}, 422, "text: is not UTF-8 at byte 6, in line 1"),
         (b"Bees\0", {}, 422, "NUL"),
         (b"Bees", {"title": None}, 422, "title: is missing"),
         (b"Bees", {"color": "red"}, 422, "color: is unknown"),

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.kinds import State
+from memoryos.kinds import Kind, State
 
 DAY = timedelta(days=1)
 
@@ -119,3 +119,54 @@ def test_a_rule_shorter_than_a_minute_keeps_no_worker_busy(open_memory, clock):
     assert states(memory) == {page: State.ARCHIVED}
     (job,) = [job for job in memory.jobs.list() if job.kind == "archive" and job.state.value == "queued"]
     assert job.not_before - clock() == timedelta(minutes=1)
+
+
+def test_a_rule_about_facts_archives_those_that_nobody_asks_for(open_memory, clock):
+    memory = open_memory()
+    memory.add("Bye!")
+    asked, idle = memory.facts.add("Tom plays the piano."), memory.facts.add("The car is in Lisbon.")
+    memory.archiving.add("facts", unused=10 * DAY, kinds=["fact"])
+    assert memory.archiving.list()[0].kinds == (Kind.FACT,)
+    memory.wait()
+    clock.advance(days=4)
+    assert [hit.id for hit in memory.search("Who plays the piano?", facts=1).user_facts] == [asked]
+    memory.wait()
+    clock.advance(days=6)
+    assert State.ARCHIVED not in states(memory).values()
+    assert {fact.id: fact.state for fact in memory.facts.list()} == {asked: State.ACTIVATED, idle: State.ARCHIVED}
+
+    def found_facts(**options):
+        return {hit.id for hit in memory.search("Where is the car? Who plays the piano?", **options).user_facts}
+
+    assert found_facts(archive=False) == {asked}
+    assert found_facts() == {asked, idle}  # which is use
+    assert State.ARCHIVED not in states(memory).values()
+    assert found_facts(archive=False) == {asked, idle}
+
+
+def test_a_fact_that_is_said_again_has_its_time_anew(open_memory, clock):
+    memory = open_memory()
+
+    def told(text):
+        memory.add(text)
+        memory.consolidate()
+        memory.wait()
+        memory.jobs.run()
+        (fact,) = memory.facts.list()
+        return fact.state
+
+    told("I like green tea.")
+    memory.archiving.add("facts", unused=10 * DAY, kinds=["page", "fact"])
+    clock.advance(days=6)
+    told("I like green tea.")
+    clock.advance(days=6)
+    assert told("Bye!") is State.GENERATED
+    clock.advance(days=4)
+    assert told("Bye again!") is State.ARCHIVED
+
+
+@pytest.mark.parametrize("kinds", [[], ["trait"], ["segment"], ["unknown"], "fact", None])
+@pytest.mark.once
+def test_only_what_searches_count_can_be_archived_by_its_use(open_memory, kinds):
+    with pytest.raises(InvalidInput, match="kinds"):
+        open_memory().archiving.add("idle", unused=DAY, kinds=kinds)

@@ -101,11 +101,15 @@ def test_what_fails_before_the_first_page_is_told_as_it_is(open_memory):
 
 def test_damage_behind_the_first_part_is_told_with_the_pages(small, tmp_path):
     path = tmp_path / "book.txt"
-    path.write_bytes("".join(pieces(7 * SMALL)).encode() + b"\xff\xfe")
-    with pytest.raises(InvalidInput, match="is not utf-8 text after its character"):
+    text = "".join(pieces(7 * SMALL)).encode()
+    path.write_bytes(text + b"\xff\xfe")
+    with pytest.raises(InvalidInput, match=f"is not UTF-8 at byte {len(text) + 1:,}, in line"):
         small.documents.add(path)
     assert small.pages.count() == 0, "a file is read to its end before any of it is stored"
-    with path.open("rb") as file, pytest.raises(DocumentIncomplete, match="is not utf-8 text after") as failed:
+    with (
+        path.open("rb") as file,
+        pytest.raises(DocumentIncomplete, match=f"is not utf-8 text at byte {len(text) + 1:,}") as failed,
+    ):
         small.documents.add(io.TextIOWrapper(file, "utf-8"), source="book")
     assert isinstance(failed.value.__cause__, InvalidInput)
     assert small.pages.count() == len(failed.value.pages) == PIECE_CHARS // SMALL
@@ -114,12 +118,13 @@ def test_damage_behind_the_first_part_is_told_with_the_pages(small, tmp_path):
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_what_is_no_utf8_in_a_file_is_told_with_its_place(small, tmp_path, mark):
     path = tmp_path / "book.txt"
-    text = "北京天气" * 30_000
+    text = "北京天气\n" * 30_000
+    place = f"is not UTF-8 at byte {len((mark + text).encode()) + 1:,}, in line 30,001"
     path.write_bytes(f"{mark}{text}".encode() + b"\xff" + LINE.encode() * 900)
-    with pytest.raises(InvalidInput, match="is not utf-8 text after its character 120,000"):
+    with pytest.raises(InvalidInput, match=place):
         small.documents.add(path)
     path.write_bytes(f"{mark}{text}北".encode()[:-1])
-    with pytest.raises(InvalidInput, match="is not utf-8 text after its character 120,000"):
+    with pytest.raises(InvalidInput, match=place):
         small.documents.add(path)
 
 
@@ -134,13 +139,14 @@ def test_a_text_of_invisible_characters_is_empty(small, text):
 def test_a_character_that_cannot_be_stored_is_found_before_the_first_page_or_named(small, tmp_path, wrong):
     text = "".join(pieces(3 * SMALL))
     place, whole = len(text) - 40, f"{text[:-40]}{wrong}{text[-40:]}"
+    line = text.count("\n", 0, place) + 1
     path = tmp_path / "book.txt"
     path.write_bytes(whole.encode(errors="surrogatepass"))
     for source in (whole, path):
-        with pytest.raises(InvalidInput, match="utf-8" if wrong != "\x00" and source == path else f"{place + 1:,}"):
+        with pytest.raises(InvalidInput, match="UTF-8" if wrong != "\x00" and source == path else f"{place + 1:,}"):
             small.documents.add(source, title="Hotel book")
     assert small.pages.count() == 0
-    with pytest.raises(DocumentIncomplete, match=f"as its character {place + 1:,}") as failed:
+    with pytest.raises(DocumentIncomplete, match=f"as its character {place + 1:,}, in line {line:,}") as failed:
         small.documents.add(
             (whole[start : start + 1_000] for start in range(0, len(whole), 1_000)),
             title="Hotel book",

@@ -14,6 +14,7 @@ from memoryos import Action, Caller, MemoryOS, Scope
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.models.hashing import Hashing
 
 SETTINGS = load_settings(embedder="hashing")
@@ -230,3 +231,15 @@ def test_who_calls_with_a_key_passes_no_right_on(store):
     with pytest.raises(PermissionDenied, match="with a key"):
         store.memory("ann", caller=store.keys.caller(made.key)).governance.delegate("mallory", ttl=60)
     assert store.memory("ann").governance.delegations() == []
+
+
+def test_a_key_is_found_by_its_id_however_many_there_are(store, monkeypatch):
+    """With an index, and with one question for each check of it."""
+    index = next(index for index in tables.keys.indexes if index.name == "keys_by_id")
+    assert [column.name for column in index.columns] == ["id"]
+    made, asked = store.keys.create("dr-lee"), []
+    find = KeyPart.find
+    monkeypatch.setattr(KeyPart, "find", lambda part, key_id: asked.append(key_id) or find(part, key_id))
+    assert store.keys.info(made.key) == made.info
+    assert store.keys.caller(made.key) == made.info.caller
+    assert asked == [made.info.id] * 2

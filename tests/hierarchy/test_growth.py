@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ import memoryos
 from memoryos import Memory, Role, Subject
 from memoryos.cube import Fact, MemCube, Turn, to_json
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.records import REVISIONS, Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
@@ -471,6 +471,29 @@ def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_arou
 
     each(2)
     assert each(80) < SAME * each(20)
+
+
+@pytest.mark.once
+def test_a_fact_that_joins_a_long_succession_changes_the_links_of_its_neighbours_alone(world: World, monkeypatch):
+    """Those of all were read and compared each time."""
+
+    def read_for_one_more(known: int) -> int:
+        memory = world.open(f"links-{known}.db", short_term_capacity=1)
+        early, late = (Memory.add(memory, f"🍵 page {number}") for number in range(2))
+        teach(world, *(lives_in(f"Town{number}", early, START) for number in range(known)))
+        with monkeypatch.context() as patched:
+            rows = Counter[str]()
+            targets = SqlWriter.targets
+
+            def counted(self: SqlWriter, sources: Iterable[str], kind: LinkKind) -> list[Link]:
+                rows["read"] += len(found := targets(self, sources, kind))
+                return found
+
+            patched.setattr(SqlWriter, "targets", counted)
+            teach(world, lives_in("Rome", late, START + timedelta(days=1)))
+        return rows["read"]
+
+    assert 0 < read_for_one_more(80) == read_for_one_more(20)
 
 
 def test_a_page_that_says_very_much_is_learned_whole_and_forgotten_whole(world: World):

@@ -18,6 +18,8 @@ _MESSAGE = {
     "required": ["role", "content"],
     "properties": {"role": {"enum": ["user", "assistant"]}, "content": {"type": "string", "minLength": 1}},
 }
+_IDS = ("user_id", "agent_id", "run_id")
+_OMISSIBLE = {*_IDS, "app_id", "filters", "metadata", "timestamp", "expiration_date", "top_k", "limit", "text", "data"}
 _RECORD = {"id": "ID", "memory": "The user keeps bees.", "user_id": "ann", "metadata": {}}
 _BY_ANN = {"user_id": "ann"}
 
@@ -25,7 +27,7 @@ _BY_ANN = {"user_id": "ann"}
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("user_id", "agent_id", "run_id", "app_id", "name", "query", "text", "data"), _ID),
     **dict.fromkeys(("top_k", "limit", "page", "page_size"), _COUNT),
-    "messages": {"anyOf": [_ID, {"type": "array", "minItems": 1, "items": _MESSAGE}]},
+    "messages": {"anyOf": [_ID, {"type": "array", "items": _MESSAGE}]},
     "memory_id": {"type": "string"},
     "kind": {"enum": ["user", "agent", "run"]},
     "filters": _OBJECT,
@@ -33,7 +35,6 @@ _KINDS: Mapping[str, Any] = {
     "timestamp": {"anyOf": [{"type": "number", "minimum": 0}, *_MOMENT["anyOf"]]},
     "expiration_date": {"type": "string", "format": "date"},
     "threshold": {"type": "number", "minimum": 0, "maximum": 1},
-    "memories": {"type": "array", "minItems": 1, "maxItems": 1_000, "items": {**_OBJECT, "required": ["memory_id"]}},
     **dict.fromkeys(("infer", "rerank", "explain"), _FLAG),
 }
 
@@ -47,6 +48,7 @@ class Mem0Described:
     needs: Sequence[str] = ()
     example: Mapping[str, Any] = field(default_factory=dict)  #: of a body
     answer: Any = None  #: an example
+    each: Sequence[str] = ()  #: what each of the `memories` has
 
     def operation(self, verb: str, path: str) -> dict[str, Any]:
         """It as an operation of OpenAPI."""
@@ -68,16 +70,27 @@ class Mem0Described:
 
     def _body(self, names: Iterable[str]) -> dict[str, Any]:
         schema = {"type": "object", "additionalProperties": False, "required": list(self.needs)}
-        schema["properties"] = {name: _KINDS[name] for name in names}
+        schema["properties"] = {name: self._kind(name) for name in names}
         content = {"schema": schema, "example": dict(self.example)}
         return {"required": bool(self.needs), "content": {"application/json": content}}
+
+    def _kind(self, name: str) -> Mapping[str, Any]:
+        if name == "memories":
+            return {"type": "array", "minItems": 1, "maxItems": 1_000, "items": _memory_of(self.each)}
+        is_omissible = name in _OMISSIBLE and name not in self.needs
+        return {"anyOf": [_KINDS[name], {"type": "null"}]} if is_omissible else _KINDS[name]
+
+
+def _memory_of(names: Iterable[str]) -> Mapping[str, Any]:
+    """One of several memories."""
+    kinds = {name: _KINDS[name] for name in names}
+    return {"type": "object", "additionalProperties": False, "required": ["memory_id"], "properties": kinds}
 
 
 def _parameters(place: str, names: Iterable[str]) -> list[dict[str, Any]]:
     return [{"name": name, "in": place, "required": place == "path", "schema": _KINDS[name]} for name in names]
 
 
-_IDS = ("user_id", "agent_id", "run_id")
 _SAID = [{"role": "user", "content": "I keep bees."}]
 
 DESCRIBED: Mapping[str, Mem0Described] = {
@@ -132,6 +145,7 @@ DESCRIBED: Mapping[str, Mem0Described] = {
         ("memories",),
         {"memories": [{"memory_id": "ID", "text": "I keep wasps."}]},
         {"message": "Successfully updated 1 memories"},
+        ("memory_id", "text", "metadata"),
     ),
     "batch_delete": Mem0Described(
         "Delete memories.",
@@ -139,5 +153,6 @@ DESCRIBED: Mapping[str, Mem0Described] = {
         ("memories",),
         {"memories": [{"memory_id": "ID"}]},
         {"message": "Successfully deleted 1 memories"},
+        ("memory_id",),
     ),
 }

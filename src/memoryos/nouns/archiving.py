@@ -1,4 +1,4 @@
-"""Archiving: rules that archive the pages that nobody uses."""
+"""Archiving: rules that archive the pages and facts that nobody uses."""
 
 from __future__ import annotations
 
@@ -7,36 +7,43 @@ from datetime import timedelta
 
 from memoryos import arguments
 from memoryos.caller import Action, doing
-from memoryos.errors import NotFound
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.nouns.noun import Noun
+from memoryos.kinds import Kind
 from memoryos.operation.calls.door import door
-from memoryos.retention import UnusedRule
+from memoryos.retention import COUNTED, UnusedRule
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
 
 @door
 class Archiving(Noun):
-    """The rules of one owner that archive pages by their use."""
+    """The rules of one owner that archive pages and facts by their use."""
 
     def add(
-        self, name: str, *, unused: timedelta | float, visits: int | None = None, tags: Sequence[str] = ()
+        self,
+        name: str,
+        *,
+        unused: timedelta | float,
+        visits: int | None = None,
+        tags: Sequence[str] = (),
+        kinds: Sequence[Kind | str] = (Kind.PAGE,),
     ) -> UnusedRule:
-        """Archive pages that were not used for `unused` (seconds or a timedelta), and return the rule.
+        """Archive what was not used for `unused` (seconds or a timedelta), and return the rule.
 
-        The time begins when a search last found the page, or when it was stored. With `visits`, only pages that
-        searches found at most that many times are archived; with `tags`, only pages that have all of them. A search
-        finds archived pages unless it has `archive=False`, and a page that it finds becomes active again. Frozen pages
-        are not archived. A rule of the same name is replaced. The gate must admit ADMINISTER. Raises InvalidInput,
-        PermissionDenied.
+        The rule is about `kinds`: pages, facts or both. The time begins when a search last found the memory, when it
+        was stored, or when a page last said the fact. With `visits`, only what searches found at most that many times is archived; with `tags`,
+        only what has all of them. A search finds archived memories unless it has `archive=False`, and what it finds
+        becomes active again. Frozen memories are not archived. A rule of the same name is replaced. The gate must admit
+        ADMINISTER. Raises InvalidInput, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
         labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
         most = None if visits is None else arguments.natural("visits", visits, most=arguments.MOST)
-        rule = UnusedRule(checked, arguments.lifetime("unused", unused), most, labels)
+        rule = UnusedRule(checked, arguments.lifetime("unused", unused), most, labels, _counted(kinds))
         self._change(lambda writer: writer.retention.write_unused_rule(rule))
         return rule
 
@@ -67,3 +74,10 @@ class Archiving(Noun):
 
         doing(Action.ADMINISTER, write)
         self._engine.housekeeping.queued(self._scope)
+
+
+def _counted(kinds: Sequence[Kind | str]) -> tuple[Kind, ...]:
+    chosen = tuple(arguments.one_of("kinds", kind, Kind) for kind in arguments.ids("kinds", kinds))
+    if not chosen or not set(chosen) <= set(COUNTED):
+        raise InvalidInput("kinds", "has a kind whose use is not counted", "Pass page, fact or both")
+    return chosen

@@ -11,10 +11,10 @@ from memoryos.about import about
 from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keyed_gate import caller_with
+from memoryos.operation.calls.keyed_gate import valid_key
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
@@ -105,7 +105,7 @@ class Keys:
 
         Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
         """
-        known = caller_with(self._engine.vault.keys, key, self._engine.clock())
+        known = self.info(key).caller
         return replace(known, purpose=purpose, session=session, application=application, network=network)
 
     def info(self, key: str) -> ApiKey:
@@ -113,11 +113,7 @@ class Keys:
 
         Raises PermissionDenied, as `caller` does.
         """
-        known = caller_with(self._engine.vault.keys, key, self._engine.clock())
-        found = self._engine.vault.keys.find(known.key or "")
-        if found is None:
-            raise PermissionDenied("the key is not valid")
-        return found[0]
+        return valid_key(self._engine.vault.keys, key, self._engine.clock())
 
     def exist(self) -> bool:
         """Whether a key was ever created in this store, for any tenant. Everybody may ask."""

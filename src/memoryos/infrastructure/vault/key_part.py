@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from memoryos.api_key import ApiKey
 from memoryos.caller import Action
 from memoryos.clock import from_micros, micros
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.statements import ask
 from memoryos.infrastructure.vault.stored_cubes import legible
 
 Reading = Callable[[str | None], AbstractContextManager[Connection]]
 Changing = Callable[[], AbstractContextManager[Connection]]
 
 _keys = tables.keys
+_FOUND = select(_keys).where(_keys.c.id == bindparam("id"))
+_REMEMBERED = 1_024  # rows that are not read anew; a changed row is another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,14 @@ class KeyPart:
     def find(self, key_id: str) -> tuple[ApiKey, str] | None:
         """A key of any tenant, with its hash; None if there is none."""
         with self.reading(None) as connection:
-            row = connection.execute(select(_keys).where(_keys.c.id == key_id)).first()
-        return None if row is None else (_key(row), row.hash)
+            row = next(ask(connection, _FOUND, {"id": key_id}), None)
+        return None if row is None else _key_and_hash(tuple(row))
 
     def listed(self, tenant: str) -> list[ApiKey]:
         """The keys of a tenant, oldest first."""
         query = select(_keys).where(_keys.c.tenant == tenant).order_by(_keys.c.created_at, _keys.c.id)
         with self.reading(tenant) as connection:
-            return [_key(row) for row in connection.execute(query)]
+            return [_key({**row}) for row in connection.execute(query).mappings()]
 
     def exist(self) -> bool:
         """Whether there is a key of any tenant, valid or not."""
@@ -75,17 +79,23 @@ class KeyPart:
         return True
 
 
-def _key(row: Row[Any]) -> ApiKey:
+@lru_cache(_REMEMBERED)
+def _key_and_hash(row: tuple[Any, ...]) -> tuple[ApiKey, str]:
+    told = dict(zip(_keys.c.keys(), row, strict=True))
+    return _key(told), told["hash"]
+
+
+def _key(row: Mapping[str, Any]) -> ApiKey:
     with legible("keys"):
         return ApiKey(
-            id=row.id,
-            tenant=row.tenant,
-            identity=row.identity,
-            roles=frozenset(json.loads(row.roles)),
-            actions=frozenset(map(Action, json.loads(row.actions))),
-            users=None if row.users is None else frozenset(json.loads(row.users)),
-            created_by=row.created_by,
-            created_at=from_micros(row.created_at),
-            expires_at=None if row.expires_at is None else from_micros(row.expires_at),
-            revoked_at=None if row.revoked_at is None else from_micros(row.revoked_at),
+            id=row["id"],
+            tenant=row["tenant"],
+            identity=row["identity"],
+            roles=frozenset(json.loads(row["roles"])),
+            actions=frozenset(map(Action, json.loads(row["actions"]))),
+            users=None if row["users"] is None else frozenset(json.loads(row["users"])),
+            created_by=row["created_by"],
+            created_at=from_micros(row["created_at"]),
+            expires_at=None if row["expires_at"] is None else from_micros(row["expires_at"]),
+            revoked_at=None if row["revoked_at"] is None else from_micros(row["revoked_at"]),
         )

@@ -307,6 +307,7 @@ keys = Table(  # of callers; a key itself is only known to who has it
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
     PrimaryKeyConstraint("tenant", "id"),
+    Index("keys_by_id", "id"),
 )
 
 

@@ -1,4 +1,4 @@
-"""`memoryos archiving`: rules that archive the pages that nobody uses."""
+"""`memoryos archiving`: rules that archive the pages and facts that nobody uses."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
+from memoryos.kinds import Kind
 
 Name = Annotated[str, typer.Argument(help="Name of the rule.")]
 
 
 def add(
     name: Name,
-    unused: Annotated[str, typer.Option(help="Time without use after which pages are archived, e.g. 90d.")],
+    unused: Annotated[str, typer.Option(help="Time without use after which a memory is archived, e.g. 90d.")],
     visits: Annotated[
-        int | None, typer.Option(min=0, help="Only pages that searches found at most this many times (default: all).")
+        int | None, typer.Option(min=0, help="Only what searches found at most this many times (default: all).")
     ] = None,
     tag: Tags = None,
+    kind: Annotated[
+        list[Kind] | None, typer.Option(help="May be repeated: page, fact (default: page).", show_default=False)
+    ] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Archive pages that were not used for a while. A rule of the same name is replaced."""
+    """Archive pages or facts that were not used for a while. A rule of the same name is replaced."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        rule = memory.archiving.add(name, unused=seconds_of(unused), visits=visits, tags=tag or ())
+        rule = memory.archiving.add(name, unused=seconds_of(unused), visits=visits, tags=tag or (), kinds=kind or (Kind.PAGE,))
     if json:
         render.print_json(rule.to_dict())
     else:
@@ -46,7 +50,8 @@ def list_rules(
     for rule in found:
         rare = "" if rule.visits is None else f", found at most {rule.visits:,} times"
         tagged = f", tagged {', '.join(rule.tags)}" if rule.tags else ""
-        render.say(f"{rule.name}: not used for {rule.unused_seconds:,.0f} s{rare}{tagged}")
+        kinds = ", ".join(f"{kind}s" for kind in rule.kinds)
+        render.say(f"{rule.name}: {kinds} not used for {rule.unused_seconds:,.0f} s{rare}{tagged}")
     if not found:
         render.say("There are no archiving rules.")
 

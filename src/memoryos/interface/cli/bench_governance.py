@@ -22,7 +22,7 @@ _WANTED = ("p50", "p95")
 def governance(
     pages: Annotated[
         list[int] | None,
-        typer.Option("--pages", help="Pages of the memory; may be repeated (default: 10000 and 100000).", min=100),
+        typer.Option("--pages", help="Pages of the memory; may be repeated (default: 10000).", min=100),
     ] = None,
     embedder: Annotated[
         str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
@@ -31,7 +31,7 @@ def governance(
 ) -> None:
     """Time adds and searches without, with the audit log, and encrypted; and searches with and without policies."""
     settings = load_settings(mounts=(), policies=None, **({"embedder": embedder} if embedder else {}))
-    sizes = pages or [10_000, 100_000]
+    sizes = pages or [10_000]
     with watched() as progress:
         audits = {size: measure_audit(size, settings, progress) for size in sizes}
         policies = list(measure_policies(sizes, settings, progress))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +21,8 @@ from memoryos.interface.cli.options import (
     open_memory,
     seconds_of,
 )
+from memoryos.operation.intake.decoded import Decoded
+from memoryos.operation.intake.text_source import PIECE_CHARS
 
 
 def add(
@@ -49,7 +50,7 @@ def add(
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         said: dict[str, Any] = {"title": title, "source": source, "tags": tag or (), "metadata": metadata_of(meta)}
         said |= {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at}
-        text = TextIOWrapper(sys.stdin.buffer, "utf-8-sig", newline="") if path == "-" else Path(path)
+        text = Decoded(iter(lambda: sys.stdin.buffer.read(PIECE_CHARS), b"")) if path == "-" else Path(path)
         pages = memory.documents.add(text, at=at, idempotency_key=idempotency_key, **said)
     if json:
         render.print_json({"ids": pages})

@@ -14,7 +14,7 @@ from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.interface.cli.options import existing_place
 from memoryos.opening import gate_of
-from memoryos.operation.calls.keyed_gate import KeyedGate, caller_with
+from memoryos.operation.calls.keyed_gate import KeyedGate, valid_key
 
 if TYPE_CHECKING:
     from memoryos.infrastructure.vault.sql_vault import SqlVault
@@ -29,7 +29,7 @@ def check_key(store: str | Path) -> None:
     with naming("--db"):
         place = store_place(store)
     with closing(_opened(place, settings)) as vault:
-        caller = caller_with(vault.keys, settings.key.get_secret_value(), system_clock())
+        caller = valid_key(vault.keys, settings.key.get_secret_value(), system_clock()).caller
         gate = gate_of(None, settings.policies, system_clock) or OpenGate()
         KeyedGate(gate, vault, system_clock).admit(caller, Action.ADMINISTER, None)
 

@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 
 from memoryos.choice import Choice
-from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.attach import attachments_of
 from memoryos.interface.cli.hint import hint, named, whose
@@ -39,6 +38,7 @@ from memoryos.interface.cli.options import (
     seconds_of,
 )
 from memoryos.kinds import AccessMode, Tier
+from memoryos.operation.intake.decoded import Decoded
 from memoryos.operation.recall.hit import Recall, Strategy
 
 
@@ -97,10 +97,7 @@ def add(
 
 
 def _standard_input() -> str:
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput("standard input", f"is not UTF-8 at byte {error.start}", "Convert it to UTF-8") from None
+    return "".join(Decoded([sys.stdin.buffer.read()], "standard input"))
 
 
 def search(

@@ -14,6 +14,7 @@ from rich.text import Text
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.operation.intake.decoded import Decoded, undecodable
 from memoryos.privacy.detector import detect
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def _told(text: str, spans: Iterable[SensitiveSpan], *, show: bool) -> Iterator[
 
 def _read(source: str) -> str:
     if source == _STANDARD_INPUT:
-        return sys.stdin.read()
+        return "".join(Decoded([sys.stdin.buffer.read()], "standard input"))
     try:
         return Path(source).read_text("utf-8")
     except OSError as error:
         raise InvalidInput("file", f"{source}: {error.strerror}", "Name a file that can be read") from None
     except UnicodeDecodeError:
-        raise InvalidInput("file", f"{source} is not UTF-8 text", "Convert it first") from None
+        raise undecodable(Path(source), "file", "Convert it to UTF-8") from None

@@ -80,7 +80,7 @@ class Admission:
             info = self.store.keys.info(key)
         except PermissionDenied:
             return None
-        caller = replace(self.store.keys.caller(key), network=address)
+        caller = replace(info.caller, network=address)
         return Asking(caller, info.tenant, info.id, info.users)
 
     def _without_key(self, kind: str, address: str, host: str) -> Asking:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -23,13 +22,13 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_repeated
 from memoryos.interface.rest.request_guard import ClientGone, too_large, too_slow
 from memoryos.interface.rest.route import VERSION, Route
+from memoryos.operation.intake.decoded import Decoded
 
 UPLOAD = Route("documents.add", "POST", "/documents", status=201, named="ids", without=("text",), has_raw_body=True)
 
@@ -58,16 +57,7 @@ class ArrivingText:
 
     def __iter__(self) -> Iterator[str]:
         """Decode the pieces. Raises InvalidInput for what is not UTF-8."""
-        decoder, done = getincrementaldecoder("utf-8-sig")(), 0
-        try:
-            while (data := from_thread.run(self._next)) is not None:
-                piece = decoder.decode(data)
-                done += len(piece)
-                yield piece
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            problem = f"is not UTF-8 after its character {done:,}"
-            raise InvalidInput("text", problem, "Send it as UTF-8") from None
+        return iter(Decoded(iter(lambda: from_thread.run(self._next), None), fix="Send it as UTF-8"))
 
     async def _next(self) -> bytes | None:
         """The next bytes; None at the end. Raises Refusing, PermissionDenied, ClientGone."""

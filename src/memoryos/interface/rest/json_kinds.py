@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, StrictBool, WithJsonSchema
 
 from memoryos.arguments import HIGHEST, LONGEST_DAYS, MOST
+from memoryos.config import LONGEST_WAIT
 from memoryos.scope import ID_LIMIT
 
 _VISIBLE = {"minLength": 1, "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
@@ -54,7 +55,7 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(("after", "log.events.limit"), _ANY_COUNT),
     **dict.fromkeys(("unused", "snapshots.create.ttl", "branches.create.ttl", "governance.retain.ttl"), _PERIOD),
     "ttl": {"exclusiveMinimum": 0},
-    "timeout": {"minimum": 0, "maximum": MOST},
+    "timeout": {"minimum": 0, "maximum": LONGEST_WAIT},
     "min_score": {"minimum": 0, "maximum": 1},
     "duplicates.merge.ids": {"minItems": 2},
     "tagged.tags": {"minItems": 1},

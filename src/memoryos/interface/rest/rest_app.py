@@ -261,7 +261,8 @@ def _header(parameters: Parameters) -> dict[str, Any]:
         return {}
     told = "A second request with the same key changes nothing, and gets the ids and counts of the first answer."
     header = {"name": IDEMPOTENCY_KEY, "in": "header", "required": False, "description": told}
-    return {"parameters": [{**header, "schema": {"type": "string", "maxLength": KEY_CHARS}}]}
+    kind = {"type": "string", "minLength": 1, "maxLength": KEY_CHARS, "pattern": r"[^ \t]"}  # blanks around it fall away
+    return {"parameters": [{**header, "schema": kind}]}
 
 
 def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
@@ -281,7 +282,8 @@ def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
         tags=["server"],
         summary="Counts and times, for Prometheus.",
         response_class=Response,
-        responses={200: told},
+        dependencies=[Security(HTTPBearer(auto_error=False))],
+        responses={200: told, **{status: {"description": ""} for status in (401, 403, 429)}},
     )
     async def numbers() -> Response:
         return Response(metrics.text(), media_type=_METRICS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos import api_key
-from memoryos.api_key import STORE_TENANT
+from memoryos.api_key import STORE_TENANT, ApiKey
 from memoryos.caller import SYSTEM, Action, Caller, Gate
 from memoryos.clock import Clock
 from memoryos.errors import PermissionDenied
@@ -16,8 +16,8 @@ from memoryos.infrastructure.vault.role_part import RolePart
 from memoryos.scope import Scope
 
 
-def caller_with(keys: KeyPart, key: str, now: datetime) -> Caller:
-    """The caller who has this key.
+def valid_key(keys: KeyPart, key: str, now: datetime) -> ApiKey:
+    """What the store knows of a key.
 
     Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
     """
@@ -27,7 +27,7 @@ def caller_with(keys: KeyPart, key: str, now: datetime) -> Caller:
     is_right = api_key.is_same(stored, key_id, secret)
     if info is None or not is_right or not info.is_valid(now):
         raise PermissionDenied("the key is not valid")
-    return Caller(info.identity, info.roles, key=info.id)
+    return info
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import HAN_NUMBER
+from memoryos.language.life_changes import CHINESE_CHANGED_JOBS, CHINESE_MOVED_THERE
 from memoryos.language.occupations import CHINESE_OCCUPATION
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 from memoryos.regex import regex
@@ -90,6 +91,9 @@ PROFESSION_END = (
     r"(?:师|生|员|医|工|家|手|师傅|教授|经理|老板|护士|会计|警察|律师|主管|总监|博主|妈妈|爸爸)(?=[，,。！!；;～~]|$)"
 )
 _NO_POSSESSION = r"(?!个?(?:问题|想法|疑问|建议|请求)|一个(?:问题|想法|疑问|建议|请求|好消息))"
+# Verbs that take 了 between their two characters, too: 辞职了, 辞了职.
+_SEPARABLE = "结婚 离婚 毕业 辞职 入职 退休 怀孕 失业 升职 分手 分居 订婚 搬家 失恋 跳槽 转行 改行 转岗".split()
+_DONE = "|".join(f"{verb}了|{verb[0]}了{verb[1]}" for verb in _SEPARABLE)
 _FACTS = [
     regex(
         rf"{_I}不?是(?:一[名个位]|[名个位]|独生|素食|单亲|左撇子|在\w{{2,12}}(?:长大|出生)"
@@ -118,6 +122,7 @@ _FACTS = [
     regex(rf"{_I}没?有{_NO_POSSESSION}(?:[一两三四五六七八九十\d]+|[个只条套辆位])\w"),
     regex(rf"{_I}(?:不能吃|不吃|不喝|不抽|不?会(?:弹|拉|做|开|打|跳|唱|画|写|骑|修)|会说(?=\w+[语话文])){_VAGUE}\w"),
     regex(rf"{_I}(?:不再|不)?(?:吃素|会游泳|会开车)"),
+    regex(rf"{_TIME}我们?{_TIME}{_ADVERB}{{0,2}}(?:人)?在\w{{2,12}}?{CHINESE_MOVED_THERE}"),
     regex(rf"{_I}(?:换了?(?:个|份|新)*工作|戒了?(?:烟|酒|咖啡|糖|奶茶))"),
     regex(rf"{_I}没有?养{_VAGUE}\w"),
     regex(rf"{_I}不再?(?:当|做|干|住|住在|在)(?![乎意一])\w{{2,10}}了"),
@@ -126,9 +131,7 @@ _FACTS = [
         r"|换了?(?:个|新)*(?:邮箱|手机号?码?|电话号?码?|号码)了?[，,])\s*\S*?[\w.+-]*(?:@|\d{5})"
     ),
     regex(rf"{_I}{_DEEDS}[完上]?(?=[了过]){_VAGUE}[了过]{_CONTENT}"),
-    regex(
-        rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:结婚|离婚|毕业|辞职|入职|退休|怀孕|失业|升职|分手|分居|订婚|搬家|失恋)了"
-    ),
+    regex(rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:{_DONE}|{CHINESE_CHANGED_JOBS}了?[，,](?=现在|目前|如今))"),
     regex(rf"(?:{_PAST}[，,]?我(?!们)|我{_PAST})\w{{0,8}}?(?:去|参加|搬|买|看|学|见|到|陪|带|跟|和){_CONTENT}"),
     regex(rf"{_TIME}我{_TIME}{_ADVERB}{{0,2}}把(?!这|那|它|你|您)\w{{1,12}}?卖[掉了]"),
     regex(rf"{_TIME}我(?:打算|计划|准备|决定){_VAGUE}\w{{3}}"),
@@ -137,7 +140,7 @@ _FACTS = [
     regex(
         rf"{_TIME}我(?:的|有个)?(?:{KIN}{_KIN_NAME}|{_CIRCUMSTANCE})(?:叫|是(?!不是|谁|我|这|那|最|很|真)|住|在"
         rf"|有(?!点|时|些|可能)|今年|刚|去了|生了|(?:[去今前]年|上个?[月周]|昨天)?(?:去世|过世|病逝|离世|死(?=了)|走丢)|养|\d|{HAN_NUMBER}岁(?=了)|也?喜欢|最?爱吃|对\w+过敏|工作|学|得了|毕业|教|做\w+[师员]"
-        r"|结婚|退休|怀孕|离婚|开了)\w"
+        rf"|结婚|退休|怀孕|离婚|开了|换了(?:个|份|新)*(?=工作)|(?:跳槽|转行|改行|辞职|离职)(?=了))\w"
     ),
 ]
 _SHARED_FACTS = [

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from memoryos.language.calendar import HAN_NUMBER, han_number
+from memoryos.language.life_changes import CHINESE_CHANGED_JOBS, CHINESE_MOVED_THERE
 from memoryos.language.occupations import CHINESE_OCCUPATION
 from memoryos.language.plain_letters import plain_text
 from memoryos.language.segmenter import tagged
@@ -25,7 +26,7 @@ _REJECT = regex(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|
 _INTRODUCES = regex(
     r"我(?:(?:已经|早就|现在)?不再?住|(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|(?:从小)?在\w{2,8}(?:生活|工作|上班|居住|长大|出生))"
     r"|(?:以前|之前|原来|原本|曾经?|过去|本来)(?:是|当|做|住在?|在)[^，,。；;！!]{1,12}[，,](?:但|不过)?(?:现在|目前)"
-    r"|(?:已经|刚刚?|最近|上个?月|上周|终于|又)*(?:换了?(?:一?[份个]|新)*工作|跳槽|转岗|升职|转行|改行|搬家|换了?个?城市)了?[，,](?=现在|目前|如今))"
+    rf"|(?:已经|刚刚?|最近|上个?月|上周|[去今]年|终于|又)*(?:{CHINESE_CHANGED_JOBS}|转岗|升了?职|搬了?家|换了?个?城市)了?[，,](?=现在|目前|如今))"
 )
 _RELATIVES = regex("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
@@ -98,6 +99,7 @@ _MOVED = regex(
     rf"{_SELF}(?:{_WHEN}|[和跟]{_HAN}{{1,4}}?){{0,3}}(?:从{_HAN}{{2,8}}?)?(?:搬家?|移居|移民)[到去来回]了?(?:老家|家乡)?"
     rf"(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?(?<!办公室)(?<![厨房]房)(?<![公分]司)(?<!部门))(?=生活|定居|居住|然后|之后|以后|了?{_END})"
 )
+_MOVED_THERE = regex(rf"{_SELF}们?(?:现在|目前|如今)?人?在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?){CHINESE_MOVED_THERE}")
 # Around a move: it was long ago, or another one followed.
 _OF_THE_PAST = regex("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
 _ENDED = regex(r"搬|又|后来|然后(?=.{0,4}[搬去回到离])|[回离]|[住待呆]了")
@@ -188,6 +190,7 @@ def _locations(sentence: str, _said_at: datetime) -> _Found:
     for match in (
         *_own(_LOCATION, sentence),
         *_moves(sentence),
+        *_own(_MOVED_THERE, sentence),
         *_RENTS.finditer(sentence),
         *_PLACED.finditer(sentence),
     ):

@@ -14,9 +14,12 @@ from dataclasses import replace
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import MONTHS
 from memoryos.language.crafts import LEFT_CRAFT
+from memoryos.language.life_changes import CHANGED_JOBS, MOVED_THERE
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
+from memoryos.operation.consolidation.english_moves import PLACE
+from memoryos.operation.consolidation.english_places import LOWER_PLACE
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 from memoryos.regex import regex
@@ -205,13 +208,18 @@ _FACTS = [
     ),
     _shape(rf"I\ (?:have\ )?{_ADVERBS}(?:became|become)\ an?\ {_NO_MOOD}(?=[\w'-]+)"),
     _shape(
-        rf"I\ (?:have\ )?{_ADVERBS}left\ (?=[A-Z]\w+(?:\ [A-Z]\w+)?(?:[.!]|$|\ (?:for\ good|forever|last|this|in)\b))"
+        rf"""I\ (?:have\ )?{_ADVERBS}left\ (?=my\ (?:job|position|post)\b
+        |[A-Z]\w+(?:\ [A-Z]\w+)?(?:[.!]|$|\ (?:for\ good|forever|last|this|in)\b))"""
     ),
     _shape(r"I\ (?:used\ to|grew\ up)\ (?!it|this|that|think|feel)"),
     _shape(rf"I\ (?:want|wanna|plan|intend|aim)\ (?:to\ )?{_GOALS}\ (?!it|this|that|with|by|there)"),
 ]
 # "My sister Anna lives ...", "My son's studying ...", "My dog is a ...".
-_FACTS.append(regex(rf"I(?:'m|'ve| am| have)? (?:(?:{alternatives(words.ADVERBS)}) ){{0,3}}(?={LEFT_CRAFT})"))
+_SPARE = rf"(?:(?:{alternatives(words.ADVERBS)}|now) ){{0,3}}"
+_FACTS.append(regex(rf"I(?:'m|'ve| am| have)? {_SPARE}(?={LEFT_CRAFT})"))
+_FACTS.append(regex(rf"I(?:'ve| have)? {_SPARE}(?={CHANGED_JOBS})"))
+_IN_PLACE = rf" {_SPARE}(?:in|based in|living in) (?=(?:the )?(?:{PLACE}|{LOWER_PLACE}){MOVED_THERE})"
+_FACTS.append(regex(rf"(?:I'm|I am|Im){_IN_PLACE}"))
 _KIN = rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})(?:,?\ [A-Z]\w+,?)?(?:\ and\ (?:my\ )?\w+)?(?:'s\ |\ )"
 _ASIDE = r"(?:(?:just|also|recently|still|currently|both)\ )?"
 _NO_PRAISE = r"(?!(?:bit|little|great|good|huge|real|true|lot|big|blast|so|such|there|part|source)\b)"
@@ -233,6 +241,7 @@ _FAMILY_FACTS = [
         rf"""[Mm]y\ (?:husband|wife|spouse)\ {_ASIDE}(?:left|divorced)
         \ (?=me(?:[.!]|$|\ (?:for\ an|last|this|yesterday|in)\b))"""
     ),
+    _shape(rf"{_KIN}{_ASIDE}(?={CHANGED_JOBS.replace(' ', chr(92) + ' ')})"),
     _shape(
         rf"{_KIN}(?:turns|can't|cannot|doesn't|hates?|loves?|likes)\ (?!it\b|this|that|me\b|you|them|when|how|to\ )"
     ),
@@ -252,6 +261,7 @@ _SHARED_FACTS = [
     _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"(?:{_WE}\ have|[Ww]e've)\ been\ (?:married|together|living|working\ on)\b"),
 ]
+_SHARED_FACTS.append(regex(rf"(?:[Ww]e're|[Ww]e are){_IN_PLACE}"))
 _FAMILY_FACTS.append(
     _shape(
         r"""[Mm]y\ (?:doctor|dentist|therapist|psychiatrist|physio|GP|vet)\ (?:has\ )?

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from memoryos.language.life_changes import MOVED_THERE
+from memoryos.language.no_places import NOT_PLACES
 from memoryos.operation.consolidation import english_moves
 from memoryos.operation.consolidation.english_moves import PLACE
 from memoryos.operation.consolidation.english_places import LOWER_PLACE, place
-from memoryos.operation.consolidation.english_words import NOT_PLACES
 from memoryos.regex import regex
 
 _ADVERBS = r"(?:(?:currently|now|still|just|actually|also|both|happily|presently) )*"
@@ -21,10 +22,7 @@ _HOMES = (
     regex(rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}(?:living|based|residing|located) {_WITH}{_SOMEWHERE}"),
     regex(rf"\b(?:I'm|I am|Im) (?:{_OTHERS}[^.!?;]){{2,60}}?\b(?:living|based|residing) {_WITH}{_SOMEWHERE}"),
 )
-_MOVED_THERE = regex(
-    rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}{_SOMEWHERE}(?: now)?,? (?:and )?(?:(?:I|we) )?"
-    r"(?:(?:have|just) )*moved (?:there|here)\b"
-)
+_MOVED_THERE = regex(rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}(?:living |based )?{_SOMEWHERE}{MOVED_THERE}")
 _FOR_LONG = regex(
     rf"\b(?:I've|I have|Ive|[Ww]e've|[Ww]e have) {_ADVERBS}(?:been living|lived) {_WITH}{_SOMEWHERE}"
     r"(?= (?:for|since)\b)(?!.*\b(?:before|until|then|when|but)\b)"

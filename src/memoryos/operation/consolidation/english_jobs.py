@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memoryos.language.crafts import LEFT_CRAFT, practitioner
+from memoryos.language.life_changes import CHANGED_JOBS
 from memoryos.language.occupations import JOB, NO_OCCUPATION, OCCUPATION
 from memoryos.regex import regex
 
@@ -22,6 +23,7 @@ _GIVEN = r"(?:got|was|been|am|'m)"
 _A_NEW = r"(?:an? |my |the )?(?:new |first )?(?:\w+ )?"
 _WORK = r"(?:job|position|role|gig|post|work|working|internship)"
 _STOPPED = r"(?:quit|left|lost|gave up|stopped|retired from|resigned from)"
+_BECAME = r"(?:became|retrained as|work as|am)"
 _RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
 _PRESENT = r"(?:'m|'ve| have| am| know| see| work| love| hate| can| always| often| usually)"
 _PATTERNS = tuple(
@@ -33,7 +35,7 @@ _PATTERNS = tuple(
         rf"\b{_HAVE} {_NOW}{_GOT} {_A_NEW}{_WORK} as (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}{_GIVEN} {_NOW}(?:hired|promoted|appointed) (?:as|to) (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}(?:became|become|retrained as) an? {JOB}{_AT}",
-        rf"\b{_HAVE} {_NOW}{_STOPPED} [^,;:.!?]{{2,50}}?,? and {_NOW}(?:became|retrained as|work as|am) an? {JOB}{_AT}",
+        rf"\b{_HAVE} {_NOW}(?:{_STOPPED} [^,;:.!?]{{2,50}}?|{CHANGED_JOBS}),? and {_NOW}{_BECAME} {_NOW}an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} {OCCUPATION}){_AT}",
         rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{JOB}{_AT}",
@@ -55,7 +57,7 @@ _NONE_LEFT = regex(
 
 _HINT = regex(  # one of these is in every pattern
     r"\b(?:job|occupation|profession|position|role|gig|post|work|working|internship|hired|promoted|appointed|became|become"
-    rf"|retrained|I'm|I am|Im|[Mm]y name is|{_RANK})\b|^[Aa]s an? "
+    rf"|retrained|and (?:\w+ )?am|I'm|I am|Im|[Mm]y name is|{_RANK})\b|^[Aa]s an? "
 )
 
 Found = tuple[str, int, int]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
 from memoryos.errors import InvalidInput
+from memoryos.operation.intake.decoded import Decoded
 from memoryos.regex import regex
 
 TextSource = str | Path | TextIO | Iterable[str]  #: a text, the Path of a file, an open text stream, texts in order
+LF = "\n"
 _UNSTORABLE = regex("[\x00\ud800-\udfff]")
 PIECE_CHARS = 65_536  # that one read asks for
 
@@ -34,40 +34,36 @@ def pieces_of(source: TextSource) -> Iterator[str]:
 
 def _read_file(path: Path) -> Iterator[str]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            yield from _read(stream, lambda done: _characters_before(path) if path.is_file() else done)
+        with path.open("rb") as stream:
+            yield from Decoded(iter(lambda: stream.read(PIECE_CHARS), b""))
     except OSError as error:
         raise InvalidInput("text", f"{path}: {error.strerror}", "Name a file that can be read") from None
 
 
-def _characters_before(path: Path) -> int:
-    """How many characters of a file stand before what is not UTF-8; a stream only tells the block that it is in."""
-    decoder, done = getincrementaldecoder("utf-8-sig")(), 0
-    with path.open("rb") as file:
-        try:
-            while data := file.read(PIECE_CHARS):
-                done += len(decoder.decode(data))
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError as error:
-            done += len(error.object[: error.start].decode())
-    return done
-
-
-def _read(stream: TextIO, place: Callable[[int], int] = lambda done: done) -> Iterator[str]:
+def _read(stream: TextIO) -> Iterator[str]:
     if getattr(stream, "closed", False):
         raise InvalidInput("text", "is closed", "Pass a stream that is open for reading text")
     done = 0
-    while piece := _checked(_next(stream, partial(place, done))):
+    while piece := _checked(_next(stream, done)):
         done += len(piece)
         yield piece
 
 
-def _next(stream: TextIO, place: Callable[[], int]) -> str:
+def _next(stream: TextIO, done: int) -> str:
     try:
         return stream.read(PIECE_CHARS)
     except UnicodeDecodeError as error:
-        problem = f"is not {error.encoding} text after its character {place():,}"
+        problem = f"is not {error.encoding} text {_place(stream, error, done)}"
         raise InvalidInput("text", problem, "Convert it to UTF-8, or open it with its own encoding") from None
+
+
+def _place(stream: TextIO, error: UnicodeDecodeError, done: int) -> str:
+    """Which byte of an open file cannot be read; of what cannot be asked where it is, how much was read before."""
+    try:
+        at = stream.buffer.tell()
+    except (AttributeError, OSError):
+        return f"after its character {done:,}"
+    return f"at byte {at - len(error.object) + error.start + 1:,}"
 
 
 def _checked(piece: str) -> str:
@@ -88,11 +84,12 @@ def check_whole(source: TextSource) -> None:
 
 def checked_pieces(source: TextSource) -> Iterator[str]:
     """The pieces of a source. Raises InvalidInput, which names the place, at a character that cannot be stored."""
-    done = 0
+    done, line = 0, 1
     for piece in pieces_of(source):
         if found := _UNSTORABLE.search(piece):
             kind = "NUL" if found[0] == "\x00" else "a lone surrogate"
+            place = f"its character {done + found.start() + 1:,}, in line {line + piece.count(LF, 0, found.start()):,}"
             fix = "Remove it; a repeated call with its idempotency_key stores what is missing"
-            raise InvalidInput("text", f"has {kind} as its character {done + found.start() + 1:,}", fix)
-        done += len(piece)
+            raise InvalidInput("text", f"has {kind} as {place}", fix)
+        done, line = done + len(piece), line + piece.count(LF)
         yield piece

@@ -6,8 +6,10 @@ import re
 from dataclasses import replace
 
 from memoryos.language.calendar import HAN_NUMBER, han_number
+from memoryos.language.life_changes import CHINESE_CHANGED_JOBS, CHINESE_DENIAL, CHINESE_MOVED_THERE
 from memoryos.language.occupations import CHINESE_OCCUPATION
 from memoryos.operation.knowledge.filling import NO, NONE_LEFT, WORK, YES, Filling, Slot
+from memoryos.operation.knowledge.person import is_person
 from memoryos.regex import regex
 
 _HAN = r"[\u4e00-\u9fff]"
@@ -27,8 +29,9 @@ _PAST_LEAD = regex(
 _FORMERLY = regex(
     r"^我(?:以前|之前|原来|原本|曾经?|过去|本来)(?:是|当|做|住在?|在)[^，,。；;！!]{1,12}[，,](?:但|不过)?(?=现在|目前)"
 )
+_DENIAL = regex(CHINESE_DENIAL)
 _PRESENT = regex("[今这本]")  # 今年, 这个月
-_NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
+_NOT_CLAIMED = regex(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该|[了过]$")
 _SPOUSE = "(?:老公|丈夫|先生|老婆|妻子|太太|爱人|老伴)"
 _WHEN = r"(?:已经|刚刚?|前不久|最近|不幸|[去今前]年|上个?(?:月|周)|昨天|（[^）]*）)*"
 _SOLD_AND = r"(?:把\w{1,12}?卖掉?了?|卖掉?了?\w{2,12}?)[，,](?:现在|目前|如今|就)+"
@@ -36,6 +39,12 @@ _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
 
 _JOB = rf"(?:一?[名个位])?(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,6}}?{CHINESE_OCCUPATION})(?=了?(?:\W|$))"
+_SOMEWHERE = rf"(?:在{_HAN}{{1,10}}?)??"  # 在医院当医生
+_COMPANY = r"(?P<value>[\w&·]{2,20}?)"
+# What else one joins: groups, clubs and classes.
+_NO_COMPANY = (
+    rf"(?!{_HAN}*(?:队|会|群|班|组|党|俱乐部|联盟|小区|课程?|(?<!集)团|(?<![报版行])社){_END}|[我你您他她它咱了])"
+)
 _Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
 
@@ -51,11 +60,13 @@ _RULES = (
         change=True,
     ),
     _rule("residence", rf"在{_PLACE}(?:生活|定居|居住){_END}"),
+    _rule("residence", rf"人?在(?!{_HAN}*(?:楼|办公室|房间|部门|公司)){_PLACE}{CHINESE_MOVED_THERE}", change=True),
     _rule("residence", rf"(?P<no>搬离|搬出)了?{_PLACE}{_END}", change=True),
     _rule("residence", rf"{_SOLD_AND}租?住在{_PLACE}(?=生活|{_END})", change=True),
     _rule("residence", rf"{_SOLD_AND}在{_PLACE}(?=租|生活|定居|居住)", change=True),
     _rule("employer", rf"{_NO_LONGER}在(?P<value>[\w&·]{{2,20}}?)(?:工作|上班|任职|就职)(?!.*过)"),
-    _rule("employer", rf"(?:跳槽到|入职|加入|跳槽去)了?(?P<value>[\w&·]{{2,20}}?)(?:公司|工作)?{_END}", change=True),
+    _rule("employer", rf"(?:跳槽到|入职|跳槽去)了?{_COMPANY}(?:公司|工作)?{_END}", change=True),
+    _rule("employer", rf"(?P<joined>加入)了?{_NO_COMPANY}{_COMPANY}(?:公司|工作)?{_END}", change=True),
     _rule(
         "employer",
         r"(?=[^，,。]*了)(?:去|换到|转到|调到)了?(?P<value>[\w&·]{2,20}?)(?:上班|工作|任职|就职)",
@@ -74,8 +85,8 @@ _RULES = (
         change=True,
         ends=("employer",),
     ),
-    _rule("occupation", rf"(?<![不再])(?:改行|转行|开始|改)?(?:[当做]上?|成为)了?{_JOB}", change=True),
-    _rule("occupation", rf"(?P<no>(?:已经|早就)?不再?)?(?:是|[当做干]){_JOB}"),
+    _rule("occupation", rf"{_SOMEWHERE}(?<![不再])(?:改行|转行|开始|改)?(?:[当做]上?|成为)了?{_JOB}", change=True),
+    _rule("occupation", rf"{_SOMEWHERE}(?P<no>(?:已经|早就)?不再?)?(?:是|[当做干]){_JOB}"),
     _rule("name", rf"(?:的?(?:全名|名字|本名)[是叫]|改名叫?|名叫)(?P<value>{_HAN}{{2,6}}|[A-Z]\w+){_END}"),
     _rule("name", rf"叫(?P<value>{_HAN}{{2,4}}|[A-Z]\w+){_END}"),
     _rule("age", r"(?:今年|已经|刚满|满了?|快)*(?P<value>" + HAN_NUMBER + ")岁"),
@@ -104,9 +115,12 @@ _RULES = (
 )
 # What changed stands before the new state: 我跳槽了，现在在腾讯工作; 我搬家了，现在住在上海.
 _CHANGED_JOB = regex(
-    rf"^{_HOLDER}{_ADVERB}(?<![没不])(?:跳槽|换了?(?:一?[份个]|新)*工作|转行|改行|(?P<within>转岗|升职))了?[，,](?=现在|目前|如今|新)"
+    rf"^{_HOLDER}{_ADVERB}(?:{_WHEN})(?<![没不])(?:{CHINESE_CHANGED_JOBS}"
+    r"|(?P<within>转岗|升了?职))了?[，,](?=现在|目前|如今|新)"
 )
-_MOVED = regex(rf"^{_HOLDER}{_ADVERB}(?<![没不])(?:搬家|换了?个?城市)了?[，,](?=现在|目前|如今)")
+_MOVED = regex(rf"^{_HOLDER}{_ADVERB}(?<![没不])(?:搬了?家|换了?个?城市)了?[，,](?=现在|目前|如今)")
+# 我没搬家，还住在上海: what has not changed stands before what holds still.
+_UNCHANGED = regex(rf"^{_HOLDER}(?:没有?|未)(?:搬家|换城市|换工作|跳槽|转行|改行|辞职)[，,](?=(?:现在|目前)?(?:还|仍))")
 _NOW_IN = regex(rf"^{_HOLDER}(?:现在|目前|如今)在{_PLACE}{_END}")
 _STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身", "": "已婚"}
 _STATUS |= dict.fromkeys(("去世", "过世", "病逝", "离世"), "丧偶")
@@ -156,9 +170,16 @@ def filling(text: str, speaker: str) -> Filling | None:
 
 def _of_clause(clause: str, speaker: str) -> Filling | None:
     for relation, pattern, is_change, ends in _RULES:
-        if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
+        match = pattern.match(clause)
+        told = _DENIAL.sub("", match["holder"]) if match else ""
+        if match and (holder := _holder(told, speaker)) is not None:
             groups = match.groupdict()
-            slot, is_denied = Slot(holder, relation, groups.get("of") or ""), bool(groups.get("no"))
+            if groups.get("joined") and is_person(match["value"]):
+                continue
+            is_denied = bool(groups.get("no")) or told != match["holder"]
+            if relation == WORK and is_denied:
+                return None
+            slot = Slot(holder, relation, groups.get("of") or "")
             over = (*ends, WORK) if relation in ("occupation", "employer") and not is_denied else ends
             return Filling(slot, _value(relation, groups["value"]), is_denied, is_change, over)
     return _lost(clause, speaker) or _quantity(clause, speaker) or _whether(_FREQUENCY.sub("", clause), speaker)
@@ -168,6 +189,8 @@ def _with_next(clause: str, speaker: str) -> Filling | None:
     """The slot that a clause fills; where it says what is over, and the next what is new, that of the next."""
     if changed := _after_change(clause, speaker):
         return changed
+    if same := _UNCHANGED.match(clause):
+        return _of_clause(f"{same['holder']}{clause[same.end() :]}", speaker)
     found = _of_clause(clause, speaker)
     if found is None or not found.is_denied:
         return found
@@ -182,7 +205,7 @@ def _after_change(clause: str, speaker: str) -> Filling | None:
     """The new job or home behind the words that it changed; an occupation elsewhere leaves no employer of before."""
     if job := _CHANGED_JOB.match(clause):
         found = _of_clause(f"{job['holder']}{clause[job.end() :]}", speaker)
-        relations = ["occupation", "employer"]
+        relations = ["occupation", "employer", "residence"]
     elif move := _MOVED.match(clause):
         rest = f"{move['holder']}{clause[move.end() :]}"
         found, relations = _of_clause(rest, speaker) or _home(_NOW_IN.match(rest), speaker), ["residence"]
@@ -233,7 +256,7 @@ def _quantity(clause: str, speaker: str) -> Filling | None:
 
 def _holder(found: str, speaker: str) -> str | None:
     """Whose slot it is; None where the words before the verb claim nothing of the present."""
-    if _NOT_CLAIMED.search(found):
+    if _NOT_CLAIMED.search(found) or _DENIAL.search(found):
         return None
     name = "" if _USER.fullmatch(speaker) else speaker.casefold()
     plain = _TOGETHER.sub(r"\1", found.strip().removesuffix("的").casefold())

@@ -8,16 +8,20 @@ from dataclasses import replace
 
 from memoryos.language.crafts import LEFT_CRAFT, practitioner
 from memoryos.language.leading_time import without_leading_time
+from memoryos.language.life_changes import CHANGED_JOBS, MOVED_THERE
+from memoryos.language.no_places import NOT_PLACES
 from memoryos.language.occupations import JOB
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import stem, words
 from memoryos.operation.knowledge.filling import MEAT, NO, NONE_LEFT, WORK, YES, Filling, Slot
+from memoryos.operation.knowledge.person import is_person
 from memoryos.regex import regex
 
 # Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.
 _NOT_CLAIMED = frozenset(
     """to will would might may could should want wants wanted hope hopes plan plans if when whether used who that which
     because once before had was were dreams thinks wishes wish considering maybe perhaps almost nearly how where what
+    start starts begin begins say says said told claims claimed heard dreamt dreamed
     i'll i'd we'll we'd""".split()
 )
 _NEGATIONS = frozenset(
@@ -36,7 +40,7 @@ _LEAD = regex(
     r"|(?:since|in|on|last|this|from|as of)\b[^,]{1,30},\s+)+",
     re.IGNORECASE,
 )
-_HOLDER = r"(?P<holder>(?:[\w'.&-]+(?: [\w'.&-]+){0,6}?)?)(?:^|\s+|(?='(?:m|s|ve)\b))"
+_HOLDER = r"(?P<holder>(?:[\w'.&-]+(?: [\w'.&-]+){0,6}?)?)(?:^|\s+|(?='(?:m|s|re|ve)\b))"
 _BE = r"(?:'m|'s|'re|is|am|are)"
 _HAS = r"(?:'ve|'s|has|have)"
 _PLACE = r"(?P<value>(?:the )?[A-Z][\w'.-]*(?:(?: (?:of|de|la|do|upon))? [A-Z][\w'.-]*)*)"
@@ -95,8 +99,7 @@ _RULES = (
     ),
     _rule(
         "residence",
-        rf"{_BE} {_SPARE}in {_PLACE}(?: now)?,? (?:and )?(?:(?:I|we|they) )?(?:(?:have|just|has) )*"
-        r"moved (?:there|here)\b",
+        rf"{_BE} {_SPARE}(?:living |based )?in {_PLACE}{MOVED_THERE}",
         change=True,
     ),
     _rule("residence", rf"(?:{_HAS} )?{_SPARE}settled (?:down )?in {_PLACE}{_STAYED}", change=True),
@@ -172,7 +175,7 @@ _RULES = (
         change=True,
     ),
     _rule("occupation", rf"{_BE} {_NOT_ALSO}an? {JOB}{_END}(?!.*\b(?:too|as well|on the side)\b)"),
-    _rule("employer", rf"(?:{_HAS} )?{_SPARE}joined {_NO_EMPLOYER}{_COMPANY}{_JOINED}", change=True),
+    _rule("employer", rf"(?:{_HAS} )?{_SPARE}(?P<joined>joined) {_NO_EMPLOYER}{_COMPANY}{_JOINED}", change=True),
     _rule("employer", rf"{_LATEST}employer {_SPARE}(?:is|'s) {_SPARE}{_COMPANY}"),
     _rule("diet", rf"{_BE} {_SPARE}{_DIET}"),
     _rule("diet", rf"{_HAS} {_SPARE}been {_SPARE}{_DIET}(?=.*\b(?:since|for)\b)"),
@@ -234,10 +237,13 @@ _RULES = (
     ),
 )
 _WORKPLACE = regex(rf" (?:at|for|with) {_COMPANY}")
+_AS_A = regex(" as an? ")
 _LEFT_CRAFT = regex(rf"^{_HOLDER}(?:(?:{_HAS}|{_BE}) )?{_SPARE}(?P<leaves>){LEFT_CRAFT}")
-_SWITCHED = regex(
-    rf"^{_HOLDER}(?:{_HAS} )?{_SPARE}(?:switched|changed) (?:(?:my|our|their|his|her) )?"
-    r"(?:jobs?|careers?|professions?|employers?),? (?:and )?(?:now )?"
+_SWITCHED = regex(rf"^{_HOLDER}(?:{_HAS} )?{_SPARE}{CHANGED_JOBS}[,;:]? (?:and )?(?:now )?")
+# "I haven't moved, I still live in Oslo": what has not changed stands before what holds still.
+_UNCHANGED = regex(
+    rf"^{_HOLDER}(?:have|has|did)(?:n't| not) (?:changed? (?:{_THEIR})?(?:jobs?|careers?|employers?)"
+    r"|moved?|relocated?)[,;] (?:and |so |but )?"
 )
 _NUMBERS = frozenset({"phone"})
 _OVER = {"occupation": (WORK,), "employer": (WORK,), "diet": ("eat",)}  # what a value of a relation ends
@@ -295,6 +301,8 @@ def filling(text: str, speaker: str) -> Filling | None:
 
 def _with_next(clause: str, speaker: str) -> Filling | None:
     """The slot that a clause fills; where it says what is over, and the next what is new, that of the next."""
+    if same := _UNCHANGED.match(clause):
+        return _of_holder(same["holder"], clause[same.end() :], speaker)
     if switched := _SWITCHED.match(clause):
         return _after_switch(switched, clause[switched.end() :], speaker)
     found = _of_clause(clause, speaker)
@@ -311,12 +319,19 @@ def _with_next(clause: str, speaker: str) -> Filling | None:
 
 def _after_switch(switched: re.Match[str], rest: str, speaker: str) -> Filling | None:
     """The new job behind "switched jobs": an employer, or an occupation that leaves no employer of before."""
-    holder = _holder(switched["holder"], speaker)
-    found = _of_clause(rest, speaker)
-    if holder is None or found is None or found.is_denied or found.slot.relation not in ("occupation", "employer"):
+    found = _of_holder(switched["holder"], rest, speaker)
+    if found is None or found.is_denied or found.slot.relation not in ("occupation", "employer"):
         return None
     over = (*found.ends, "employer") if found.slot.relation == "occupation" else found.ends
-    return replace(found, slot=replace(found.slot, holder=found.slot.holder or holder), is_change=True, ends=over)
+    return replace(found, is_change=True, ends=over)
+
+
+def _of_holder(holder: str, rest: str, speaker: str) -> Filling | None:
+    """The slot that a clause fills of whom the clause before it tells."""
+    found, whose = _of_clause(rest, speaker), _holder(holder, speaker)
+    if found is None or whose is None:
+        return None
+    return replace(found, slot=replace(found.slot, holder=found.slot.holder or whose))
 
 
 def _replaces(after: Filling, found: Filling) -> bool:
@@ -330,8 +345,12 @@ def _of_clause(clause: str, speaker: str) -> Filling | None:
         return left
     for relation, pattern, is_change, ends in _RULES:
         if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
+            if not _may_be(relation, match):
+                continue
             slot = Slot(holder, relation, match.groupdict().get("of", "").casefold())
             is_denied = _is_denied(match, clause)
+            if match.groupdict().get("gone") and _DENIED.search(clause[: match.start("gone")]):
+                return None
             if relation == WORK:
                 return None if is_denied else Filling(slot, NONE_LEFT, is_change=is_change, ends=ends)
             over = ends if is_denied else (*ends, *_OVER.get(relation, ()))
@@ -339,6 +358,14 @@ def _of_clause(clause: str, speaker: str) -> Filling | None:
             where = _WORKPLACE.match(clause, match.end()) if relation == "occupation" else None
             return replace(found, employer=_value("employer", where["value"]).casefold()) if where else found
     return _being(clause, speaker) or _lost(clause, speaker) or _whether(clause, speaker)
+
+
+def _may_be(relation: str, match: re.Match[str]) -> bool:
+    """Whether the value can be what its capital promises: "in Marketing" is no home, and who joined Anna has no job."""
+    if relation == "residence":
+        return match["value"].split()[0] not in NOT_PLACES
+    joined = relation == "employer" and match.groupdict().get("joined") and not _AS_A.match(match.string, match.end())
+    return not (joined and is_person(match["value"]))
 
 
 def _left_craft(clause: str, speaker: str) -> Filling | None:
@@ -362,7 +389,7 @@ def _lost(clause: str, speaker: str) -> Filling | None:
     """Things that somebody no longer has: "sold their car", "Ann's dog died"."""
     match = _LOST.match(clause) or _DIED.match(clause)
     holder = _holder(match["holder"], speaker) if match else None
-    if match is None or holder is None:
+    if match is None or holder is None or _DENIED.search(clause[: match.start("of")]):
         return None
     slot = Slot(holder, "have", _object(words(match["of"])))
     return Filling(slot, NO, is_change=True, ends=("drive",)) if slot.of else None
@@ -395,7 +422,7 @@ def _value(relation: str, value: str) -> str:
 
 def _holder(found: str, speaker: str) -> str | None:
     """Whose slot it is; None where the words before the verb claim nothing of the present."""
-    before = found.casefold().replace("'ve", "").replace("'m", "").split()
+    before = re.sub(r"'(?:ve|m|re)\b", "", found.casefold()).split()
     if _NOT_CLAIMED.intersection(before):
         return None
     idle = _NEGATIONS | _AUXILIARIES | _ADVERBS

@@ -7,7 +7,7 @@ finds it. What is protected is not changed, but a change proposed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -78,6 +78,7 @@ class Knowledge:
         self._ids: dict[Identity, str] = {}
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # in LPM, by the family of their slot
         self._chains: list[Chain] = []  # facts that exclude each other, as they will be
+        self._heirs: set[str] = set()  # what superseded one of those that changed, before or after it did
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: set[Hashable] | None = None  # what names each
         self.tally = Tally()
@@ -165,8 +166,9 @@ class Knowledge:
 
     def settle(self) -> None:
         """Give links to the facts that exclude each other; to be called last."""
+        changed = self._changes.touched | self._changes.added | self._heirs
         for chain in self._chains:
-            self._relink(chain.cubes)
+            self._relink(chain.cubes, changed & chain.cubes.keys())
 
     def _dated(self, lesson: Lesson) -> Lesson:
         """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
@@ -183,7 +185,7 @@ class Knowledge:
         payload = fact_of(lesson)
         close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
         present = [(self._open[cube_id], cosine) for cube_id, cosine in close if cube_id in self._open]
-        if alike := next((cube for cube in chain.cubes.values() if self._is_one(cube, found)), None):
+        if alike := self._of_value(payload.subject, found, chain):
             return alike, Verdict.SAME
         for cube, cosine in present:
             if cosine >= NEAR and says_the_same(cube.text, payload.text) and is_same_slot(cube, found):
@@ -199,10 +201,12 @@ class Knowledge:
         verdict = self._verdicts.get((closest.text, payload.text), Verdict.DIFFERENT)
         return (None if verdict is Verdict.DIFFERENT else closest), verdict
 
-    def _is_one(self, cube: MemCube, found: Filling | None) -> bool:
-        """Whether a fact that holds says the same value, and the value is all that such facts say."""
-        is_whole = found is not None and found.is_whole
-        return is_whole and cube.id in self._open and is_same(filling_of(cube), found)
+    def _of_value(self, subject: Subject, found: Filling | None, chain: Chain) -> MemCube | None:
+        """The fact of the chain that holds and says the same value, if the value is all that such facts say."""
+        if found is None or not found.is_whole:
+            return None
+        holding = (self._open[one] for one in self._fillers.get((subject, found.slot.family), ()) if one in chain)
+        return next((cube for cube in holding if is_same(filling_of(cube), found)), None)
 
     def _nearest(self, subject: Subject) -> Nearest:
         if subject not in self._near:
@@ -359,11 +363,13 @@ class Knowledge:
         models = dict(after.copied)
         for cube in after.cubes:
             before = chain.cubes.get(cube.id)
+            if cube != before:
+                self._heirs.update(one.version.superseded_by or cube.id for one in (cube, before) if one)
             if before is None:
                 model = models.get(cube.id)
                 known = vector if model is None or (candidate and model == candidate.id) else self._vector(model)
                 self._add(cube, known, is_linked=False)
-            elif cube is not before and cube != before:
+            elif cube != before:
                 moved = cube.tier is not before.tier
                 self._changes.change(Entry(cube), Operation.MOVE if moved else Operation.REFRESH)
                 self._place(cube)
@@ -390,16 +396,16 @@ class Knowledge:
         elif cube.tier is Tier.LPM:
             self._hold(cube)
 
-    def _relink(self, chain: Mapping[str, MemCube]) -> None:
-        """Let the links say what the facts say: what supersedes what, and what rests on which page."""
+    def _relink(self, chain: Mapping[str, MemCube], changed: Set[str]) -> None:
+        """Let the links of what changed say what the facts say: what supersedes what, and what rests on which page."""
         for kind, wanted in (
             (LinkKind.SUPERSEDES, heirs_of(chain)),
             (LinkKind.DERIVED_FROM, support_of(chain)),
         ):
-            stored = set(self._reader.targets(chain, kind))
+            stored = set(self._reader.targets(changed, kind))
             self._changes.unlink(link for link in stored if link not in wanted)
             for link in wanted:
-                if link not in stored:
+                if link.source in changed and link not in stored:
                     self._changes.link(link.source, link.kind, link.target)
 
     # Proposals

@@ -21,9 +21,9 @@ def refuse_statement(known: MemCube, lesson: Lesson) -> None:
 
 def frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:
     """The frozen facts of a chain that would be other ones afterwards, or gone."""
-    later = {cube.id: cube for cube in after.cubes}
-    frozen = [cube for cube in chain.cubes.values() if cube.is_frozen]
-    return [cube for cube in frozen if cube.id in after.gone or later.get(cube.id, cube) != cube]
+    changed = [cube.id for cube in after.cubes if cube != chain.cubes.get(cube.id)]
+    known = (chain.cubes[cube_id] for cube_id in (*changed, *after.gone) if cube_id in chain)
+    return [cube for cube in known if cube.is_frozen]
 
 
 def described(reader: Reader, known: MemCube, lesson: Lesson) -> MemCube:

@@ -1,7 +1,7 @@
-"""Archive job: gives pages that were not used for as long as a rule says the state archived.
+"""Archive job: gives pages and facts that were not used for as long as a rule says the state archived.
 
-One job waits for each scope with such rules. It looks at all pages, notes those that are due within the time after
-which a new page could be, and comes back when the first of them is. So it is exact, and seldom looks at everything.
+One job waits for each scope with such rules. It looks at all of them, notes those that are due within the time after
+which a new one could be, and comes back when the first of them is. So it is exact, and seldom looks at everything.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
-from memoryos.kinds import Kind, State
+from memoryos.kinds import State
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.scheduler.step import some_at_a_time
-from memoryos.retention import UnusedRule
+from memoryos.retention import COUNTED, UnusedRule
 from memoryos.scope import Scope
 
-AT_A_TIME = 64  # pages archived in one transaction
+AT_A_TIME = 64  # memories archived in one transaction
 READ_AT_A_TIME = 500
-MOST_NOTED = 1_000  # pages that wait
+MOST_NOTED = 1_000  # memories that wait
 SHORTEST, LONGEST = timedelta(minutes=1), timedelta(days=365)  # until everything is looked at again
 
 
 @dataclass(frozen=True, slots=True)
 class _DuePages:
-    """The pages that are due until a moment, each with its time."""
+    """The pages and facts that are due until a moment, each with its time."""
 
     until: datetime
-    pages: dict[str, datetime]
+    memories: dict[str, datetime]
 
     @property
     def due(self) -> datetime:
         """When to look next."""
-        return min([self.until, *self.pages.values()])
+        return min([self.until, *self.memories.values()])
 
     def written(self, rules: Sequence[UnusedRule]) -> str:
-        pages = {page: micros(due) for page, due in self.pages.items()}
+        pages = {page: micros(due) for page, due in self.memories.items()}
         return json.dumps({"rules": _told(rules), "until": micros(self.until), "pages": pages})
 
 
 @dataclass(frozen=True, slots=True)
 class _WrittenRules:
-    """The note: the rules, and the pages that are due by them; times in microseconds."""
+    """The note: the rules, and what is due by them; times in microseconds."""
 
     rules: list[str]
     until: int
@@ -56,7 +56,7 @@ class _WrittenRules:
 
 
 class _Noted(NamedTuple):
-    """The rules, and the pages that were due by them."""
+    """The rules, and what was due by them."""
 
     rules: list[str]
     waiting: _DuePages
@@ -88,14 +88,14 @@ class ArchiveJob:
             waiting = _waiting(reader, rules, now) if rules else None
         if waiting is None:
             return self._finished(scope, jobs, rules, None)
-        for some in some_at_a_time([page for page, due in waiting.pages.items() if due <= now], AT_A_TIME):
+        for some in some_at_a_time([page for page, due in waiting.memories.items() if due <= now], AT_A_TIME):
             if not goes_on():
                 return jobs
             with self.vault.write(scope) as writer:
                 later = _archive(writer, rules, some, now)
             for page in some:
-                del waiting.pages[page]
-            waiting.pages.update((page, due) for page, due in later.items() if due < waiting.until)
+                del waiting.memories[page]
+            waiting.memories.update((page, due) for page, due in later.items() if due < waiting.until)
         return self._finished(scope, jobs, rules, waiting)
 
     def _finished(
@@ -112,10 +112,10 @@ class ArchiveJob:
         return ()
 
 
-def _archive(writer: Writer, rules: Sequence[UnusedRule], pages: Sequence[str], now: datetime) -> dict[str, datetime]:
-    """Archive those of these pages that are still due; return when the others are."""
+def _archive(writer: Writer, rules: Sequence[UnusedRule], ids: Sequence[str], now: datetime) -> dict[str, datetime]:
+    """Archive those of these memories that are still due; return when the others are."""
     later = {}
-    for cube in writer.get(pages).values():
+    for cube in writer.get(ids).values():
         rule, due = _first(rules, cube)
         if rule is None or due is None:
             continue
@@ -128,26 +128,26 @@ def _archive(writer: Writer, rules: Sequence[UnusedRule], pages: Sequence[str], 
 
 
 def _waiting(reader: Reader, rules: Sequence[UnusedRule], now: datetime) -> _DuePages:
-    """What waits, as it was noted; all pages are looked at if that is over or the rules are others."""
+    """What waits, as it was noted; everything is looked at if that is over or the rules are others."""
     noted = WAITING.of(reader)
     if noted and noted.rules == _told(rules) and noted.waiting.until > now:
         return noted.waiting
     until = now + max(SHORTEST, min(LONGEST, *(timedelta(seconds=rule.unused_seconds) for rule in rules)))
-    dues = sorted((due, cube.id) for cube in _pages(reader) if (due := _first(rules, cube)[1]) and due < until)
+    dues = sorted((due, cube.id) for cube in _counted(reader) if (due := _first(rules, cube)[1]) and due < until)
     if len(dues) > MOST_NOTED:
         until = max(now, dues[MOST_NOTED][0])
     return _DuePages(until, {page: due for due, page in dues[:MOST_NOTED]})
 
 
-def _pages(reader: Reader) -> Iterator[MemCube]:
+def _counted(reader: Reader) -> Iterator[MemCube]:
     after = 0
     while places := reader.placed(after=after, limit=READ_AT_A_TIME):
-        yield from reader.get(place.id for place in places if place.kind is Kind.PAGE).values()
+        yield from reader.get(place.id for place in places if place.kind in COUNTED).values()
         after = places[-1].position
 
 
 def _first(rules: Sequence[UnusedRule], cube: MemCube) -> tuple[UnusedRule | None, datetime | None]:
-    """The rule that archives the page first, and when."""
+    """The rule that archives the memory first, and when."""
     found = [(due, rule.name, rule) for rule in rules if (due := rule.due(cube))]
     due, _, rule = min(found, key=lambda one: one[:2], default=(None, "", None))
     return rule, due

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from memoryos.errors import InvalidInput, MemoryOSError
+from memoryos.operation.intake.decoded import undecodable
 
 ExportTarget = str | Path | TextIO  #: the path of a file, or a text stream that is open for writing
 LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
@@ -41,7 +42,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     except OSError as error:
         raise InvalidInput("file", f"{path}: {error.strerror}", "Name a file that can be read") from None
     except UnicodeDecodeError:
-        raise InvalidInput("file", f"{path} is not UTF-8 text", "Pass a file that `export` wrote") from None
+        raise undecodable(Path(path), "file", "Pass a file that `export` wrote") from None
 
 
 def _write_new(path: Path, lines: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from operator import mul
 import numpy as np
 
 from memoryos.language.bm25 import idf
-from memoryos.language.words import HAN, index_words, stem
+from memoryos.language.words import HAN, stem
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
@@ -109,7 +109,7 @@ class AskedWords:
 
 def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     index = resident.turns
-    found = timeless(asked, list(dict.fromkeys(index_words(asked.text))))
+    found = timeless(asked, asked.all_words)
     kin = kin_of(resident, found)
     whole = "".join(word for word in found if len(word) > 1)
     characters = frozenset(word for word in found if HAN.fullmatch(word) and word in whole)

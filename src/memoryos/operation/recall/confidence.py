@@ -39,7 +39,6 @@ from memoryos.operation.recall.asked_words import AskedWords
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.speakers import asked_about
-from memoryos.operation.recall.timely import AskedTime
 
 TEXTS = 8  # passages that are looked at, the best ones; where one of two people is named, of each of them
 FEWEST = 2  # words
@@ -95,11 +94,6 @@ class Examined:
     def is_unjudged(self) -> bool:
         """Whether the question is surely in neither English nor Chinese."""
         return self.language is None and language_of(self.asked.text) != "en"
-
-    @cached_property
-    def time(self) -> AskedTime:
-        """The time that the question asks about."""
-        return AskedTime.of(self.asked.text, self.asked.at)
 
     @cached_property
     def words(self) -> AskedWords:
@@ -160,10 +154,11 @@ class Examined:
 
     def timely(self, memory: TurnHit | MemCube) -> float:
         """How well a memory was said at the time asked for, or names it, from 0 to 1; 0 if none is asked for."""
-        if not self.time:
+        time = self.asked.time
+        if not time:
             return 0.0
         cube, said_at = (memory.cube, memory.at) if isinstance(memory, TurnHit) else (memory, None)
-        return self.time.matches(self.said_by(memory).text, said_at or cube.descriptive.event_at)
+        return time.matches(self.said_by(memory).text, said_at or cube.descriptive.event_at)
 
     def likely(self, covered: Sequence[float]) -> float:
         """The probability that a text bears on one of the `ways`, by the weight of the words of each that it covers."""

@@ -20,7 +20,6 @@ from memoryos.language.words import index_words, stem
 from memoryos.operation.index.turns import Corpus, TurnIndex
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
-from memoryos.operation.recall.timely import words_left_out
 
 DAY = 24 * 3600 * 10**6  # microseconds
 
@@ -48,8 +47,7 @@ def excerpt(candidates: Candidates, reader: Reader, asked: Asked, filters: Filte
 
 
 def _places(candidates: Candidates, asked: Asked, narrow: Narrow, limit: int) -> Iterator[Place]:
-    undated = words_left_out(asked.text, asked.at)  # they would find the turns of these days
-    stems = [stem(word) for word in index_words(asked.text) if word not in undated]
+    stems = [stem(word) for word in index_words(asked.text) if word not in asked.undated]  # they find whole days
     yield from candidates.nearest(asked.vector, limit, narrow)
     yield from candidates.matching(stems, limit, narrow)
     anywhere = Narrow(narrow.now, cold=narrow.cold, merged=narrow.merged)

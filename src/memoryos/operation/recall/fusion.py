@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,19 +82,40 @@ class Weights:
 DEFAULT_WEIGHTS = Weights()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """An analysed question."""
+    """An analysed question; what is read from its text is found out once."""
 
     text: str
     vector: Vector
     at: datetime | None = None  #: what "yesterday" is the day before; None leaves times unresolved
     clauses: tuple[Asked, ...] = ()  #: the questions in it, when there are several
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words as those of an index, without the times that only count from today: when they are is part W."""
         return index_words(self.text if self.at is None else uncounted(self.text, self.at))
+
+    @cached_property
+    def all_words(self) -> tuple[str, ...]:
+        """Its words as those of an index, each once."""
+        return tuple(dict.fromkeys(index_words(self.text)))
+
+    @cached_property
+    def undated(self) -> frozenset[str]:
+        """The words that do not count in dates (`words_left_out`)."""
+        return words_left_out(self.text, self.at)
+
+    @cached_property
+    def untimed_words(self) -> frozenset[str]:
+        """The words outside expressions of time: April is not near to the "May 2023" that was asked for."""
+        text = self.text if self.at is None else untimed(self.text, self.at)
+        return frozenset(index_words(without_yearly(text)))
+
+    @cached_property
+    def time(self) -> AskedTime:
+        """The time that it asks about."""
+        return AskedTime.of(self.text, self.at)
 
     @property
     def whole_and_clauses(self) -> tuple[Asked, ...]:
@@ -245,13 +266,12 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     if not weights.context:
         return _plain_scores(index, asked, asked_words)
     kin = kin_of(resident, timeless(asked, asked_words)) if weights.kin and _has_kin(asked.text) else {}
-    undated = words_left_out(asked.text, asked.at)
-    groups = [WordGroup(word, kin.get(word, NO_KIN), word not in undated) for word in asked_words]
+    groups = [WordGroup(word, kin.get(word, NO_KIN), word not in asked.undated) for word in asked_words]
     return bm25_in_context(index, groups)
 
 
 def _plain_scores(index: TurnIndex, asked: Asked, asked_words: Sequence[str]) -> Floats:
-    return bm25(index, asked_words, words_left_out(asked.text, asked.at))
+    return bm25(index, asked_words, asked.undated)
 
 
 def _literal_scores(index: TurnIndex, asked: Asked) -> Floats:
@@ -261,7 +281,7 @@ def _literal_scores(index: TurnIndex, asked: Asked) -> Floats:
 
 def _identified(index: TurnIndex, asked: Asked) -> Floats:
     """How many of the question's numbers and codes, except times, each row has, shape (n,)."""
-    with_digits = [word for word in dict.fromkeys(index_words(asked.text)) if any(map(str.isdigit, word))]
+    with_digits = [word for word in asked.all_words if any(map(str.isdigit, word))]
     return identified(index, timeless(asked, with_digits) if with_digits else ())
 
 
@@ -280,10 +300,8 @@ def _has_kin(text: str) -> bool:
 
 
 def timeless(asked: Asked, asked_words: Sequence[str]) -> list[str]:
-    """The words outside expressions of time: April is not near to the "May 2023" that was asked for."""
-    text = asked.text if asked.at is None else untimed(asked.text, asked.at)
-    outside = set(index_words(without_yearly(text)))
-    return [word for word in asked_words if word in outside]
+    """Those of these words that are outside expressions of time."""
+    return [word for word in asked_words if word in asked.untimed_words]
 
 
 def _meaning(index: TurnIndex, asked: Asked) -> Floats:
@@ -291,8 +309,7 @@ def _meaning(index: TurnIndex, asked: Asked) -> Floats:
 
 
 def _when(index: TurnIndex, asked: Asked) -> Floats:
-    time = AskedTime.of(asked.text, asked.at)
-    return timeliness(index, time.periods, time.every_year)
+    return timeliness(index, asked.time.periods, asked.time.every_year)
 
 
 def _literal(index: TurnIndex, asked: Asked) -> Floats:

@@ -257,3 +257,5 @@ CREATE TABLE role_grants (
 )
 
 CREATE INDEX role_grants_by_identity ON role_grants (tenant, identity)
+
+CREATE INDEX keys_by_id ON keys (id)
