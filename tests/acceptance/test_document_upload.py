@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 
 from memoryos import MemoryOS, load_settings
+from memoryos.interface.rest.admission import Admission
 from memoryos.models.hashing import Hashing
 from served import PATIENCE, serving
 
@@ -114,14 +115,21 @@ def test_only_documents_are_taken_as_plain_text(api):
     assert body.keys() == {"application/json", "text/plain"}
 
 
-def test_a_document_needs_the_right_to_write_and_a_key_that_holds_until_its_end(api, store):
+def test_a_document_needs_the_right_to_write_and_a_key_that_holds_until_its_end(api, store, monkeypatch):
     reads = store.keys.create("reader", actions=["read"]).key
     assert sent(api, b"Bees.", key=reads).status_code == 403
     assert sent(api, b"Bees.").status_code == 401
-    writes = store.keys.create("writer")
+    writes, admitted, admit = store.keys.create("writer"), Event(), Admission.admit
+
+    def noted(admission, request):
+        admit(admission, request)
+        admitted.set()
+
+    monkeypatch.setattr(Admission, "admit", noted)
 
     def pieces():
         yield b"Bees are insects.\n" * 100
+        assert admitted.wait(60)  # before that, a revoked key is refused as an unknown one
         store.keys.revoke(writes.info.id)
         yield b"The end."
 
