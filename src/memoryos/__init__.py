@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memoryos.async_nouns import (
         AsyncActivations,
         AsyncAdmin,
+        AsyncAgents,
         AsyncArchiving,
         AsyncAudit,
         AsyncBranches,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from memoryos.mount import Mount
     from memoryos.nouns.activations import Activations
     from memoryos.nouns.admin import Admin
+    from memoryos.nouns.agents import AgentInfo, Agents
     from memoryos.nouns.archiving import Archiving
     from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
     from memoryos.nouns.branches import Branches
@@ -166,6 +168,8 @@ __all__ = [
     "AdapterVersion",
     "AddStep",
     "Admin",
+    "AgentInfo",
+    "Agents",
     "Answer",
     "AnswerStream",
     "ApiKey",
@@ -173,6 +177,7 @@ __all__ = [
     "Archiving",
     "AsyncActivations",
     "AsyncAdmin",
+    "AsyncAgents",
     "AsyncArchiving",
     "AsyncAudit",
     "AsyncBranches",

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Self
 from memoryos.async_nouns import (
     AsyncActivations,
     AsyncAdmin,
+    AsyncAgents,
     AsyncArchiving,
     AsyncAudit,
     AsyncBranches,
@@ -311,6 +312,11 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     def keys(self) -> AsyncKeys:
         """The API keys by which callers are known."""
         return AsyncKeys(self.sync.keys)
+
+    @property
+    def agents(self) -> AsyncAgents:
+        """The agents that have memories in the store."""
+        return AsyncAgents(self.sync.agents)
 
     @property
     def users(self) -> AsyncUsers:

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, get_args
 from memoryos import expected
 from memoryos.nouns.activations import Activations
 from memoryos.nouns.admin import Admin
+from memoryos.nouns.agents import Agents
 from memoryos.nouns.archiving import Archiving
 from memoryos.nouns.audit import Audit
 from memoryos.nouns.branches import Branches
@@ -288,6 +289,12 @@ class AsyncKeys(Awaited[Keys]):
     info = awaited(Keys.info)
     exist = awaited(Keys.exist)
     is_valid = awaited(Keys.is_valid)
+
+
+class AsyncAgents(Awaited[Agents]):
+    """The agents of a store."""
+
+    list = awaited(Agents.list)
 
 
 class AsyncUsers(Awaited[Users]):

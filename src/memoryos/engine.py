@@ -453,10 +453,9 @@ class Engine:
         return recalled
 
     def _marker(self, asked: Prompt, owner: Scope) -> AnswerMarker:
-        """What signs an answer with its provenance; nothing does where results are shown with other words."""
-        key = self._signing_key() if self._shown is None else None
+        """What signs an answer with its provenance."""
         sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
-        return AnswerMarker(key, current().identity, owner, sources, self.clock)
+        return AnswerMarker(self._signing_key(), current().identity, owner, sources, self.clock)
 
     def _inherit(self, asked: Prompt, owner: Scope) -> About:
         if self.policies is None:

@@ -136,6 +136,11 @@ class MemoryOS:
         return memoryos.Keys(self._engine, self._caller)
 
     @property
+    def agents(self) -> memoryos.Agents:
+        """The agents that have memories in the store."""
+        return memoryos.Agents(self._engine, self._caller)
+
+    @property
     def users(self) -> memoryos.Users:
         """The users whose memories the store holds."""
         return memoryos.Users(self._engine, self._caller)

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-import forked
+import same_process
 
 ON = {"MEMORYOS_AUDIT": "true", "MEMORYOS_EMBEDDER": "hashing"}
 
@@ -16,7 +16,7 @@ ON = {"MEMORYOS_AUDIT": "true", "MEMORYOS_EMBEDDER": "hashing"}
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, code=0, **variables):
-        result = forked.memoryos(*arguments, cwd=tmp_path, **{**ON, **variables})
+        result = same_process.memoryos(*arguments, cwd=tmp_path, **{**ON, **variables})
         assert result.returncode == code, result.stderr
         return result.stdout
 

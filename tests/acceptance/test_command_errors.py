@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-import forked
+import same_process
 
 WRONG = """
 QUERY: add ' '
@@ -94,9 +94,9 @@ def folder(tmp_path_factory):
     """A folder with a store of one page, a backup of it, and a file that is neither."""
     made = tmp_path_factory.mktemp("errors")
     (made / "there").write_text("notes", "utf-8")
-    added = forked.memoryos("add", "I keep bees.", "--user", "alice", "--json", cwd=made)
+    added = same_process.memoryos("add", "I keep bees.", "--user", "alice", "--json", cwd=made)
     (made / "page").write_text(json.loads(added.stdout)["id"], "utf-8")
-    assert forked.memoryos("backup", "backup", cwd=made).returncode == 0
+    assert same_process.memoryos("backup", "backup", cwd=made).returncode == 0
     return made
 
 
@@ -109,7 +109,7 @@ def told(result):
 @pytest.mark.parametrize("case", WRONG)
 def test_an_error_names_the_option_or_argument(folder, case):
     wanted, _, line = case.partition(": ")
-    message = told(forked.memoryos(*words(folder, line), "--json", cwd=folder))
+    message = told(same_process.memoryos(*words(folder, line), "--json", cwd=folder))
     assert message.startswith(f"{wanted}: ")
     assert not PYTHON.search(message)
 
@@ -164,45 +164,45 @@ def words(folder, line):
 
 @pytest.mark.parametrize("line", ABSENT)
 def test_to_change_or_take_what_is_not_there_is_an_error(folder, line):
-    result = forked.memoryos(*words(folder, line), "--json", cwd=folder)
+    result = same_process.memoryos(*words(folder, line), "--json", cwd=folder)
     assert result.returncode == 3, result.stdout
     error = json.loads(result.stdout)["error"]
     assert error["type"] == "NotFound"
     assert not PYTHON.search(error["message"])
     assert not (folder / "new").exists()
-    there = forked.memoryos("count", "pages", "--user", "alice", "--json", cwd=folder)
+    there = same_process.memoryos("count", "pages", "--user", "alice", "--json", cwd=folder)
     assert json.loads(there.stdout)["count"] == 1
 
 
 @pytest.mark.parametrize("line", READ)
 def test_to_read_what_is_not_there_finds_nothing(folder, line):
-    result = forked.memoryos(*words(folder, line), "--json", cwd=folder)
+    result = same_process.memoryos(*words(folder, line), "--json", cwd=folder)
     assert result.returncode == 0, result.stdout
     assert "bees." not in result.stdout or "--exclude" in line
 
 
 @pytest.mark.parametrize("variable", WRONG_SETTINGS)
 def test_an_error_names_the_variable_of_a_setting(folder, variable):
-    result = forked.memoryos("stats", "--json", cwd=folder, **{variable: WRONG_SETTINGS[variable]})
+    result = same_process.memoryos("stats", "--json", cwd=folder, **{variable: WRONG_SETTINGS[variable]})
     assert told(result).startswith(f"{variable}: ")
     assert not PYTHON.search(told(result))
 
 
 def test_other_parameters_are_named_as_on_the_command_line(folder):
-    message = told(forked.memoryos("search", "x", "--tier", "stm", "--archive", "--json", cwd=folder))
+    message = told(same_process.memoryos("search", "x", "--tier", "stm", "--archive", "--json", cwd=folder))
     assert message == "--archive: cannot be combined with --tier. Pass only --tier"
 
 
 def test_a_missing_argument_is_named_as_in_the_help(folder):
-    assert "Missing argument 'PATH'" in forked.memoryos("export", "--user", "alice", cwd=folder).stderr
-    assert "export [OPTIONS] {PATH}" in forked.memoryos("export", "--help", cwd=folder).stdout
+    assert "Missing argument 'PATH'" in same_process.memoryos("export", "--user", "alice", cwd=folder).stderr
+    assert "export [OPTIONS] {PATH}" in same_process.memoryos("export", "--help", cwd=folder).stdout
 
 
 def test_more_days_than_the_calendar_has_are_refused(folder):
-    assert "--days" in told(forked.memoryos("usage", "--days", "99999999", "--json", cwd=folder))
+    assert "--days" in told(same_process.memoryos("usage", "--days", "99999999", "--json", cwd=folder))
 
 
 def test_no_store_is_made_by_a_command_that_takes_from_one(folder):
     for command in (("export", "new", "--user", "alice"), ("forget", "--user", "alice", "--yes")):
-        assert forked.memoryos(*command, "--db", "nosuch", cwd=folder).returncode == 2
+        assert same_process.memoryos(*command, "--db", "nosuch", cwd=folder).returncode == 2
     assert not (folder / "nosuch").exists()

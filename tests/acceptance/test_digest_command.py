@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments):
-        return forked.memoryos(*arguments, "--db", "m.db", cwd=tmp_path)
+        return same_process.memoryos(*arguments, "--db", "m.db", cwd=tmp_path)
 
     return call
 

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import pytest
 
-import forked
 import memoryos
+import same_process
 from memoryos import MemoryOS, diagnosis, load_settings
 from memoryos.diagnosis import EXTRAS, Health, diagnose
 
@@ -159,7 +159,7 @@ def test_endpoints_are_asked_only_when_that_is_wanted_and_get_no_content(db):
 
 def test_the_command_tells_and_exits_with_one_if_something_is_broken(db):
     def run(*arguments, **variables):
-        return forked.memoryos("doctor", "--db", str(db), *arguments, cwd=db.parent, **variables)
+        return same_process.memoryos("doctor", "--db", str(db), *arguments, cwd=db.parent, **variables)
 
     healthy = run("--json", MEMORYOS_EMBEDDER="hashing", MEMORYOS_LLM_API_KEY=SECRET)
     told = json.loads(healthy.stdout)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 pytestmark = pytest.mark.file
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.file
 def run(tmp_path):
     def call(*arguments, key=None, **variables):
         keys = {"MEMORYOS_ENCRYPTION_KEY": key} if key else {}
-        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **keys, **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **keys, **variables)
 
     return call
 

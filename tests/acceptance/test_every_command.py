@@ -7,7 +7,7 @@ import json
 import pytest
 
 import forked
-from memoryos.interface.cli.app import command
+from memoryos.interface.cli.app import command, main
 
 
 def tree(one, path=()):
@@ -27,6 +27,21 @@ PATHS = pytest.mark.parametrize("path", [path for path, _ in EVERY], ids=" ".joi
 def run(tmp_path):
     def call(*arguments, **variables):
         return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+
+    return call
+
+
+@pytest.fixture
+def said(capsys, monkeypatch):
+    """What a command prints that only tells about itself, without a process for each."""
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["memoryos", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert (ended.value.code or 0, printed.err) == (0, "")
+        return printed.out
 
     return call
 
@@ -51,8 +66,8 @@ def test_json_is_an_option(path):
 
 
 @PATHS
-def test_help_is_json_on_demand(run, path):
-    told = document(run(*path, "--help", "--json"))
+def test_help_is_json_on_demand(said, path):
+    told = json.loads(said(*path, "--help", "--json"))
     assert told["command"] == " ".join(("memoryos", *path))
     assert told["help"]
     assert ["--json"] in [option["names"] for option in told["options"]]
@@ -74,10 +89,15 @@ def test_the_letter_prints_the_same(run, path):
 
 
 @pytest.mark.parametrize("path", GROUPS, ids=" ".join)
-def test_a_group_without_a_command_prints_its_help(run, path):
-    assert run(*path).stdout == run(*path, "--help").stdout
-    assert run(*path).returncode == 0
-    assert document(run(*path, "--json")) == document(run(*path, "--help", "--json"))
+def test_a_group_without_a_command_prints_its_help(said, path):
+    assert said(*path) == said(*path, "--help")
+    assert json.loads(said(*path, "--json")) == json.loads(said(*path, "--help", "--json"))
+
+
+def test_so_does_its_process(run):
+    assert (bare := run("facts")).stdout == run("facts", "--help").stdout
+    assert bare.returncode == 0
+    assert document(run("facts", "--json")) == document(run("facts", "--help", "--json"))
 
 
 def test_the_version_is_json_on_demand(run):

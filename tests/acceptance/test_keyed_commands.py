@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-import forked
 import memoryos
+import same_process
 from acceptance.test_cli import LOCOMO
 from acceptance.test_every_command import EVERY, GROUPS
 from memoryos import MemoryOS, load_settings
@@ -134,6 +134,7 @@ COMMANDS: dict[str, str] = {
     "keys list": "",
     "keys rotate": "KEY",
     "keys revoke": "KEY",
+    "agents list": "",
     "users list": "",
     "users show": "ann",
     "users forget": "ann --yes",
@@ -237,7 +238,7 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         flags = ["--json"] if json_too else []
         variables = {"MEMORYOS_KEY": known.get(key, key), "MEMORYOS_EMBEDDER": "hashing"}
         variables |= {"MEMORYOS_LLM_MODEL": "none", "MEMORYOS_LLM_BASE_URL": "http://127.0.0.1:9"}
-        return forked.memoryos(*name.split(), *words, *user, *more, *flags, cwd=folder, **variables)
+        return same_process.memoryos(*name.split(), *words, *user, *more, *flags, cwd=folder, **variables)
 
     return call
 

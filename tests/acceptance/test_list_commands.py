@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **variables)
 
     return call
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 from memoryos.interface.cli.memory_command import Searched
 from memoryos.operation.recall.filters import SEARCHABLE
 
@@ -14,7 +14,7 @@ from memoryos.operation.recall.filters import SEARCHABLE
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, **{"COLUMNS": "80", **variables})
+        return same_process.memoryos(*arguments, cwd=tmp_path, **{"COLUMNS": "80", **variables})
 
     return call
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-import forked
 import memoryos
+import same_process
 from memoryos import MemoryOS, Scope
 
 CLINIC = Scope(user="clinic", namespace=("expert", "cardiology"))
@@ -23,7 +23,7 @@ def run(tmp_path):
     mounts = json.dumps([{"name": "cardiology", "place": str(tmp_path / "expert.db"), "scope": scope}])
 
     def call(*arguments):
-        return forked.memoryos(*arguments, cwd=tmp_path, MEMORYOS_MOUNTS=mounts)
+        return same_process.memoryos(*arguments, cwd=tmp_path, MEMORYOS_MOUNTS=mounts)
 
     return call
 

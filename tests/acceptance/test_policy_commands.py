@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 CLINIC = """
 @id("owners")
@@ -22,7 +22,7 @@ forbid (principal, action, resource is Cube) when { resource.tags.contains("seal
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, **variables)
 
     (tmp_path / "clinic.cedar").write_text(CLINIC)
     return call

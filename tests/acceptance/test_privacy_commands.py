@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 KEY = "a key of thirty-two characters or more"
 
@@ -14,7 +14,7 @@ KEY = "a key of thirty-two characters or more"
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, **variables)
 
     return call
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-import forked
 import memoryos
+import same_process
 from memoryos import MemoryOS, load_settings
 from served import serving
 
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 def test_a_request_is_shown_first_and_done_with_its_token(folder):
     def run(*arguments):
-        return forked.memoryos("request", *arguments, "--user", "ann", cwd=folder, MEMORYOS_EMBEDDER="hashing")
+        return same_process.memoryos("request", *arguments, "--user", "ann", cwd=folder, MEMORYOS_EMBEDDER="hashing")
 
     shown = run(ASKED)
     assert shown.returncode == 0

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 NAMES = ["segment_threshold", "heat_threshold", "recall_segments", "recall_pages", "keyword_weight"]
 
@@ -17,7 +17,7 @@ def stats(tmp_path):
 
     def run(*arguments, **variables):
         variables["MEMORYOS_DB"] = str(tmp_path / "memory.db")
-        done = forked.memoryos(*arguments, cwd=tmp_path, **variables)
+        done = same_process.memoryos(*arguments, cwd=tmp_path, **variables)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 

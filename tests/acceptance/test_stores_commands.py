@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-import forked
+import same_process
 
 PAGES = ["I keep bees behind the old mill.", "我住在成都。", "My boat is called Aurora."]
 
@@ -16,7 +16,7 @@ PAGES = ["I keep bees behind the old mill.", "我住在成都。", "My boat is c
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **variables)
 
     return call
 

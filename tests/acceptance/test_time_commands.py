@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-import forked
+import same_process
 
 
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments):
-        return forked.memoryos(*arguments, cwd=tmp_path)
+        return same_process.memoryos(*arguments, cwd=tmp_path)
 
     return call
 
@@ -74,7 +74,7 @@ def test_duplicates_are_listed_merged_and_given_back(run, told):
 def test_archiving_rules_are_added_listed_and_removed(run, told):
     told("add", "The ferry leaves at nine.")
     rule = told("archiving", "add", "idle", "--unused", "90d", "--visits", "2", "--tag", "chat")
-    assert rule == {"name": "idle", "unused_seconds": 7_776_000, "visits": 2, "tags": ["chat"]}
+    assert rule == {"name": "idle", "unused_seconds": 7_776_000, "visits": 2, "kinds": ["page"], "tags": ["chat"]}
     assert told("archiving", "list")["rules"] == [rule]
     assert "at most 2 times, tagged chat" in run("archiving", "list").stdout
     told("archiving", "remove", "idle")

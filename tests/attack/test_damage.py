@@ -39,7 +39,7 @@ SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_cap
 SECRET = "zanzibarquux"
 SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for number in range(12)]
 PAGE = 4096  # bytes
-FLIPS, LONG_FLIPS = 60, 3000  # in CI; each takes about 20 ms
+FLIPS, LONG_FLIPS = 40, 3000  # in CI; each takes about 20 ms
 
 
 def opened(path: Path, **options: Any) -> Memory:

@@ -77,7 +77,7 @@ from .arguments import Arguments, fractions, hostile, moments, plain, texts
 
 ENDS = {"close"}
 
-EXAMPLES, LONG_EXAMPLES = 8, 250  # calls of each method
+EXAMPLES, LONG_EXAMPLES = 5, 250  # calls of each method
 FEW_EXAMPLES = 3  # where the same calls are made another way: on the other store, or awaited
 
 

@@ -433,7 +433,14 @@ def test_an_event_of_another_shape_is_a_model_error(memory, model, shape):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("shape", ["no model", "no choices", "content that is a number"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "no choices",
+        pytest.param("no model", marks=pytest.mark.long),
+        pytest.param("content that is a number", marks=pytest.mark.long),
+    ],
+)
 def test_bench_answers_says_what_is_wrong_with_a_reply(model, tmp_path, shape):
     turns = [{"speaker": "Ann", "dia_id": "D1:1", "text": "Kiwi is my parrot."}]
     talk = {"speaker_a": "Ann", "speaker_b": "Bob", "session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}

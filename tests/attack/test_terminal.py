@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 import memoryos
-from forked import memoryos as command
 from memoryos import load_settings
 from memoryos.interface.cli import render
 from memoryos.text import visible, visible_json
+from same_process import memoryos as command
 
 pytestmark = pytest.mark.once
 

@@ -181,6 +181,33 @@ def test_users_are_listed_with_counts_and_last_activity(store, clock):
     assert [one.tenant for one in store.users.list(tenant="other")] == ["other"]
 
 
+def test_agents_are_listed_with_their_users_and_memories(store, clock):
+    store.wait()
+    clock.advance(hours=1)
+    store.of(Scope(user="bob"), Caller("bob")).add("我养鸡。")
+    store.of(Scope(user="bob", agent="客服"), Caller("bob")).add("I keep hens.")
+    store.of(Scope(user="bob", agent=None), Caller("bob")).facts.add("has hens")
+    store.of(OTHER, Caller("ann")).add("I keep bees, too.")
+    shared, own, desk = store.agents.list()
+    assert (shared.agent, shared.users, dict(shared.memories)) == (None, 1, {"fact": 1})
+    assert (own.agent, own.tenant, own.users, dict(own.memories)) == ("default", "default", 2, {"page": 2})
+    assert (desk.agent, desk.users, dict(desk.memories)) == ("客服", 1, {"page": 1})
+    (ann,) = store.agents.list(user="ann")
+    assert (ann.agent, ann.users, dict(ann.memories)) == ("default", 1, {"page": 1})
+    assert ann.last_activity < own.last_activity
+    assert [one.tenant for one in store.agents.list(tenant="other")] == ["other"]
+    assert store.agents.list(user="nobody") == store.agents.list(tenant="nobody") == []
+    parts, cursor = [], None
+    while parts == [] or cursor:
+        parts += (part := store.agents.list(limit=1, cursor=cursor))
+        cursor = part.cursor
+    assert parts == [shared, own, desk]
+    with pytest.raises(PermissionDenied):
+        MemoryOS(store._engine, Caller("ann")).agents.list()
+    with pytest.raises(InvalidInput, match="cursor"):
+        store.agents.list(cursor=store.users.list(limit=1).cursor)
+
+
 def test_one_user_is_shown_and_forgotten(store):
     assert store.users.show("ann").memories == {"page": 1}
     with pytest.raises(NotFound):

@@ -137,6 +137,23 @@ def test_an_answer_in_pieces_has_it_too(store, tmp_path):
     assert store.admin.verify_mark(file).is_whole
 
 
+def test_an_answer_has_it_too_where_results_are_masked(tmp_path):
+    settings = load_settings(embedder="hashing", privacy_on_read="mask")
+    with MemoryOS.open(tmp_path / "m.db", settings=settings, embedder=Hashing(), chat=Script()) as store:
+        memory = store.memory("hana@example.com")
+        page = memory.add("I live in Oslo; write to hana@example.com.")
+        stream = memory.respond_stream("Where do I live?")
+        list(stream)
+        for answer in (memory.respond("Where do I live?"), stream.answer):
+            assert page in answer.mark.sources
+            assert answer.mark.user == "hana@example.com"
+            file = tmp_path / "answer.json"
+            file.write_text(answer.to_json())
+            assert store.admin.verify_mark(file).is_whole
+            file.write_text(answer.to_json().replace("Oslo", "Rome"))
+            assert not store.admin.verify_mark(file).is_whole
+
+
 def test_every_random_alteration_of_an_answer_is_detected_and_no_clean_one_is_accused(store, tmp_path):
     memory, file, draw = store.memory("hana"), tmp_path / "answer.json", random.Random(1)
     memory.add("I live in Oslo.")

@@ -27,7 +27,7 @@ from memoryos.models.hashing import Hashing
 WEDNESDAY = datetime(2024, 8, 28, 13, tzinfo=UTC)
 DAY = date(2024, 5, 3)
 
-DIGITS = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isdigit()]  # superscripts and ① among them
+DIGITS = [one for one in map(chr, range(sys.maxunicode + 1)) if one.isdigit()]  # superscripts and ① among them
 DECIMALS = ["".join(run) for run in re.findall(r"(?:\d){10}", "".join(one for one in DIGITS if one.isdecimal()))]
 
 DATES = """

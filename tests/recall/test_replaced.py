@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.recall import replaced
+from memoryos.operation.recall.replaced import replaced_in
 
 ENGLISH = ("I work as a nurse.", "I'm a physiotherapist now.", "What do I work as?", "physiotherapist")
 CHINESE = ("我住在成都。", "我搬到了广州。", "我住在哪里？", "广州")
@@ -73,3 +75,34 @@ def test_the_note_is_shown_like_other_memories(open_memory):
     context = memory.context("Where do I live?", tokens=200)
     assert "(until 1 February 2024; now: " in context.text
     assert "ann@mail.example" not in context.text
+
+
+@pytest.mark.once
+def test_a_long_succession_is_looked_through_once(open_memory, monkeypatch):
+    jobs = "nurse teacher baker plumber lawyer cook pilot farmer painter welder dentist barber".split()
+    memory = open_memory()
+    for month, job in enumerate(jobs, 1):
+        memory.add(f"I work as a {job} now.", "Okay.", at=f"2024-{month:02}-01")
+    memory.wait()
+    memory.consolidate()
+    context = memory.context("What do I work as?", tokens=600)
+    for job in jobs[:-1]:
+        assert line_of(context, f"as a {job} now.")[0].endswith("; now: User works as a barber now)")
+    then = memory.context("What do I work as?", tokens=600, as_of="2024-09-15")
+    assert line_of(then, "as a nurse now.")[0].endswith("; now: User works as a painter now)")
+
+    looked, reads = [], []
+    given_way = replaced.has_given_way
+    monkeypatch.setattr(replaced, "has_given_way", lambda fact, by: looked.append(fact.id) or given_way(fact, by))
+    with memory._engine.vault.read(memory.scope) as reader:
+        read = reader.get
+        monkeypatch.setattr(reader, "get", lambda ids: reads.append(ids) or read(ids))
+        pages = [page.id for page in memory.pages.list(limit=50)]
+        oldest = next(page for page in pages if "nurse" in memory.get(page).text)
+        now = memory._engine.clock()
+        assert len(list(replaced_in([reader], pages, now, lambda _: True))) == len(jobs) - 1
+        assert len(looked) <= 4 * len(jobs)  # not once for each later job of each job
+        reads.clear()
+        [told] = replaced_in([reader], [oldest], now, lambda _: True)
+        assert told.heir.text == "User works as a barber now."
+        assert len(reads) <= 5  # not one for each step

@@ -112,6 +112,7 @@ COMMANDS: Mapping[str, str] = {
     "upkeep.repair": "repair",
     "upkeep.undo": "repair --undo",
     "upkeep.rebuild": "rebuild",
+    "store:agents.list": "agents list",
     "store:users.list": "users list",
     "store:users.show": "users show",
     "store:users.forget": "users forget",
@@ -313,6 +314,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "schedule.decide",
     ),
     "It is about the whole store, and a client has one owner's memory.": (
+        "store:agents.list",
         "store:users.list",
         "store:users.show",
         "store:users.forget",

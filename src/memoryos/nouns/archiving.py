@@ -10,8 +10,8 @@ from memoryos.caller import Action, doing
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import JobKind
-from memoryos.nouns.noun import Noun
 from memoryos.kinds import Kind
+from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.retention import COUNTED, UnusedRule
 from memoryos.scope import ID_LIMIT
@@ -34,10 +34,10 @@ class Archiving(Noun):
         """Archive what was not used for `unused` (seconds or a timedelta), and return the rule.
 
         The rule is about `kinds`: pages, facts or both. The time begins when a search last found the memory, when it
-        was stored, or when a page last said the fact. With `visits`, only what searches found at most that many times is archived; with `tags`,
-        only what has all of them. A search finds archived memories unless it has `archive=False`, and what it finds
-        becomes active again. Frozen memories are not archived. A rule of the same name is replaced. The gate must admit
-        ADMINISTER. Raises InvalidInput, PermissionDenied.
+        was stored, or when a page last said the fact. With `visits`, only what searches found at most that many times
+        is archived; with `tags`, only what has all of them. A search finds archived memories unless it has
+        `archive=False`, and what it finds becomes active again. Frozen memories are not archived. A rule of the same
+        name is replaced. The gate must admit ADMINISTER. Raises InvalidInput, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 from memoryos.caller import CallContext, acting_caller, call_context, running_call
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND
@@ -28,7 +28,8 @@ def authored(detail: str | None = None) -> str:
     """What the event of a new version says, as JSON: who makes it now, and what else is to be told."""
     call = running_call()
     author = {"by": acting_caller().identity, "call": call.operation if call else BACKGROUND}
-    author |= {name: told for name, told in asdict(call_context()).items() if told is not None}
+    context = call_context()
+    author |= {name: told for name in _CONTEXT if (told := getattr(context, name)) is not None}
     return _encode({**author, **json.loads(detail)} if detail else author)
 
 

@@ -1,11 +1,14 @@
-"""Built cubes: adapters, and what they told, go in the transaction that changes or removes a memory that they know.
+"""Built cubes: what rests on a memory goes in the transaction that removes it, or changes what it rests on.
 
-So no adapter with an erased or outdated memory can be used, whatever becomes of this process. A job trains it again.
+A KV state holds the words of its sources as the prompt told them, so it goes with every change of one. An adapter, and
+what it told, goes if a source no longer says what it learned; a job trains the adapter again. So nothing with an erased
+or outdated memory can be used, whatever becomes of this process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
+from dataclasses import dataclass
 from datetime import timedelta
 
 from memoryos.cube import Fact, MemCube
@@ -16,18 +19,66 @@ from memoryos.kinds import Kind, Origin, State
 
 TRAIN_AFTER = timedelta(minutes=1)  # a change: others may follow
 OVER = (State.EXPIRED, State.MERGED)  # of a memory that nothing may be built from
-_BUILT = (Kind.PARAMETER, Kind.FACT)
+_HARMLESS = {Operation.MOVE, Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.PROMOTE, Operation.REHOME}
+_NONE: Set[str] = frozenset()
 _CHANGES = (Operation.REVISE, Operation.REFRESH, Operation.MOVE, Operation.PROMOTE)  # that may change what a cube says
 
 
-def built_from(reader: Reader, ids: Iterable[str]) -> list[MemCube]:
-    """The adapters of this owner that were trained on these memories, and the facts that adapters told of them."""
-    links = reader.sources(ids, LinkKind.COMPUTED_FROM)
-    found = reader.get({link.source for link in links}).values() if links else ()
-    built = [cube for cube in found if cube.kind in _BUILT]
-    told = [cube.id for cube in built if cube.kind is Kind.FACT]
-    read = {link.source for link in reader.targets(told, LinkKind.DERIVED_FROM)} if told else set[str]()
-    return [cube for cube in built if cube.kind is Kind.PARAMETER or not _was_said(cube, is_read=cube.id in read)]
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What goes with memories that it was built from."""
+
+    states: Sequence[str] = ()  #: ids of KV states
+    learned: Sequence[MemCube] = ()  #: adapters, and facts that they told
+
+    @property
+    def has_adapter(self) -> bool:
+        """Whether an adapter goes."""
+        return any(cube.kind is Kind.PARAMETER for cube in self.learned)
+
+
+def built_from(reader: Reader, ids: Sequence[str]) -> Built:
+    """What goes if these memories do, and is not among them."""
+    removed = set(ids)
+    return _built(reader, ids, removed, lambda used: used, kept=removed)
+
+
+def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation, over: Collection[str]) -> Built:
+    """What goes if these memories become so; those that are `over` end."""
+    ids = [entry.cube.id for entry in entries]
+    told = set(over if operation in _HARMLESS else ids)
+    wanted = ids if operation in _CHANGES else [one for one in ids if one in told]
+    return _built(reader, wanted, told, lambda used: _reworded(reader, entries, operation, used))
+
+
+def _built(
+    reader: Reader,
+    ids: Sequence[str],
+    told: Set[str],
+    find_reworded: Callable[[Set[str]], Set[str]],
+    kept: Set[str] = _NONE,
+) -> Built:
+    """What was built from these memories, by what takes it: that they are told anew, or no longer say the same."""
+    links = [link for link in reader.sources(ids, LinkKind.COMPUTED_FROM) if link.source not in kept] if ids else ()
+    if not links:  # as nearly always
+        return Built()
+    kinds = reader.kinds({link.source for link in links})
+    reworded = find_reworded({link.target for link in links})
+    taken_by = {Kind.ACTIVATION: told, Kind.PARAMETER: reworded, Kind.FACT: reworded}
+    known = [link for link in links if link.source in kinds]  # by this owner
+    gone = dict.fromkeys(link.source for link in known if link.target in taken_by.get(kinds[link.source], _NONE))
+    states, others = (
+        [one for one in gone if (kinds[one] is Kind.ACTIVATION) is is_state] for is_state in (True, False)
+    )
+    return Built(states, _learned(reader, others))
+
+
+def _learned(reader: Reader, ids: Sequence[str]) -> list[MemCube]:
+    """Of adapters and facts, those that rest on nothing else: what somebody said, too, stays."""
+    found = list(reader.get(ids).values()) if ids else []
+    told = [cube.id for cube in found if cube.kind is Kind.FACT]
+    read = {link.source for link in reader.targets(told, LinkKind.DERIVED_FROM)} if told else _NONE
+    return [cube for cube in found if cube.kind is Kind.PARAMETER or not _was_said(cube, is_read=cube.id in read)]
 
 
 def _was_said(cube: MemCube, *, is_read: bool) -> bool:
@@ -39,13 +90,12 @@ def _was_said(cube: MemCube, *, is_read: bool) -> bool:
     return (is_read or is_stated) and isinstance(cube.payload, Fact) and not cube.payload.wordings
 
 
-def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation) -> list[str]:
-    """The memories among these that something was built from, and that will no longer say what it was built from."""
+def _reworded(reader: Reader, entries: Sequence[Entry], operation: Operation, used: Set[str]) -> Set[str]:
+    """The used ones among these memories that will no longer say what they say."""
     if operation not in _CHANGES:
-        return []
-    used = {link.target for link in reader.sources((entry.cube.id for entry in entries), LinkKind.COMPUTED_FROM)}
-    before = reader.get(used) if used else {}
-    return [one.cube.id for one in entries if one.cube.id in before and _said(one.cube) != _said(before[one.cube.id])]
+        return _NONE
+    before = reader.get(used)
+    return {one.cube.id for one in entries if one.cube.id in before and _said(one.cube) != _said(before[one.cube.id])}
 
 
 def _said(cube: MemCube) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ from typing import Protocol
 from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
+from memoryos.infrastructure.vault.agent_part import AgentPart
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
@@ -166,6 +167,7 @@ class Vault(Reembeddable, Protocol):
     roles: RolePart  #: the roles that identities were granted
     tenant_rules: TenantRulePart  #: the retention rules of whole tenants
     tallies: UserPart  #: how much memory users have
+    agents: AgentPart  #: how much memory agents have
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     @property

@@ -18,7 +18,7 @@ from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.absorption import GONE, orphans
 from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
-from memoryos.infrastructure.vault.built_cubes import OVER, TRAIN_AFTER, built_from, outdated
+from memoryos.infrastructure.vault.built_cubes import OVER, TRAIN_AFTER, Built, built_from, outdated
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
@@ -35,7 +35,6 @@ from memoryos.infrastructure.vault.records import (
     JobState,
     KeptVersion,
     Link,
-    LinkKind,
     Operation,
     ReplacedVersion,
     Spending,
@@ -62,8 +61,6 @@ from memoryos.scope import Scope
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
-
-_HARMLESS = {Operation.MOVE, Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.PROMOTE, Operation.REHOME}
 
 _VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
@@ -164,7 +161,6 @@ class SqlWriter(SqlReader):
         _check_scope(entries, self._scope)
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
-        self._withdraw(built_from(self, outdated(self, entries, operation)))
         entries = self.retention.governed(entries)
         changed_states = guard.state_changes(entries, stored, acting_caller(), cause, operation)
         self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
@@ -173,8 +169,7 @@ class SqlWriter(SqlReader):
             self._keep_versions([entry.cube.id for entry in entries])
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
         over = [one.cube.id for one in changed_states if one.cube.state in OVER]
-        told = over if operation in _HARMLESS else [entry.cube.id for entry in entries]
-        self._remove(self._computed_from(told))
+        self._withdraw(outdated(self, entries, operation, over))
         changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
@@ -190,7 +185,7 @@ class SqlWriter(SqlReader):
             self._ask_to_trim([entry.cube for entry in entries])
 
     def delete(self, ids: Sequence[str]) -> None:
-        self._withdraw([cube for cube in built_from(self, ids) if cube.id not in set(ids)])
+        self._withdraw(built_from(self, ids))
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(ids)
         self._give_back(ids)
@@ -203,20 +198,22 @@ class SqlWriter(SqlReader):
         known = {cube_id for cube_id, _, _ in self._doomed(ids)}
         removal = RemovalPart(self._connection, self._scope.tenant, rows, characters)
         gone = removal.strip([cube_id for cube_id in ids if cube_id in known])
+        self._withdraw(built_from(self, gone))
         self._remove(gone)
         return gone
 
-    def _withdraw(self, built: Sequence[MemCube]) -> None:
+    def _withdraw(self, built: Built) -> None:
         """Remove what was built from memories that go or changed, with its bytes, and have it built again."""
-        if built:
-            self.delete([cube.id for cube in built])
-            if any(cube.kind is Kind.PARAMETER for cube in built):
-                self.enqueue(JobKind.TRAIN, not_before=self._clock() + TRAIN_AFTER)
+        self._remove(built.states)
+        if built.learned:
+            self.delete([cube.id for cube in built.learned])
+        if built.has_adapter:
+            self.enqueue(JobKind.TRAIN, not_before=self._clock() + TRAIN_AFTER)
 
     def _remove(self, ids: Sequence[str]) -> None:
         if not ids:
             return
-        doomed = self._doomed([*ids, *self._computed_from(ids)])
+        doomed = self._doomed(ids)
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
@@ -224,12 +221,6 @@ class SqlWriter(SqlReader):
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
             self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)
         self._log_rows(doomed, Operation.DELETE)
-
-    def _computed_from(self, ids: Sequence[str]) -> list[str]:
-        """The KV states that hold what these cubes say; an adapter is withdrawn by its own rules."""
-        found = dict.fromkeys(link.source for link in self.sources(ids, LinkKind.COMPUTED_FROM))
-        kinds = self.kinds(found) if found else {}
-        return [cube_id for cube_id in found if kinds.get(cube_id) is Kind.ACTIVATION]
 
     def _silence(self, ids: Sequence[str]) -> None:
         """Remove what the events of these cubes tell of callers and reasons; a repair needs its own to be undone."""

@@ -27,6 +27,7 @@ from memoryos.errors import (
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
+from memoryos.infrastructure.vault.agent_part import AgentPart
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
@@ -100,6 +101,7 @@ class SqlVault(ABC):
         self.roles = RolePart(self._reading, self._rewriting, clock)
         self.tenant_rules = TenantRulePart(self._reading, self.change, clock)
         self.tallies = UserPart(self._reading)
+        self.agents = AgentPart(self._reading)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         event.listen(engine, "handle_error", partial(_sign, name))

@@ -78,6 +78,7 @@ class _Commands(LazyGroup):
         "audit": ("app", "audit"),
         "policy": ("app", "policy"),
         "keys": ("app", "keys"),
+        "agents": ("app", "agents"),
         "users": ("app", "users"),
         "roles": ("app", "roles"),
         "retention": ("app", "retention"),
@@ -250,6 +251,10 @@ class _Keys(LazyGroup):
     }
 
 
+class _Agents(LazyGroup):
+    places: ClassVar[Places] = {"list": ("agents_command", "list_agents")}
+
+
 class _Users(LazyGroup):
     places: ClassVar[Places] = {
         "list": ("users_command", "list_users"),
@@ -345,11 +350,12 @@ adapters = group(_Adapters, "What a local model learned from a memory: train, lo
 activations = group(_Activations, "Prefixes of prompts whose KV states are kept for a model in this process.")
 branches = group(_Branches, "Copies of a memory to try things on: create, list, compare and discard them.")
 duplicates = group(_Duplicates, "Memories that say the same: list, merge, show what was merged, give back.")
-archiving = group(_Archiving, "Rules that archive pages that nobody uses: add, list and remove them.")
+archiving = group(_Archiving, "Rules that archive pages and facts that nobody uses: add, list and remove them.")
 schedule = group(_Schedule, "Which memories take part in an answer, in which form: explain, decide, log, moves.")
 pipelines = group(_Pipelines, "Chains of operations that change all or nothing: run, check, list and show them.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
+agents = group(_Agents, "Agents: list them with counts of users and memories, and last activity.")
 users = group(_Users, "Users: list them with counts and last activity, show one, forget one.")
 retention = group(_Retention, "How long the memories of a whole tenant are kept: add, list and remove rules.")
 roles = group(_Roles, "Roles of callers by identity: grant, list and revoke them.")

@@ -31,7 +31,9 @@ def add(
 ) -> None:
     """Archive pages or facts that were not used for a while. A rule of the same name is replaced."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        rule = memory.archiving.add(name, unused=seconds_of(unused), visits=visits, tags=tag or (), kinds=kind or (Kind.PAGE,))
+        rule = memory.archiving.add(
+            name, unused=seconds_of(unused), visits=visits, tags=tag or (), kinds=kind or (Kind.PAGE,)
+        )
     if json:
         render.print_json(rule.to_dict())
     else:

@@ -261,7 +261,12 @@ def _header(parameters: Parameters) -> dict[str, Any]:
         return {}
     told = "A second request with the same key changes nothing, and gets the ids and counts of the first answer."
     header = {"name": IDEMPOTENCY_KEY, "in": "header", "required": False, "description": told}
-    kind = {"type": "string", "minLength": 1, "maxLength": KEY_CHARS, "pattern": r"[^ \t]"}  # blanks around it fall away
+    kind = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": KEY_CHARS,
+        "pattern": r"[^ \t]",
+    }
     return {"parameters": [{**header, "schema": kind}]}
 
 

@@ -115,6 +115,7 @@ ROUTES: tuple[Route, ...] = (
     Route("upkeep.rebuild", "POST", "/upkeep/rebuild", {"timeout": 10}, without=("progress",)),
     Route("upkeep.undo", "POST", "/upkeep/undo", {"sequences": [7]}),
     Route("upkeep.index", "POST", "/upkeep/index", named="indexed"),
+    Route("store:agents.list", "GET", "/agents", {"limit": 50}),
     Route("store:users.list", "GET", "/users", {"limit": 50}),
     Route("store:users.show", "GET", "/users/{user:path}"),
     Route("store:users.forget", "POST", "/users/forget", {"user": "ann"}),

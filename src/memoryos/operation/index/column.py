@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _GROWTH = 1.25  # doubling would waste up to half of the memory
+_ALONE = 1 << 18  # numbers multiplied: the most that OpenBLAS does in one thread
+_ROUNDING = 1e-4  # more than two ways to add up a product of unit vectors differ by
 _BLOCK_BYTES = 16 * 1024 * 1024  # of vectors; a block never moves, so growing needs no second copy of them
 _COMPARED = 1_024  # rows at once: a comparison makes copies
 
@@ -155,6 +157,32 @@ class Matrix:
                 rows = block[max(first - start, 0) : end - start, None]  # read once for all the vectors
                 np.vecdot(rows, vectors, out=result[max(start - first, 0) : end - first])
         return result
+
+    def near(
+        self, vectors: NDArray[np.float32], least: float, first: int = 0
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Where products of `dots` are at least `least`: rows from `first` on, which vector, and the products.
+
+        Products of small matrices tell where that may be, in half the time; BLAS starts no threads for them.
+        """
+        at_once = max(1, _ALONE // max(vectors.size, 1))
+        turned = np.ascontiguousarray(vectors.T)
+        about = np.empty((self._length - first, len(vectors)), np.float32)
+        for start in range(first, self._length, at_once):
+            self._multiply(start, turned, about[start - first : start - first + at_once])
+        rows, columns = np.divmod(np.flatnonzero(about >= least - _ROUNDING), len(vectors))  # faster than by column
+        products = np.vecdot(self.rows(rows + first), vectors[columns])
+        found = products >= least
+        return rows[found] + first, columns[found], products[found]
+
+    def _multiply(self, start: int, turned: NDArray[np.float32], result: NDArray[np.float32]) -> None:
+        """The products of the rows from `start` on with vectors, as many as the result has room for."""
+        end = start + len(result)
+        while start < end:
+            block, row = divmod(start, self._block_rows)
+            rows = self._blocks[block][row : row + end - start]
+            np.matmul(rows, turned, out=result[len(result) - (end - start) :][: len(rows)])
+            start += len(rows)
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Some rows, shape (k, dim)."""

@@ -97,12 +97,11 @@ class Vocabulary:
             behind.setdefault(upto, []).append(word)
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
-                closeness = self._vectors.dots(self._embed(group), upto)
-                rows, columns = np.divmod(np.flatnonzero(closeness >= CLOSE), len(group))  # faster than by column
+                rows, columns, closeness = self._vectors.near(self._embed(group), CLOSE, upto)
+                nearness = np.minimum(closeness, 1)  # a cosine may be a rounding error above it
                 for column, word in enumerate(group):
-                    close = rows[columns == column]
-                    nearness = np.minimum(closeness[close, column], 1)  # a cosine may be a rounding error above it
-                    found = _Near(close + upto, nearness, len(self._vectors))
+                    own = columns == column
+                    found = _Near(rows[own], nearness[own], len(self._vectors))
                     self._near[word] = _best(self._near.get(word), found)
         for word in words:
             self._near.move_to_end(word)

@@ -7,8 +7,9 @@ words until when they held, and what holds now if it has room for that and the c
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import count
 
 from memoryos.cube import Fact, MemCube
 from memoryos.infrastructure.vault.contract import Reader
@@ -18,6 +19,7 @@ from memoryos.language.calendar import spoken
 from memoryos.language.quotation import one_line
 from memoryos.operation.recall.trust import outside_mark, trust_of
 
+_STEPS = 3  # from a fact to what holds now
 _CLEAR = 2  # lengths of a quote: where more words are told, the note says which of them it is about
 _LAST = ".。"
 
@@ -76,9 +78,9 @@ def replaced_in(
     """What these pages tell that had given way by then; of what holds instead, only what may be told."""
     for reader in readers:
         facts = given_way(reader, pages, by)
-        known = _with_heirs(reader, facts)
+        heirs = _Heirs(_with_heirs(reader, facts), by)
         for fact in facts:
-            heir = _heir(fact, known, by)
+            heir = heirs.of(fact)
             yield Replaced(fact, heir if heir and is_told(heir) else None)
 
 
@@ -100,21 +102,39 @@ def by_page(replaced: Iterable[Replaced]) -> Mapping[str, tuple[Replaced, ...]]:
 
 
 def _with_heirs(reader: Reader, facts: Iterable[MemCube]) -> dict[str, MemCube]:
-    """These facts, what came in their place, and in the place of that, by id."""
+    """These facts, what came in their place, and in the place of that, by id.
+
+    A few steps are looked up one by one; of more, all facts of the succession are read at once.
+    """
     known = {fact.id: fact for fact in facts}
     found = known
-    while wanted := {heir for one in found.values() if (heir := one.version.superseded_by)}.difference(known):
-        known |= (found := reader.get(wanted))
+    for step in count():
+        wanted = {heir for one in found.values() if (heir := one.version.superseded_by)}.difference(known)
+        if not wanted:
+            return known
+        known |= (found := reader.get(wanted if step < _STEPS else reader.successions(wanted).difference(known)))
     return known
 
 
-def _heir(fact: MemCube, known: Mapping[str, MemCube], by: datetime) -> MemCube | None:
-    """What held by then in the place of a fact; None if that is over, too, or not to be read."""
-    passed: set[str] = set()
-    while has_given_way(fact, by) and fact.id not in passed:
-        passed.add(fact.id)
-        heir = known.get(fact.version.superseded_by or "")
-        if heir is None:
-            return None
-        fact = heir
-    return None if fact.id in passed or fact.is_over(by) else fact
+@dataclass(frozen=True, slots=True)
+class _Heirs:
+    """What held by a moment in the place of facts; each is looked for once, however many facts lead to it."""
+
+    known: Mapping[str, MemCube]
+    by: datetime
+    found: dict[str, MemCube | None] = field(default_factory=dict)
+
+    def of(self, fact: MemCube) -> MemCube | None:
+        """What held in the place of a fact; None if that is over, too, or not to be read."""
+        passed: dict[str, None] = {}
+        heir: MemCube | None = fact
+        while heir and has_given_way(heir, self.by):
+            if heir.id in passed or heir.id in self.found:
+                heir = self.found.get(heir.id)
+                break
+            passed[heir.id] = None
+            heir = self.known.get(heir.version.superseded_by or "")
+        if heir and heir.is_over(self.by):
+            heir = None
+        self.found.update(dict.fromkeys(passed, heir))
+        return heir
