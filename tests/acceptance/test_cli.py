@@ -92,7 +92,7 @@ def test_a_document_of_any_length_comes_from_a_file_or_standard_input(run, tmp_p
     assert (nameless.returncode, "--title: is missing" in nameless.stderr) == (2, True)
     (tmp_path / "a.txt").write_bytes(b"Lena \xff\n")
     refused = run("documents", "add", "a.txt")
-    assert (refused.returncode, "PATH: is not utf-8 text" in refused.stderr) == (2, True)
+    assert (refused.returncode, "PATH: is not UTF-8 at byte 6, in line 1" in refused.stderr) == (2, True)
 
 
 def test_standard_input_that_is_no_text_is_refused(tmp_path):

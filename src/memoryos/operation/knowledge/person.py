@@ -17,9 +17,8 @@ from memoryos.models.embedder import load_embedder
 
 _PEOPLE = "father mother brother sister wife husband man woman boy girl he she person friend"
 _COMPANIES = "company firm corporation employer business manufacturer enterprise industry brand"
-_NEARER = (
-    0.12  # by how much the cosine with people is to be higher; 8 of 15 new names of people are so, 0 of 15 companies
-)
+# By how much the cosine with people is to be higher: 8 of 15 new names of people are so, and 0 of 15 companies.
+_NEARER = 0.12
 _NEARER_HAN = 0.04  # of a Chinese word that the segmenter takes for a name; 4 of 7, 1 of 10
 _NAME = "nr"
 
