@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         AsyncLog,
         AsyncLoraAdapters,
         AsyncMemGovernance,
+        AsyncMemoryForms,
         AsyncMemScheduler,
         AsyncMounts,
         AsyncPages,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.documents import Documents
     from memoryos.nouns.duplicates import Duplicates
     from memoryos.nouns.facts import Facts
+    from memoryos.nouns.forms import MemoryForms
     from memoryos.nouns.governance import MemGovernance
     from memoryos.nouns.jobs import Jobs
     from memoryos.nouns.keys import Keys
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
     from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
+    from memoryos.operation.activation.transformation import MadeForm, Transformation
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -191,6 +194,7 @@ __all__ = [
     "AsyncMemGovernance",
     "AsyncMemScheduler",
     "AsyncMemory",
+    "AsyncMemoryForms",
     "AsyncMemoryOS",
     "AsyncMounts",
     "AsyncPages",
@@ -269,6 +273,7 @@ __all__ = [
     "LoggedPlacement",
     "LoraAdapters",
     "MadeChange",
+    "MadeForm",
     "MarkReport",
     "MemCube",
     "MemGovernance",
@@ -276,6 +281,7 @@ __all__ = [
     "Memory",
     "MemoryCall",
     "MemoryForm",
+    "MemoryForms",
     "MemoryOS",
     "MemoryOSError",
     "MemoryOperation",
@@ -338,6 +344,7 @@ __all__ = [
     "TextSource",
     "Tier",
     "TrainingRecipe",
+    "Transformation",
     "Transition",
     "Trust",
     "Turn",
