@@ -454,3 +454,13 @@ def test_a_name_that_is_not_utf_8_is_refused(api, path):
     assert (got.status_code, got.json()["title"]) == (422, "InvalidInput")
     assert api.http.get("/v1/pages?user=ann", headers={"X-MemoryOS-User": "ann"}).status_code == 200
     assert api.http.get("/v1/pages?user=ann", headers=[(b"X-MemoryOS-User", b"J\xfcrgen")]).status_code == 422
+
+
+@pytest.mark.once
+def test_a_wait_that_ends_too_early_tells_what_is_still_running(tmp_path):
+    settings = load_settings(embedder="hashing", jobs="worker")  # which is not there
+    with closing(MemoryOS.open(tmp_path / "memory.db", settings=settings)) as store, serving(store) as api:
+        store.memory("ann").add("I keep bees in Oslo.")
+        told = api.ask("POST", "/wait", {"timeout": 0.01})
+        assert (told.status_code, told.json()["title"]) == (504, "StillRunning")
+        assert told.json()["detail"] == errors.StillRunning.__doc__

@@ -16,6 +16,7 @@ from memoryos import Settings, stores
 from memoryos.errors import PromptTooLong, StoreFull
 from memoryos.infrastructure.objects import object_store
 from memoryos.kinds import Kind
+from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.recipe import Recipe
 
 QUESTION = "Where does the user live?"
@@ -128,6 +129,22 @@ def test_two_processes_that_build_the_same_at_once_leave_one_whole_cube(path, se
         assert len(cubes(memory)) == 1
         told = memory.activations.answer("me", QUESTION)
         assert (told.is_from_state, told.reason) == (True, "")
+    assert stores.verify(path, settings=settings).is_sound
+
+
+def test_a_state_takes_the_place_of_the_same_one_that_another_process_built_meanwhile(path, settings, monkeypatch):
+    stored = Activator._stored
+
+    def after_another(activator, *what):
+        monkeypatch.setattr(Activator, "_stored", stored)
+        build_here(memory)
+        return stored(activator, *what)
+
+    with memoryos.open(path, user="ann", settings=settings) as memory:
+        monkeypatch.setattr(Activator, "_stored", after_another)
+        build_here(memory)
+        assert len(cubes(memory)) == 1
+        assert memory.activations.answer("me", QUESTION).is_from_state
     assert stores.verify(path, settings=settings).is_sound
 
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memoryos.caller import acting
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, StillRunning
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.rest.admission import Admission, Asking
 from memoryos.interface.rest.parameters import Parameters
@@ -77,6 +77,8 @@ class Desk:
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
                 return await to_thread.run_sync(alone, abandon_on_cancel=True, limiter=self.threads)
+        except StillRunning:  # which the call says of other work
+            raise
         except TimeoutError:
             fix = "It may still be done: look, or repeat it with the same Idempotency-Key"
             raise Refusing(504, "TooLong", "The answer takes too long", fix) from None

@@ -107,8 +107,9 @@ class Activator:
             now = chosen(writer, recipe, self.clock(), self.show)
             if recipes(writer).get(recipe.name) != recipe or not now.is_same(prefix):
                 raise ChangedMeanwhile
-            writer.delete([one.id for one in _built(writer, recipe.name)])
+            earlier = [one.id for one in _built(writer, recipe.name)]
             writer.insert([Entry(cube)])
+            writer.delete(earlier)  # last: one that another process has just built has the same bytes
             writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in prefix.sources])
         return [cube.id]
 
