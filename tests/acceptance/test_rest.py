@@ -457,7 +457,7 @@ def test_a_name_that_is_not_utf_8_is_refused(api, path):
 
 
 @pytest.mark.once
-def test_a_wait_that_ends_too_early_tells_what_is_still_running(tmp_path):
+def test_a_wait_that_ends_too_early_says_so(tmp_path):
     settings = load_settings(embedder="hashing", jobs="worker")  # which is not there
     with closing(MemoryOS.open(tmp_path / "memory.db", settings=settings)) as store, serving(store) as api:
         store.memory("ann").add("I keep bees in Oslo.")
