@@ -99,6 +99,7 @@ def test_texts_and_times_are_described_as_they_are_checked(api):
     metrics = document["paths"]["/metrics"]["get"]
     assert "text/plain; version=0.0.4; charset=utf-8" in str(metrics["responses"]["200"])
     assert metrics["security"] and "401" in metrics["responses"]
+    assert "501" in document["paths"]["/v1/adapter-answers"]["post"]["responses"], "a model is needed"
     add = document["paths"]["/mem0/v1/memories"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert {"type": "null"} in add["properties"]["expiration_date"]["anyOf"]
     gone = document["paths"]["/mem0/v1/batch"]["delete"]["requestBody"]["content"]["application/json"]["schema"]

@@ -13,6 +13,8 @@ from pydantic import BeforeValidator, StrictBool, WithJsonSchema
 
 from memoryos.arguments import HIGHEST, LONGEST_DAYS, MOST
 from memoryos.config import LONGEST_WAIT
+from memoryos.nouns.lora_adapters import HEAVIEST
+from memoryos.nouns.schedule import MOST_MS
 from memoryos.scope import ID_LIMIT
 
 _VISIBLE = {"minLength": 1, "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
@@ -57,6 +59,10 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     "ttl": {"exclusiveMinimum": 0},
     "timeout": {"minimum": 0, "maximum": LONGEST_WAIT},
     "min_score": {"minimum": 0, "maximum": 1},
+    "bits": {"enum": [8, None]},
+    "weight": {"exclusiveMinimum": 0, "maximum": HEAVIEST},
+    "ms": {"minimum": 0, "maximum": MOST_MS},
+    **dict.fromkeys(("size_bytes", "schedule.explain.tokens", "schedule.decide.tokens"), _ANY_COUNT),
     "duplicates.merge.ids": {"minItems": 2},
     "tagged.tags": {"minItems": 1},
 }

@@ -71,6 +71,10 @@ _OF_MODELS = {
     502: ("ModelError", "The model failed; nothing was stored."),
 }
 _TOLD = {**_PROBLEMS, **_OF_MODELS}
+_WITH_MODEL = {
+    *(streamed_routes.RESPOND.operation, "activations.answer", "adapters.train", "adapters.ask"),
+    *("adapters.recollect", "forms.transform"),
+}
 
 
 def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[AddedRoutes] = ()) -> FastAPI:
@@ -230,7 +234,7 @@ def _answers(parameters: Parameters, streamed: str | None) -> dict[int | str, di
         if is_nothing
         else {parameters.route.status: {"description": told, "content": kind}}
     )
-    problems = _TOLD if parameters.route is streamed_routes.RESPOND else _PROBLEMS
+    problems = _TOLD if parameters.route.operation in _WITH_MODEL else _PROBLEMS
     return {**good, **{status: {"description": ""} for status in problems}}
 
 
