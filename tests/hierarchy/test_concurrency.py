@@ -197,6 +197,7 @@ def test_visits_that_could_not_be_written_are_written_later(world: World):
     world.vault._engine.dispose()
     for number in range(70):
         memory.add(f"🍵 {number}")
+    memory.wait()  # for what follows the adds: only the visits are refused below
     with world.refusing("UPDATE"):
         memory.search("🍵", pages=100)
         memory.wait()
