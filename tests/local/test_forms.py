@@ -168,8 +168,10 @@ def test_the_commands_transform_and_list(opened, tiny_long, tmp_path, monkeypatc
     assert (done["source"], done["ids"]) == ("kv", [fact])
     assert "There are no KV states" in says("forms")
     assert "Nothing is cold." in says("transform", "--cold")
-    refused = CliRunner().invoke(app, ["transform", "--db", str(tmp_path / "m.db"), "--user", "alice"])
-    assert refused.exit_code != 0
+    for words, problem in (([], "is missing"), (["me", "--cold"], "is passed together with --cold")):
+        refused = CliRunner().invoke(app, ["transform", *words, "--db", str(tmp_path / "m.db"), "--user", "alice"])
+        assert refused.exit_code != 0
+        assert problem in f"{refused.exception} {refused.output}"
 
 
 def test_a_transformation_is_audited(tmp_path, tiny_long, clock):

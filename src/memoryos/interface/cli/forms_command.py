@@ -32,11 +32,12 @@ def transform(
     json: Json = False,
 ) -> None:
     """Turn memories into a KV state or an adapter, or one of these back to text, and wait for it."""
+    if (name is None) is not cold:
+        problem = "is passed together with --cold" if cold else "is missing"
+        raise InvalidInput("name", problem, "Name an activation or adapter, or pass --cold")
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        if cold:
+        if name is None:
             done = list(memory.forms.cool())
-        elif name is None:
-            raise InvalidInput("name", "is missing", "Name an activation or adapter, or pass --cold")
         else:
             chosen = {"kinds": kind or (), "ids": memory_id or (), "keeps": not remove}
             done = [memory.forms.transform(name, source, target, **chosen)]  # type: ignore[arg-type]
