@@ -201,6 +201,7 @@ def test_visits_that_could_not_be_written_are_written_later(world: World):
     with world.refusing("UPDATE"):
         memory.search("🍵", pages=100)
         memory.wait()
+        memory.wait()  # who tries again is told no more
     memory.add("🍵 last")
     assert memory.pages.list()[0].behaviour.visits == 1
 

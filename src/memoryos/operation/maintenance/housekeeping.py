@@ -419,9 +419,12 @@ class Housekeeping:
         with self._vault.read(owner) as reader:
             return stage_of(reader) is not None
 
-    def _note_tidy(self, owner: Scope) -> None:
+    def _note_tidy(self, owner: Scope) -> bool:
+        """Note that no page of the owner waits; returns whether that is new."""
         with self._lock:
+            is_new = owner not in self._tidy
             self._tidy.add(owner)
+        return is_new
 
     def _note_untidy(self, owner: Scope) -> None:
         with self._lock:
@@ -435,8 +438,12 @@ class Housekeeping:
             self._rebuilder.step(owner, stage)
             return Left(pages=True, jobs=False)
         with self._taken_visits(owner, AT_A_TIME if visits else 0) as counts, ExitStack() as undo:
-            undo.callback(self._note_untidy, owner)  # it was noted under the lock, before the commit
-            left = self._mover.step(owner, counts, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
+
+            def settled() -> None:
+                if self._note_tidy(owner):  # it is noted under the lock, before the commit
+                    undo.callback(self._note_untidy, owner)
+
+            left = self._mover.step(owner, counts, settled, in_a_hurry=in_a_hurry)
             undo.pop_all()
         return left
 
