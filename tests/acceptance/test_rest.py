@@ -458,9 +458,15 @@ def test_a_name_that_is_not_utf_8_is_refused(api, path):
 
 @pytest.mark.once
 def test_a_wait_that_ends_too_early_says_so(tmp_path):
-    settings = load_settings(embedder="hashing", jobs="worker")  # which is not there
+    settings, may_end = load_settings(embedder="hashing"), Event()
+
+    def hold(scope: object, job: object) -> None:
+        may_end.wait(60)
+
     with closing(MemoryOS.open(tmp_path / "memory.db", settings=settings)) as store, serving(store) as api:
-        store.memory("ann").add("I keep bees in Oslo.")
+        store.admin.register_job("hold", hold)
+        store.memory("ann").jobs.add("hold")
         told = api.ask("POST", "/wait", {"timeout": 0.01})
+        may_end.set()
         assert (told.status_code, told.json()["title"]) == (504, "StillRunning")
         assert told.json()["detail"] == errors.StillRunning.__doc__
