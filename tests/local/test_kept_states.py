@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import same_process
-from memoryos import KeepingReason, MemoryOS, load_settings
+from memoryos import KeepingReason, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
 from memoryos.operation.activation.state_keeper import state_key
@@ -138,8 +138,11 @@ def test_who_holds_no_more_than_a_fair_share_loses_nothing_to_others(open_store)
     assert len(kept(ben)) == 3
     assert kept(ann) == {"ferry"}
     assert told(ann) == {"ferry": (True, USED)}
+    learned = store._engine.activator.keeper.learned
+    assert learned.knows(ann.scope.owner)
     store.memory("ann").forget()
     assert told(store.memory("ann")) == {}
+    assert not learned.knows(ann.scope.owner), "which has the names of prefixes"
 
 
 def test_with_lru_and_no_shares_the_first_to_leave_is_the_last_used(open_store):
@@ -183,6 +186,18 @@ def test_the_command_tells_what_was_decided(open_store, settings, tmp_path):
     place = ("--user", "ann", "--db", str(tmp_path / "m.db"))
     ran = same_process.memoryos("schedule", "explain", QUESTION, *place, cwd=tmp_path, **variables)
     assert f"KV state {ann.activations.get('ferry').id}: in memory (used)" in ran.stdout, ran.stderr
+
+
+def test_a_damaged_log_costs_no_answer(open_store, tmp_path):
+    store = open_store()
+    ann = built(store, "ann", "ferry")
+    with store._engine.vault.write(ann.scope.owner) as writer:
+        writer.write_note("kv_states", "{")
+    assert ann.activations.answer("ferry", QUESTION).is_from_state
+    store.wait()
+    store.close()
+    (damage,) = stores.verify(tmp_path / "m.db").damages
+    assert "kv_states" in damage.detail
 
 
 @pytest.mark.parametrize("parts", [{"placement": "off"}, {"placement_states": False}])

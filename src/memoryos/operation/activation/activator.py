@@ -159,6 +159,8 @@ class Activator:
     def forget(self, chats: Iterable[object]) -> None:
         """Let all states in memory go, and those of the chats' conversations: something was erased."""
         self.states.clear()
+        if self.keeper is not None:
+            self.keeper.forget()
         for chat in chats:
             if isinstance(chat, LocalChat):
                 chat.states.clear()

@@ -87,6 +87,20 @@ class StateKeeper:
         find: Callable[[str], PrefixState | None],
     ) -> None:
         """An answer to the owner used these states, by the names of the prefixes. `find` finds those of others."""
+        with suppress(MemoryOSError):  # the answer is there; without this, the next one only takes longer
+            self._used(owner, taken, epoch, find)
+
+    def forget(self) -> None:
+        """Know nothing of the owners any more but what the store has: something was erased."""
+        self.learned.forget()
+
+    def _used(
+        self,
+        owner: Scope,
+        taken: Mapping[str, tuple[PrefixState, KVState]],
+        epoch: int,
+        find: Callable[[str], PrefixState | None],
+    ) -> None:
         self._learn(owner)
         self.keeper.retain(self.states.keys)
         found = {one.key: state for one, state in taken.values()}
@@ -109,7 +123,7 @@ class StateKeeper:
         find: Callable[[str], PrefixState | None],
     ) -> None:
         """What no answer waits for: to load what comes next, and to write it all down."""
-        with suppress(MemoryOSError):  # the answer is there; without this, the next one only takes longer
+        with suppress(MemoryOSError):
             self._log(owner, owed, [*decisions, *self._preloaded(owner, find)])
 
     def _preloaded(self, owner: Scope, find: Callable[[str], PrefixState | None]) -> list[KeepingDecision]:
