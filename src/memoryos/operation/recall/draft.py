@@ -22,7 +22,7 @@ from memoryos.regex import regex
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
-SHORTEST = 3  # tokens of a line: who, a colon and a word
+SHORTEST = 6  # tokens of a line that says something: who, a colon and some words
 
 _WORD = regex(r"[^ \t\r\n]+")  # a token at least
 _ORDER = {section: number for number, section in enumerate(Section)}

@@ -24,8 +24,9 @@ class Stretches:
 
     @classmethod
     def of(cls, words: str, spans: Iterable[Span]) -> Stretches:
-        """These spans; those separated only by a few blanks are merged."""
-        return reduce(Stretches.plus, sorted(spans), cls(words))
+        """These spans, at least one; those separated only by a few blanks are merged."""
+        one, *others = sorted(spans)
+        return reduce(Stretches.plus, others, cls(words, (one,)))
 
     def plus(self, span: Span) -> Stretches:
         """The same with one more span."""

@@ -28,10 +28,11 @@ class ToldSentences:
 
     _words: set[str] = field(default_factory=set)
     _sayings: set[Hashable] = field(default_factory=set)
+    _split: dict[Hashable, Sequence[tuple[Span, str]]] = field(default_factory=dict)  # lines are looked at often
 
     def unsaid(self, line: Line) -> Line | None:
         """The line without what it repeats, if that is most of it; None if nothing is new."""
-        sentences = list(_sentences(line))
+        sentences = self._sentences(line)
         words = {said for _, said in sentences}
         if len(words) == len(sentences) and self._words.isdisjoint(words):
             return line  # as nearly all
@@ -42,9 +43,15 @@ class ToldSentences:
 
     def add(self, line: Line) -> None:
         """Record the sentences of a line that stands in the text now."""
-        for _, said in _sentences(line):
+        for _, said in self._sentences(line):
             self._words.add(said)
             self._sayings.add(_saying(line, said))
+
+    def _sentences(self, line: Line) -> Sequence[tuple[Span, str]]:
+        place = line.key, line.spans
+        if (split := self._split.get(place)) is None:
+            split = self._split[place] = list(_sentences(line))
+        return split
 
     def _fresh(self, line: Line, sentences: Sequence[tuple[Span, str]]) -> Iterator[Span]:
         """Where the sentences are that neither the text has nor the line before them."""
