@@ -24,9 +24,9 @@ class Stretches:
 
     @classmethod
     def of(cls, words: str, spans: Iterable[Span]) -> Stretches:
-        """These spans, at least one; those separated only by a few blanks are merged."""
-        one, *others = sorted(spans)
-        return reduce(Stretches.plus, others, cls(words, (one,)))
+        """These spans; those separated only by a few blanks are merged."""
+        ordered = sorted(spans)
+        return reduce(Stretches.plus, ordered[1:], cls(words, tuple(ordered[:1])))
 
     def plus(self, span: Span) -> Stretches:
         """The same with one more span."""
