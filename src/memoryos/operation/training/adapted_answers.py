@@ -112,7 +112,7 @@ class AdaptedModel:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
         with ExitStack() as files:
             told = self.chat.ask(messages, adapters=files.enter_context(ready(self.uses)))
-            return visible(_within(files.pop_all(), told), told.stop)
+            return visible(_within(files.pop_all(), told), told.stop, lambda: told.cached_tokens)
 
 
 def reasons(uses: Sequence[AdapterUse]) -> tuple[str, ...]:
