@@ -22,7 +22,7 @@ from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
 from memoryos.models.local.local_engine import GREEDY, NO_ADAPTERS, NO_COMPOSITION, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "llamacpp"
 _PLAIN = {"top_k": 0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.0, "temperature": 0.0}
@@ -61,6 +61,10 @@ class LlamacppEngine:
     def chat_tokens(self, messages: Sequence[Message], *, answers: bool = True) -> list[int]:
         """Return messages as tokens."""
         return chat_tokens(messages, lambda marked: self.server.filled(marked, answers), self.server.tokens)
+
+    def check_adapter(self, adapter: WeightedAdapter) -> None:  # noqa: ARG002 - it refuses all
+        """Refuse. Raises ModelError."""
+        raise ModelError(NO_ADAPTERS)
 
     # States
 

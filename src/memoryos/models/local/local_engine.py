@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memoryos.models.chat import Message
 from memoryos.models.local.fingerprint import Fingerprint
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 NO_COMPOSITION = "llama.cpp cannot put KV states together here: its server moves no keys; use transformers"
 NO_ADAPTERS = (
@@ -110,6 +110,10 @@ class LocalEngine(Protocol):
     @property
     def has_adapters(self) -> bool:
         """Whether answers can have adapters; otherwise an answer with one raises ModelError."""
+        ...
+
+    def check_adapter(self, adapter: WeightedAdapter) -> None:
+        """Raise ModelError unless answers can have this adapter: it fits the model, and its files are whole."""
         ...
 
     def tokenise(self, text: str) -> list[int]:

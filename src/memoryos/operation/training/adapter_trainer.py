@@ -14,8 +14,8 @@ from memoryos.cube import MemCube
 from memoryos.errors import ModelError
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.lora_trainer import LAYERS, LoraTrainer
+from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in
-from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_lessons import examples_of, recalled
 from memoryos.operation.training.adapter_pack import ABOUT, packed
 from memoryos.operation.training.control_texts import HELD_OUT, REPLAYED
@@ -109,8 +109,7 @@ class AdapterTrainer:
         """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
         asked = gate_questions(pairs, most)
         texts = [self.engine.tokenise(text) for text in HELD_OUT]
-        with in_folders([(files, 1.0)]) as adapters:
-            right = recalled(self.engine, asked, adapters)
+        right = recalled(self.engine, asked, (WeightedAdapter.of(files),))
         return GateResult(
             asked=len(asked),
             recalled=right,
