@@ -18,10 +18,6 @@ from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 NO_COMPOSITION = "llama.cpp cannot put KV states together here: its server moves no keys; use transformers"
-NO_ADAPTERS = (
-    "llama.cpp has no adapters here: it takes them only while it loads the model; set MEMORYOS_LOCAL_RUNTIME"
-    " to transformers"
-)
 
 
 class KVState(Protocol):
@@ -105,11 +101,6 @@ class LocalEngine(Protocol):
     @property
     def has_states(self) -> bool:
         """Whether the model has KV states; one with sliding windows has none, and `prefill` raises ModelError."""
-        ...
-
-    @property
-    def has_adapters(self) -> bool:
-        """Whether answers can have adapters; otherwise an answer with one raises ModelError."""
         ...
 
     def check_adapter(self, adapter: WeightedAdapter) -> None:

@@ -7,7 +7,7 @@ and another thread that computes after the block computes without them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from functools import partial
@@ -19,9 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from memoryos.errors import ModelError
-from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS, Adapters, WeightedAdapter
-
-_BEFORE, _DOWN, _UP = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
+from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS, Adapters, WeightedAdapter, layers_in, tensor_names
 
 Matrices = dict[str, tuple[torch.Tensor, torch.Tensor]]  # by the name of the layer: down, and up with the scale
 
@@ -64,21 +62,13 @@ class LoraLayers:
             raise ModelError(f"the adapter does not fit the model, or its files are damaged: {told}") from error
 
     def _fitting(self, name: str, tensors: dict[str, torch.Tensor], scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-        down, up = tensors[f"{_BEFORE}{name}{_DOWN}"], tensors[f"{_BEFORE}{name}{_UP}"]
+        down, up = (tensors[one] for one in tensor_names(name))
         weight = self._model.get_submodule(name).weight
         if (up.shape[0], down.shape[1]) != tuple(weight.shape) or down.shape[0] != up.shape[1]:
             raise ValueError(f"{name} has another size than its layer or its other half")
         if not (down.isfinite().all() and up.isfinite().all()):
             raise ValueError(f"{name} has numbers that are not finite")
         return down.to(weight), up.to(weight) * scale
-
-
-def layers_in(tensors: Iterable[str]) -> list[str]:
-    """The names of the layers that an adapter has matrices for. Raises ValueError if there are none."""
-    names = [name.removeprefix(_BEFORE).removesuffix(_DOWN) for name in tensors if name.endswith(_DOWN)]
-    if not names:
-        raise ValueError("it has no matrices")
-    return names
 
 
 def sharing(model: Any) -> Any:

@@ -43,8 +43,6 @@ _AT_ONCE = 512  # tokens of a prompt that are computed together
 class TransformersEngine:
     """A model of Hugging Face transformers."""
 
-    has_adapters = True
-
     def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""
         self.model, self.tokenizer, self.name = model.eval(), tokenizer, name

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Self
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # the files of a peft folder
+_BEFORE, _DOWN, _UP = "base_model.model.", ".lora_A.weight", ".lora_B.weight"  # around the name of a layer
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -30,3 +31,16 @@ Adapters = tuple[WeightedAdapter, ...]  # in the order in which they are added
 def without_files(adapters: Adapters) -> Adapters:
     """The same adapters as names, for what is kept longer than their files."""
     return tuple(WeightedAdapter(one.sha256, one.weight) for one in adapters)
+
+
+def layers_in(tensors: Iterable[str]) -> list[str]:
+    """The names of the layers that these tensors change. Raises ValueError if there are none."""
+    names = [name.removeprefix(_BEFORE).removesuffix(_DOWN) for name in tensors if name.endswith(_DOWN)]
+    if not names:
+        raise ValueError("it has no matrices")
+    return names
+
+
+def tensor_names(layer: str) -> tuple[str, str]:
+    """The names of both matrices of a layer: down, and up."""
+    return f"{_BEFORE}{layer}{_DOWN}", f"{_BEFORE}{layer}{_UP}"

@@ -13,11 +13,11 @@ from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
-from memoryos.errors import ModelError, ModelNotConfigured, NotFound
+from memoryos.errors import ModelNotConfigured, NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.models.chat import Answer, ChatModel, Message, visible
 from memoryos.models.local.local_chat import LocalChat
-from memoryos.models.local.local_engine import NO_ADAPTERS, LocalEngine
+from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.opened_model import OpenedModel
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, seen_adapters, versions_of
 from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, adapters_of
@@ -89,8 +89,6 @@ class OwnAdapters:
         chat = model()
         if not isinstance(chat, LocalChat):
             raise ModelNotConfigured(_NOT_LOCAL)
-        if not chat.engine.has_adapters:
-            raise ModelError(NO_ADAPTERS)
         return AdaptedModel(chat, self.uses(owner, engine=chat.engine))
 
 

@@ -131,6 +131,12 @@ def fits(engine: LocalEngine) -> str:
     return f"{engine.fingerprint.model}.{engine.fingerprint.tokenizer}"
 
 
+def is_for(adapter: Parameter, engine: LocalEngine) -> bool:
+    """Whether an adapter fits an engine. A GGUF file has the tokenizer in it, so that one sum is that of both."""
+    model, _, tokenizer = adapter.fingerprint.partition(".")
+    return engine.fingerprint.model == model and engine.fingerprint.tokenizer in (model, tokenizer)
+
+
 def about_files(adapter: Parameter) -> bytes:
     """What an exported folder says of itself beside peft's own files."""
     told = {"name": adapter.name, "model": adapter.model, "fingerprint": adapter.fingerprint, "number": adapter.number}

@@ -19,7 +19,7 @@ from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, used_version
 from memoryos.operation.training.adapter_pack import unpacked_files
-from memoryos.operation.training.adapter_trainer import fits
+from memoryos.operation.training.adapter_trainer import is_for
 from memoryos.operation.training.training_sources import stale_source
 from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
 
@@ -75,7 +75,7 @@ def unusable(reader: Reader, cube: MemCube, engine: LocalEngine, now: datetime) 
     adapter = adapter_in(cube)
     if adapter.stage is not AdapterStage.READY:
         return f"it is {adapter.stage.value}: {adapter.refused}"
-    if adapter.fingerprint != fits(engine):
+    if not is_for(adapter, engine):
         return f"it was trained for another model ({adapter.model}) than {engine.name}: train it again"
     if cube.has_expired(now):
         return "a memory that it was trained on has expired"
