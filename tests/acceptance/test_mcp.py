@@ -292,6 +292,7 @@ WRONG = [
     ("schedule", {"verb": "log", "limit": 101}, "InvalidInput: limit: "),
     ("forms", {"verb": "transform", "name": "me", "target": "text"}, "InvalidInput: target: text does not become text"),
     ("forms", {"verb": "transform", "name": "nowhere", "source": "kv", "target": "text"}, "NotFound: "),
+    ("forms", {"verb": "outcome", "name": "nowhere"}, "NotFound: "),
 ]
 
 
@@ -391,7 +392,7 @@ def test_tools_are_listed_without_the_library_or_a_store(tmp_path):
         "import asyncio, sys\n"
         "from memoryos.interface.mcp.mcp_server import McpDesk\n"
         "desk = McpDesk(lambda _: None); desk.server()\n"
-        "assert len(asyncio.run(desk._list_tools()).tools) == 16\n"
+        "assert len(asyncio.run(desk._list_tools()).tools) == 20\n"
         "print([name for name in ('memoryos.memory', 'memoryos.config', 'sqlalchemy', 'numpy') if name in sys.modules])"
     )
     done = subprocess.run(
