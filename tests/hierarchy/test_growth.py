@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType, State
+from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction import brancher, expiry_job, forget, removal
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
@@ -34,6 +35,7 @@ from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.knowledge import fact_base
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.maintenance import rebuild
 from memoryos.operation.maintenance.moves import Mover
@@ -494,6 +496,56 @@ def test_a_fact_that_joins_a_long_succession_changes_the_links_of_its_neighbours
         return rows["read"]
 
     assert 0 < read_for_one_more(80) == read_for_one_more(20)
+
+
+@pytest.mark.once
+def test_a_succession_that_is_learned_in_parts_is_put_in_order_once(world: World, monkeypatch):
+    """Each part read all facts before it again, and put them in order anew."""
+    seen, ordering, reading = Counter[str](), fact_base.succession, SqlWriter.get
+
+    def ordered(cubes: Sequence[MemCube], *args: Any, **options: Any) -> Any:
+        seen["ordered"] += len(cubes)
+        return ordering(cubes, *args, **options)
+
+    def read(self: SqlWriter, ids: Iterable[str]) -> dict[str, MemCube]:
+        found = reading(self, ids)
+        seen["read"] += sum(cube.kind is Kind.FACT for cube in found.values())
+        return found
+
+    monkeypatch.setattr(fact_base, "succession", ordered)
+    monkeypatch.setattr(SqlWriter, "get", read)
+
+    def learned(parts: int) -> Counter[str]:
+        memory, _ = taught(world, towns(parts * CUBES_AT_ONCE), f"parts-{parts}.db")
+        seen.clear()
+        world.extract()
+        (last,) = memory.profile.get().user.facts
+        assert len(memory.history(last.id)) == parts * CUBES_AT_ONCE
+        return seen.copy()
+
+    few, many = learned(2), learned(6)
+    assert 0 < many["ordered"] < 3.2 * few["ordered"]
+    assert many["read"] == few["read"] == 0
+
+
+@pytest.mark.once
+def test_a_succession_is_read_again_if_somebody_changes_a_fact_between_two_parts(world: World, monkeypatch):
+    memory, _ = taught(world, towns(2 * CUBES_AT_ONCE), "between.db")
+    learning, parts = Promoter._take_in, list[int]()
+
+    def learn_beside_others(self: Promoter, scope: Scope, lessons: Sequence[Lesson], *args: Any, **options: Any):
+        learning(self, scope, lessons, *args, **options)
+        parts.append(len(lessons))
+        if len(parts) == 1:
+            memory.facts.add("Tom lives in Rome.")
+
+    monkeypatch.setattr(Promoter, "_take_in", learn_beside_others)
+    world.extract()
+    assert parts == [CUBES_AT_ONCE, CUBES_AT_ONCE]
+    (last,) = memory.profile.get().user.facts
+    assert last.text == "Tom lives in Rome."
+    assert len(memory.history(last.id)) == 2 * CUBES_AT_ONCE + 1
+    assert verify(world.vault).is_sound
 
 
 def test_a_page_that_says_very_much_is_learned_whole_and_forgotten_whole(world: World):

@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.fact_base import Knowledge
 from memoryos.operation.knowledge.frozen import refuse_statement
 from memoryos.operation.knowledge.lesson import Identity, Lesson, identity, lesson_of
@@ -41,7 +42,8 @@ def nothing(_: Writer) -> None:
 class LongTerm:
     """The personas of one owner, as a plan leaves them.
 
-    The plan is made with a reader, so that others can write meanwhile; `changes` are those it begins with.
+    The plan is made with a reader, so that others can write meanwhile; `changes` are those it begins with, and
+    `carried` are the facts that exclude each other as an earlier part of the same operation left them.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class LongTerm:
         now: datetime,
         verdicts: Verdicts | None = None,
         changes: Changes | None = None,
+        carried: CarriedChains | None = None,
     ) -> None:
         self._scope = scope.owner
         self._settings = settings
@@ -59,7 +62,9 @@ class LongTerm:
         self._changes = changes or Changes(reader)
         known = self._changes.left(reader.cubes(Kind.FACT, tiers=[Tier.LPM]))
         facts = [cube for cube in known if not is_beside_hidden(reader, cube)]
-        self._knowledge = Knowledge(reader, self._changes, self._scope, now, facts, verdicts)
+        self._carried = carried or CarriedChains()
+        chains = self._carried.take(reader, self._scope)
+        self._knowledge = Knowledge(reader, self._changes, self._scope, now, facts, verdicts, chains)
         self._known: dict[Identity, MemCube] = {}
         self._doubles: dict[Identity, list[MemCube]] = {}  # stated by callers who could not read what is known
         for kind in (Kind.TRAIT, Kind.PROFILE):
@@ -131,13 +136,15 @@ class LongTerm:
     def step(self, check: Callable[[Writer], None] = nothing, end: Callable[[Writer], None] = nothing) -> Step:
         """The step that writes it; to be called after `settle`.
 
-        `check` comes first in each transaction, and may raise; `end` comes last in the last one.
+        `check` comes first in each transaction, and may raise; `end` comes last in the last one. The facts that
+        exclude each other are carried to the next part.
         """
 
         def write(writer: Writer) -> None:
             check(writer)
             self.flush(writer)
             end(writer)
+            self._carried.leave(writer, self._scope, self._knowledge.chains)
 
         return Step(write, self.touched, ahead=[partial(_checked, check, part) for part in self.ahead()])
 

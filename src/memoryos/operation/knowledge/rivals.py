@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
 from memoryos.cube import MemCube, Mention
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.operation.knowledge.filling import Filling, Slot
 from memoryos.operation.knowledge.lesson import Identity, identities, identity
 from memoryos.operation.knowledge.slot import filling
@@ -36,6 +37,7 @@ class Chain:
     def __init__(self, *cubes: MemCube) -> None:
         self.cubes: dict[str, MemCube] = {}
         self._names: dict[Identity, dict[str, None]] = {}  # of each wording
+        self._former: dict[str, set[str]] = {}  # what each superseded
         self._spells: list[Spell] = []  # once they are in order
         self._denies = False  # whether one of them says that something is not so
         self._slots: set[Slot] = set()  # that they fill
@@ -51,6 +53,7 @@ class Chain:
     def put(self, *cubes: MemCube) -> None:
         """Take in facts, or what they are now."""
         for cube in cubes:
+            self._follow(self.cubes.get(cube.id), cube)
             self.cubes[cube.id] = cube
             for name in identities(cube.payload):
                 self._names.setdefault(name, {})[cube.id] = None
@@ -64,6 +67,10 @@ class Chain:
         """Take in the order of all facts, or of those that were in one place among them."""
         self.put(*after.cubes)
         self._spells[place] = after.spells
+
+    def former_of(self, ids: Iterable[str]) -> set[Link]:
+        """The links from these facts to those that they superseded."""
+        return {Link(one, LinkKind.SUPERSEDES, former) for one in ids for former in self._former.get(one, ())}
 
     def called(self, name: Identity) -> MemCube | None:
         """The first fact that is known in these words."""
@@ -110,6 +117,13 @@ class Chain:
         former = self.cubes[self._spells[place][0].cubes[0]].version.supersedes
         heir = next((self.cubes[spell.cubes[0]] for spell in self._spells[last + 1 : last + 2]), None)
         return Neighbours(place, sorted(cubes, key=lambda one: one.id), former, heir)
+
+    def _follow(self, before: MemCube | None, cube: MemCube) -> None:
+        """Note which fact superseded it now."""
+        if before and before.version.superseded_by:
+            self._former[before.version.superseded_by].discard(cube.id)
+        if cube.version.superseded_by:
+            self._former.setdefault(cube.version.superseded_by, set()).add(cube.id)
 
     def _is_simple(self, cube: MemCube) -> bool:
         """Whether all are in one order with this one: they fill one slot, and their order is known."""
