@@ -46,7 +46,7 @@ from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, some_at_a_time
 from memoryos.scope import Scope
 
-from .work import Writing, calls_in, carry_out, locks_of
+from .work import Writing, calls_in, carry_out, database_work, locks_of
 from .world import ANN, AXES, START, LineExtractor, World, added, texts
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
@@ -455,6 +455,29 @@ def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World
     repair(4)
     few, many = repair(4 * LAST_PAGES), repair(8 * LAST_PAGES)
     assert many < LINEAR * few
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("work", ["delete", "update", "forget"])
+def test_what_sqlite_does_for_a_few_memories_does_not_grow_with_what_happened_to_others(world: World, work: str):
+    """It looked through all events of the owner when a memory went: 12 of 25 ms of a step in 4,000 pages."""
+
+    def done_beside(others: int) -> int:
+        memory = world.open(f"{work}-{others}.db", short_term_capacity=1)
+        few = [Memory.add(memory.of(Scope(user="ann", session="few")), f"🎈 page {number}") for number in range(3)]
+        for number in range(others):
+            memory.add(f"🍵 page {number}")
+        memory.wait()
+        doings: dict[str, Callable[[], object]] = {
+            "delete": lambda: memory.delete(few[0]),
+            "update": lambda: memory.update(few[0], "🎈 other words"),
+            "forget": memory.of(Scope(user="ann", session="few")).forget,
+        }
+        with database_work(world.vault) as steps:
+            doings[work]()
+        return max(steps)
+
+    assert 0 < done_beside(80) < SAME * done_beside(20)
 
 
 @pytest.mark.once
