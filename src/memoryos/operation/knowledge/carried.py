@@ -22,10 +22,16 @@ class CarriedChains:
 
     _kept: dict[Scope, tuple[int, list[Chain]]] = field(default_factory=dict)
 
-    def take(self, reader: Reader, scope: Scope) -> list[Chain]:
-        """What the part before left, if it still holds: only once, because a plan changes it and may be dropped."""
-        sequence, chains = self._kept.pop(scope, (0, []))
+    def of(self, reader: Reader, scope: Scope) -> list[Chain]:
+        """What the part before left, if it still holds."""
+        sequence, chains = self._kept.get(scope, (0, []))
         return chains if chains and _is_unchanged(reader, sequence) else []
+
+    def take(self, reader: Reader, scope: Scope) -> list[Chain]:
+        """The same, only once: a plan changes it, and may be dropped."""
+        chains = self.of(reader, scope)
+        self._kept.pop(scope, None)
+        return chains
 
     def leave(self, reader: Reader, scope: Scope, chains: list[Chain]) -> None:
         """Keep what a part has written; to be called at its end, under the lock."""

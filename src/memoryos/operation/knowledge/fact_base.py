@@ -77,7 +77,7 @@ class Knowledge:
         self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
         self._ids: dict[Identity, str] = {}
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # in LPM, by the family of their slot
-        self.chains = [one for one in carried if changes.touched.isdisjoint(one.cubes)]  #: what excludes each other
+        self.chains = list(carried)  #: facts that exclude each other, as they will be
         self._heirs: set[str] = set()  # what superseded one of those that changed, before or after it did
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: set[Hashable] | None = None  # what names each
@@ -163,6 +163,18 @@ class Knowledge:
         if family and subject:
             present |= self._chain(subject, family, present).cubes
         self._apply(Chain(*present.values()), succession(in_order(present), family, self._now), None, None)
+
+    def close(self) -> None:
+        """Put into order again what was carried, where facts of it were removed or changed before the plan."""
+        for chain in [one for one in self.chains if not self._changes.touched.isdisjoint(one.cubes)]:
+            gone, mine = self._changes.gone & chain.cubes.keys(), self._changes.touched & chain.cubes.keys()
+            if around := chain.close(gone, self._changes.get(mine - gone)):
+                after = succession(around.cubes, chain.family, self._now, former=around.former, heir=around.heir)
+                if not (after.copied or after.gone):
+                    self._apply(chain, after, None, None, around.place)
+                    continue
+            self.chains.remove(chain)
+            self.resettle(list(chain.cubes.values()))
 
     def settle(self) -> None:
         """Give links to the facts that exclude each other; to be called last."""
@@ -467,18 +479,6 @@ class Knowledge:
     def _derive(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
-
-
-def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:
-    """The facts that exclude these and each other, these among them: those of each succession together."""
-    groups: list[list[MemCube]] = []
-    grouped: set[str] = set()
-    for cube in cubes:
-        if cube.id not in grouped:
-            found = reader.successions([cube.id])
-            groups.append(list(reader.get(sorted(found)).values()))
-            grouped |= found
-    return groups
 
 
 def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:

@@ -96,6 +96,7 @@ class LongTerm:
 
     def resettle(self, groups: Iterable[Sequence[MemCube]]) -> None:
         """Put facts that exclude each other into order again, after some of them were removed."""
+        self._knowledge.close()
         for group in groups:
             self._knowledge.resettle(group)
 
@@ -133,18 +134,21 @@ class LongTerm:
         count(writer, self._knowledge.tally)
         return self._knowledge.tally
 
+    def pass_on(self, writer: Writer) -> None:
+        """Write it, and carry the facts that exclude each other to the next part of the operation."""
+        self.flush(writer)
+        self._carried.leave(writer, self._scope, self._knowledge.chains)
+
     def step(self, check: Callable[[Writer], None] = nothing, end: Callable[[Writer], None] = nothing) -> Step:
         """The step that writes it; to be called after `settle`.
 
-        `check` comes first in each transaction, and may raise; `end` comes last in the last one. The facts that
-        exclude each other are carried to the next part.
+        `check` comes first in each transaction, and may raise; `end` comes last in the last one.
         """
 
         def write(writer: Writer) -> None:
             check(writer)
-            self.flush(writer)
+            self.pass_on(writer)
             end(writer)
-            self._carried.leave(writer, self._scope, self._knowledge.chains)
 
         return Step(write, self.touched, ahead=[partial(_checked, check, part) for part in self.ahead()])
 
