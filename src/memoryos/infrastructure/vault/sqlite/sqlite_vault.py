@@ -155,10 +155,10 @@ class SqliteVault(SqlVault):
     def empty_log(self) -> None:
         """Checkpoint the log into the file and truncate it; postponed while a reader uses an older state."""
         self._log_is_due = True
-        self._is_log_copied()  # so that others are kept waiting for little
-        # What was erased is erased: this is no error.
-        with suppress(StoreBusy), timed(self._alone(), self.on_lock), self._usable():
-            self._log_is_due = not _is_log_emptied(self._kept_writer())
+        if self._is_log_copied() or self._is_log_copied():  # beside others, and once more what came in meanwhile
+            # What was erased is erased: this is no error.
+            with suppress(StoreBusy), timed(self._alone(), self.on_lock), self._usable():
+                self._log_is_due = not _is_log_emptied(self._kept_writer())
         if self._log_is_due:
             logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
 
