@@ -341,7 +341,7 @@ USAGES = {
 }
 STORED = {"negative", "huge", "missing"}  # such counts meet both stores; of the others none comes that far
 COUNTS = [name if name in STORED else pytest.param(name, marks=pytest.mark.once) for name in USAGES]
-BUDGET = 2_200
+BUDGET = 3_000
 
 
 @pytest.mark.parametrize("usage", COUNTS)
@@ -352,7 +352,7 @@ def test_a_count_that_cannot_be_refunds_no_budget(opened, model, usage):
     with pytest.raises(BudgetSpent):
         for calls in range(200):  # noqa: B007 - how many there were is wanted
             memory.respond("Where is Oslo?")
-    assert 3 < calls < 22  # a prompt has a hundred tokens or more
+    assert 3 < calls < 30  # a prompt has a hundred tokens or more
     spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.log.usage())
     assert 0 < spent <= BUDGET * 1.1
 
