@@ -392,7 +392,7 @@ def test_tools_are_listed_without_the_library_or_a_store(tmp_path):
         "import asyncio, sys\n"
         "from memoryos.interface.mcp.mcp_server import McpDesk\n"
         "desk = McpDesk(lambda _: None); desk.server()\n"
-        "assert len(asyncio.run(desk._list_tools()).tools) == 20\n"
+        "assert len(asyncio.run(desk._list_tools()).tools) == 16\n"
         "print([name for name in ('memoryos.memory', 'memoryos.config', 'sqlalchemy', 'numpy') if name in sys.modules])"
     )
     done = subprocess.run(
