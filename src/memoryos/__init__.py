@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
     from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
-    from memoryos.operation.activation.transformation import MadeForm, Transformation
+    from memoryos.operation.activation.transformation import FormOutcome, FormState, MadeForm, Transformation
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -252,6 +252,8 @@ __all__ = [
     "FileBytes",
     "Forgotten",
     "FormMove",
+    "FormOutcome",
+    "FormState",
     "FreezeStep",
     "Gate",
     "GateBounds",

@@ -295,9 +295,7 @@ class Settings(BaseSettings):
     compose_recompute: int = Field(
         16, ge=0, description="tokens at the beginning of each prefix but the first that are then computed anew"
     )
-    answer_adapters: bool = Field(
-        False, description="whether `respond` uses the loaded adapters; needs a local model that transformers computes"
-    )
+    answer_adapters: bool = Field(False, description="whether `respond` uses the loaded adapters; needs a local model")
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
     )

@@ -120,6 +120,8 @@ MODULES: Final = {
     "LoggedPlacement": "operation.placement.placement_log",
     "LoraAdapters": "nouns.lora_adapters",
     "MadeChange": "operation.pipelines.pipeline_run",
+    "FormOutcome": "operation.activation.transformation",
+    "FormState": "operation.activation.transformation",
     "MadeForm": "operation.activation.transformation",
     "MarkReport": "operation.portability.content_marks",
     "MemCube": "cube",

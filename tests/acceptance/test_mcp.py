@@ -292,6 +292,7 @@ WRONG = [
     ("schedule", {"verb": "log", "limit": 101}, "InvalidInput: limit: "),
     ("forms", {"verb": "transform", "name": "me", "target": "text"}, "InvalidInput: target: text does not become text"),
     ("forms", {"verb": "transform", "name": "nowhere", "source": "kv", "target": "text"}, "NotFound: "),
+    ("forms", {"verb": "outcome", "name": "nowhere"}, "NotFound: "),
 ]
 
 

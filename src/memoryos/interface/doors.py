@@ -79,6 +79,7 @@ COMMANDS: Mapping[str, str] = {
     "snapshots.list": "snapshots list",
     "snapshots.remove": "snapshots remove",
     "forms.transform": "transform",
+    "forms.outcome": "transform --look",
     "forms.cool": "transform --cold",
     "forms.list": "forms",
     "activations.build": "activations build",

@@ -37,7 +37,12 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "log": "limit",
         "moves": "",
     },
-    "forms": {"list": "memory_id", "transform": "name* source target kinds ids keeps", "cool": ""},
+    "forms": {
+        "list": "memory_id",
+        "transform": "name* source target kinds ids keeps",
+        "outcome": "name* source target",
+        "cool": "",
+    },
 }
 
 Name = Annotated[str | None, Field(min_length=1, max_length=ID_CHARS, description="Its name; `list` shows the names.")]
@@ -99,13 +104,13 @@ class ScheduleArguments(ToolArguments):
 class FormsArguments(ToolArguments):
     """What `forms` takes."""
 
-    verb: Literal["list", "transform", "cool"] = Field(description="What to do.")
-    name: Annotated[Name, Field(description="transform: the name of the KV state or adapter.")] = None
+    verb: Literal["list", "transform", "outcome", "cool"] = Field(description="What to do.")
+    name: Annotated[Name, Field(description="transform, outcome: the name of the KV state or adapter.")] = None
     source: Literal["text", "kv", "adapter"] | None = Field(
-        None, description="transform: the form of now. Default: text."
+        None, description="transform, outcome: the form before. Default: text."
     )
     target: Literal["text", "kv", "adapter"] | None = Field(
-        None, description="transform: the form to come. Default: kv."
+        None, description="transform, outcome: the form after. Default: kv."
     )
     kinds: list[Literal["profile", "trait", "fact", "page"]] | None = Field(
         None, max_length=4, description="transform, from text: memories of these kinds."
