@@ -225,6 +225,11 @@ class Settings(BaseSettings):
     placement: str = Field(
         "density", description="policy of memory.schedule: density, gdsf, lru, heat, similarity, labels, ...; off: none"
     )
+    placement_states: bool = Field(
+        False,
+        description="whether `placement` also decides which KV states of activations stay in memory, with a fair share"
+        " for each owner, and loads in pauses what the next question probably uses; without, the last used stay",
+    )
 
     # Consolidation.
     extractor: ExtractorKind = Field(

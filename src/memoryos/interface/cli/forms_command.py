@@ -8,6 +8,7 @@ import typer
 
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 from memoryos.operation.activation.transformation import FormState
 from memoryos.operation.placement.memory_block import MemoryForm
@@ -15,7 +16,10 @@ from memoryos.operation.placement.memory_block import MemoryForm
 if TYPE_CHECKING:
     from memoryos.operation.activation.transformation import FormOutcome, Transformation
 
-Name = Annotated[str | None, typer.Argument(help="Name of the activation or adapter.")]
+Name = Annotated[
+    str | None,
+    typer.Argument(help="Name of the activation or adapter.", autocompletion=names("activation", "adapter")),
+]
 
 
 def transform(

@@ -116,7 +116,7 @@ class AdaptedModel:
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
         told = self.chat.ask(messages, adapters=adapters_of(self.uses))
-        return visible(told, told.stop)
+        return visible(told, told.stop, lambda: told.cached_tokens)
 
 
 def reasons(uses: Sequence[AdapterUse]) -> tuple[str, ...]:
