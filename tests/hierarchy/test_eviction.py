@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memoryos import Memory, Role, Strategy, Tier, Turn
+from memoryos.operation.paging import pager
 
 from .world import ANN, AXES, START, World
 
@@ -113,6 +114,29 @@ def test_nothing_is_lost(world: World):
     assert stats.archived_segments > 0
     members = [page for view in memory.segments.list(archive=True) for page in view.page_ids]
     assert sorted(members) == sorted(ids[:-2])
+
+
+def test_segments_that_waited_for_extraction_together_do_not_go_in_one_step(world: World, monkeypatch):
+    """All of them went with the next page: 1,200 pages in one step of a scope of 10,000."""
+    monkeypatch.setattr(pager, "ARCHIVED_AT_ONCE", 4)
+    memory = world.open(short_term_capacity=1, mid_term_capacity=1)
+    for symbol in AXES[:6]:
+        memory.add_many([Turn(role=Role.USER, text=f"{symbol} word{number}") for number in range(2)])
+        memory.wait()
+        world.queue()
+        with world.vault.write(ANN) as writer:  # a slow worker has the jobs
+            writer.lease(lasting=timedelta(hours=1))
+    memory.add(f"{AXES[6]} last")
+    assert archived(memory) == []
+    world.clock.advance(hours=2)
+    world.extract()
+    gone = []
+    for number in range(3):
+        memory.add(f"{AXES[6]} more{number}")
+        memory.wait()
+        gone.append(memory.stats().archived_pages)
+    assert gone == [4, 8, 12]
+    assert memory.stats().mtm_segments == 1
 
 
 def test_one_transaction_can_evict_many(world: World):

@@ -27,6 +27,8 @@ from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import Calibrator
 
+ARCHIVED_AT_ONCE = 128  # pages that leave MTM in one step with their segments, but for one segment that has more
+
 
 class Pager:
     """The page moves of one step."""
@@ -41,6 +43,8 @@ class Pager:
         self._is_sent = False  # whether the hot segments wait no longer
         self._unread: Set[str] = frozenset()  # pages that leave STM before rules, which do not wait, have read them
         self._kept: set[str] = set()  # segments that may not be evicted, as far as this step has seen
+        self._archived = 0  # pages of the segments that this step evicted
+        self._is_full = False  # whether the next segment has to wait for another step
         self._capacity = settings.short_term_capacity
         self._sizes: dict[str, int] = {}  # characters of the pages that are written
         self.changes = Changes(reader)
@@ -193,14 +197,19 @@ class Pager:
     def _evict(self, *, fresh: str) -> None:
         """Archive the coldest segments with their pages, but not the fresh one or those that wait for extraction.
 
-        A frozen segment stays, and so does one with a frozen page: MTM is larger by these.
+        A frozen segment stays, and so does one with a frozen page: MTM is larger by these. If very many wait no longer,
+        some go in each step in which pages come.
         """
-        if not self._mid_term.surplus:
+        if self._is_full or not self._mid_term.surplus:
             return
         for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting | self._kept):
-            members = self.changes.members(topic.cube.id)
-            if any(cube.is_frozen for cube in (topic.cube, *members)):
+            members = [] if self._is_full else self.changes.members(topic.cube.id)
+            self._is_full |= bool(self._archived) and self._archived + len(members) > ARCHIVED_AT_ONCE
+            if self._is_full:
+                self._mid_term.put(topic)
+            elif any(cube.is_frozen for cube in (topic.cube, *members)):
                 self._mid_term.put(topic)
                 self._kept.add(topic.cube.id)
             else:
+                self._archived += len(members)
                 self.changes.move([topic.cube, *members], Tier.ARCHIVE)
