@@ -293,6 +293,11 @@ class Settings(BaseSettings):
     answer_adapters: bool = Field(
         False, description="whether `respond` uses the loaded adapters; needs a local model that transformers computes"
     )
+    answer_watermark: bool = Field(
+        False,
+        description="whether the words of answers have a statistical mark; needs a local model that transformers"
+        " computes",
+    )
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
     )

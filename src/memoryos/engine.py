@@ -32,6 +32,7 @@ from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.transformer import Transformer
 from memoryos.operation.answer.answer_marker import AnswerMarker
+from memoryos.operation.answer.answering_model import AnsweringModel
 from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
@@ -183,9 +184,12 @@ class Engine:
 
     def _answer_with(self) -> None:
         """Create what asks the chat model for answers."""
+        self.answering = AnsweringModel(
+            self._model, self.vault.erasure.make_signing_key, self.settings.answer_watermark
+        )
         self.responder = self._made_responder()
-        parts = self._model, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
-        self.activator = Activator(self.vault, self.clock, *parts)
+        parts = self.answering, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
+        self.activator = Activator(self.vault, self.clock, self._model, *parts)
         self.vault.on_erased = lambda: self.activator.forget(self._connections)
         told = lambda text, place: self.said("text", text, place)  # noqa: E731
         recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)
@@ -439,10 +443,12 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker, self._adapted)
+        return Responder(
+            self.answering, self.account, streams, *inputs, bounds, self.clock, self._marker, self._adapted
+        )
 
     def _adapted(self, owner: Scope) -> AdaptedModel | None:
-        return self.adapters.adapted(owner, self._model) if self.settings.answer_adapters else None
+        return self.adapters.adapted(owner, self.answering) if self.settings.answer_adapters else None
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)

@@ -19,9 +19,18 @@ from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.llamacpp_server import CAN_SAVE, LlamacppServer
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
-from memoryos.models.local.local_engine import GREEDY, NO_ADAPTERS, NO_COMPOSITION, KVState, Sampling, shared
+from memoryos.models.local.local_engine import (
+    GREEDY,
+    NO_ADAPTERS,
+    NO_COMPOSITION,
+    NO_WATERMARK,
+    KVState,
+    Sampling,
+    shared,
+)
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
+from memoryos.models.local.watermark_evidence import WatermarkEvidence
 from memoryos.models.local.weighted_adapter import Adapters
 
 RUNTIME = "llamacpp"
@@ -32,6 +41,7 @@ class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
     has_states = CAN_SAVE
+    has_watermark = False  # its server samples by itself: requests name samplers, and bring no code
     has_adapters = False  # llama.cpp takes them as GGUF files, and only while it loads the model
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
@@ -87,6 +97,10 @@ class LlamacppEngine:
         chances[[one["id"] for one in told]] = [one["logprob"] for one in told]
         return chances
 
+    def evidence(self, text: str, watermark: bytes) -> WatermarkEvidence:  # noqa: ARG002 - it refuses all
+        """Refuse: what it writes has no mark. Raises ModelError."""
+        raise ModelError(NO_WATERMARK)
+
     def dumped(self, state: KVState, *, bits: int | None = None) -> bytes:
         """Return a state as bytes."""
         if bits is not None:
@@ -119,6 +133,8 @@ class LlamacppEngine:
         if len(tokens) >= self.window:
             raise PromptTooLong(len(tokens), self.window)
         self._check(tokens)
+        if sampling.watermark is not None:
+            raise ModelError(NO_WATERMARK)
         return LlamacppGeneration(self, tokens, state if self.has_states else None, adapters, sampling)
 
     def answer(self, generation: LlamacppGeneration, state: KVState | None, adapters: Adapters, body: Any) -> None:
