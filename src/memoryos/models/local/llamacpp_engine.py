@@ -41,7 +41,7 @@ class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
     has_states = CAN_SAVE
-    has_watermark = False  # its server samples by itself: requests name samplers, and bring no code
+    has_watermark = False  # a request may favour tokens (logit_bias), but the same ones at each step
     has_adapters = False  # llama.cpp takes them as GGUF files, and only while it loads the model
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:

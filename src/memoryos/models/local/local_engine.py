@@ -24,7 +24,7 @@ NO_ADAPTERS = (
     " to transformers"
 )
 NO_WATERMARK = (
-    "llama.cpp has no watermark here: its server lets no program change the chances of tokens; set"
+    "llama.cpp has no watermark here: its server chooses all tokens of an answer by itself; set"
     " MEMORYOS_LOCAL_RUNTIME to transformers, or MEMORYOS_ANSWER_WATERMARK to false"
 )
 
