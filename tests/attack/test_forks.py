@@ -145,7 +145,7 @@ sys.exit(forked.exitcode)
 
 
 @pytest.mark.file
-@pytest.mark.parametrize("delay", [0.05, 0.2])
+@pytest.mark.parametrize("delay", [0.05, pytest.param(0.2, marks=pytest.mark.long)])
 def test_a_child_that_was_forked_amid_the_work_of_its_parent_uses_a_store_of_its_own(tmp_path, delay):
     """In a new process, where the modules are not loaded yet: a fork in the middle of an import left a lock behind."""
     done = subprocess.run([sys.executable, "-c", FORKING, tmp_path, str(delay)], check=False, timeout=60)

@@ -196,7 +196,7 @@ LARGE = {
     "a gzip bomb": lambda megabytes: sends(bomb(megabytes), b"Content-Encoding: gzip"),
     "a body without end": lambda _: floods(b" " * 2**16),
     "an event without end": lambda _: floods(b"data: " + b" " * 2**16, EVENTS),
-    "events without end": lambda _: floods(event("on ") * 100, EVENTS),
+    "events without end": lambda _: floods(event("on ").replace(b'"x"', b'"%s"' % (b"x" * 1_500)) * 30, EVENTS),
 }
 
 

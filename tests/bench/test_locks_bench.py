@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from memoryos import MemoryOS, load_settings
 from memoryos.bench import lock_times
-from memoryos.bench.lock_times import ScopeKind, measure
+from memoryos.bench.lock_times import Held, Locking, ScopeKind, measure
 from memoryos.clock import system_clock
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.locks import Hold
@@ -65,6 +65,22 @@ def test_each_operation_is_measured_in_both_scopes():
     for change in ("add", "update"):
         assert hostile.held[f"{change}, a page of 6,400 characters"].steps > 0
         assert f"{change}, a page of 6,400 characters" not in ordinary.held
+
+
+def test_what_was_chosen_is_measured_alone():
+    """Pages are added and read each time, and what was not chosen is neither done nor told."""
+    chosen = [Locking.BRANCH, Locking.UPDATE]
+    (found,) = measure([ScopeKind.HOSTILE], 60, load_settings(embedder="hashing"), parts=chosen)
+    assert list(found.held) == ["update", "update, special pages", "branches.create", "branches.discard"]
+    assert all(held.steps > 0 for held in found.held.values())
+
+
+def test_only_work_counts_as_over_the_bound():
+    waited, worked = Hold(0.4, 0.01), Hold(0.4, 0.08, 0.02)
+    held = Held.of([waited, worked, worked], seconds=1.0)
+    assert (held.over, held.longest_work_ms, held.longest_cpu_ms) == (2, pytest.approx(60), 80)
+    assert held.longest_ms == 400
+    assert Held.of([], seconds=0.0).over == 0
 
 
 def test_what_is_forgotten_last_leaves_nothing_to_measure():

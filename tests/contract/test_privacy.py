@@ -244,6 +244,7 @@ def is_kept(method: str, parameter: str) -> bool:
         ("admin.verify_words", "text"),  # nothing keeps it: its tokens are counted
         ("pipelines.check", "pipeline"),
         ("forms.transform", "source"),  # the name of a form
+        ("forms.outcome", "source"),
         ("adapters.ask", "question"),  # it needs a model: tests/local has it
     )
 

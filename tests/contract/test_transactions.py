@@ -16,6 +16,7 @@ import forked
 from contract.append import append
 from contract.back_ends import BACK_ENDS
 from memoryos.errors import StorageError, StoreBusy
+from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.sqlite import sqlite_vault
 from memoryos.infrastructure.vault.sqlite.still import log_of
@@ -166,6 +167,33 @@ def test_the_log_is_copied_into_the_file_while_others_write(vault, store, monkey
     monkeypatch.setattr(vault, "_is_log_copied", copy_meanwhile)
     store("wasps " * 1_000_000)
     assert vault.path.stat().st_size > size + 5_000_000
+
+
+@pytest.mark.file
+def test_a_log_that_a_reader_kept_after_an_erasure_is_copied_while_others_write(vault, store, monkeypatch):
+    """The next write copied it under its lock: whatever the reader had kept, and what the write added."""
+    doomed, copied, begin = store("bees").cube, list[bool](), vault._is_log_copied
+
+    def copy():
+        copied.append(vault._lock.locked())
+        return begin()
+
+    held = list[Hold]()
+    vault.on_lock = held.append
+    with vault.snapshot() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM cubes").scalar()
+        with vault.write(ALICE) as writer:
+            writer.delete([doomed.id])
+        assert log_of(vault.path).stat().st_size > 0
+        assert len(held) == 1, "to empty the log would copy under the lock what the reader kept, if it ended now"
+    monkeypatch.setattr(vault, "_is_log_copied", copy)
+    held.clear()
+    store("wasps")
+    assert copied == [False]
+    assert log_of(vault.path).stat().st_size == 0
+    assert len(held) == 2, "the write, and what empties the log"
+    store("ants")
+    assert copied == [False]
 
 
 @pytest.mark.file

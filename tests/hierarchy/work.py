@@ -12,8 +12,12 @@ from datetime import datetime
 from types import FrameType
 from typing import Any
 
+from sqlalchemy import Connection
+
 from memoryos.infrastructure.vault.contract import Writer
+from memoryos.infrastructure.vault.patience import Patience
 from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.infrastructure.vault.sqlite.sqlite_vault import SqliteVault
 from memoryos.operation.hierarchy.arrangement import Plan
 from memoryos.operation.hierarchy.rehome import Rehomer, named
 from memoryos.scope import Scope
@@ -50,6 +54,28 @@ def calls_in(work: Callable[[], object]) -> int:
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(copy_context().run, counted).result()
+
+
+@contextmanager
+def database_work(vault: SqliteVault) -> Iterator[list[int]]:
+    """What SQLite does in each write transaction of the vault, from when it has the lock, in tens of its steps."""
+    taken, take = list[int](), vault._take_write_lock
+
+    def step() -> int:
+        taken[-1] += 1
+        return 0
+
+    def taking(writer: Connection, waiting: Patience) -> None:
+        take(writer, waiting)
+        taken.append(0)
+        writer.connection.dbapi_connection.set_progress_handler(step, 10)  # type: ignore[union-attr]
+
+    vault._take_write_lock = taking  # type: ignore[method-assign]
+    try:
+        yield taken
+    finally:
+        vault._take_write_lock = take  # type: ignore[method-assign]
+        vault._kept_writer().connection.dbapi_connection.set_progress_handler(None, 0)  # type: ignore[union-attr]
 
 
 @contextmanager

@@ -39,6 +39,13 @@ def test_a_state_does_not_change_the_next_token(engine, state, question):
     assert np.exp(full).sum() == pytest.approx(1, abs=1e-3)
 
 
+def test_a_part_of_a_character_can_be_the_likeliest_token(transformers_engine, llamacpp_engine):
+    tokens = [5, 9, 30, 44, 60, 100]
+    told = llamacpp_engine.distribution(tokens)
+    assert transformers_engine.decoded([int(told.argmax())]) == "\ufffd"
+    assert np.abs(told - transformers_engine.distribution(tokens)).max() < 3e-2  # 16 bits beside 32
+
+
 def test_a_state_does_not_change_the_answer_and_is_used(engine, state):
     tokens = prompt(engine, QUESTIONS[0])
     alone, helped = (

@@ -5,13 +5,16 @@ steps; here every step is timed, from when it has the lock until it lets go, wit
 talk about one thing, which is one segment and one chain, with facts that rest on every page; a page that fills one slot
 1,000 times, 400 pages that fill it once each, and pages of 400,000 and 1,000,000 characters. The last operations are
 `forget` of everything and `load` of all that was exported before. `undo` is measured if `repair` moved pages.
+
+A large scope may be measured in parts: pages are added and read each time, because everything else needs them, and of
+the rest only what was chosen is done.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -64,6 +67,29 @@ class ScopeKind(StrEnum):
     HOSTILE = "hostile"
 
 
+class Locking(StrEnum):
+    """What can be measured by itself."""
+
+    ADD = "add"  # with the moves of what was added
+    CONSOLIDATE = "consolidate"
+    UPDATE = "update"
+    DELETE = "delete"
+    REPAIR = "repair"  # and undo
+    REBUILD = "rebuild"
+    FACTS = "facts"  # stated, published and accepted
+    DUPLICATES = "duplicates"
+    EXPIRE = "expire"
+    SESSION = "session"
+    BRANCH = "branch"
+    SNAPSHOT = "snapshot"
+    SEGMENT = "segment"
+    BOOK = "book"
+    FORGET = "forget"  # and load
+
+
+_ALWAYS = (Locking.ADD, Locking.CONSOLIDATE)  # done, and told only if they were chosen
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """The steps of one operation."""
@@ -74,14 +100,31 @@ class Held:
     longest_ms: float
     longest_cpu_ms: float  #: of the thread that had it: on a busy machine the rest is spent waiting
     longest_work_ms: float  #: of its CPU without the garbage that Python collected meanwhile
+    p95_work_ms: float
+    over: int  #: the steps with more work than the bound
 
     @classmethod
     def of(cls, holds: Sequence[Hold], seconds: float) -> Held:
         """Sum up."""
         times = [1_000 * hold.seconds for hold in holds] or [0.0]
         cpu = max((1_000 * hold.cpu_seconds for hold in holds), default=0.0)
-        work = max((1_000 * (hold.cpu_seconds - hold.collecting_seconds) for hold in holds), default=0.0)
-        return cls(len(holds), seconds, percentiles(times, 95)["p95"], max(times), cpu, work)
+        work = [1_000 * (hold.cpu_seconds - hold.collecting_seconds) for hold in holds] or [0.0]
+        over = sum(one > BOUND_MS for one in work)
+        return cls(len(holds), seconds, _p95(times), max(times), cpu, max(work), _p95(work), over)
+
+
+def _p95(times: Sequence[float]) -> float:
+    return percentiles(times, 95)["p95"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Work that is measured under a name, with the name of what goes on beside it."""
+
+    part: Locking
+    name: str
+    work: Callable[[], object]
+    beside: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +164,13 @@ class _Meter:
 
 
 def measure(
-    kinds: Sequence[ScopeKind], pages: int, settings: Settings, progress: Progress = unwatched, *, db: str | None = None
+    kinds: Sequence[ScopeKind],
+    pages: int,
+    settings: Settings,
+    progress: Progress = unwatched,
+    *,
+    db: str | None = None,
+    parts: Collection[Locking] = tuple(Locking),
 ) -> Iterator[Locked]:
     """Measure one scope after the other: each in a file that is gone afterwards, or for a user of its own in `db`."""
     embedder = load_embedder(settings.embedder, settings)
@@ -131,11 +180,17 @@ def measure(
     for kind in kinds:
         with TemporaryDirectory(prefix="memoryos-bench-") as folder:
             place = db or str(Path(folder) / "locks.db")
-            yield Locked(kind, pages, _measured(kind, pages, chosen, embedder, place, progress))
+            yield Locked(kind, pages, _measured(kind, pages, chosen, embedder, place, progress, parts))
 
 
 def _measured(
-    kind: ScopeKind, pages: int, settings: Settings, embedder: Embedder, place: str, progress: Progress
+    kind: ScopeKind,
+    pages: int,
+    settings: Settings,
+    embedder: Embedder,
+    place: str,
+    progress: Progress,
+    parts: Collection[Locking],
 ) -> dict[str, Held]:
     meter = _Meter()
     vault = open_vault(
@@ -151,22 +206,40 @@ def _measured(
         memory.consolidate()
         memory.wait()
         vault.on_lock = meter.note
-        for operation, work, beside in _operations(kind, pages, store, memory):
-            progress(f"{kind.value}: {operation}", 0, 1)
-            with meter.measuring(operation, beside):
-                work()
-            progress(f"{kind.value}: {operation}", 1, 1)
+        for task in _tasks(kind, pages, store, memory, {*parts, *_ALWAYS}):
+            progress(f"{kind.value}: {task.name}", 0, 1)
+            with meter.measuring(task.name, task.beside) if task.part in parts else nullcontext():
+                task.work()
+            progress(f"{kind.value}: {task.name}", 1, 1)
         vault.on_lock = None
     return meter.held
 
 
-def _operations(
-    kind: ScopeKind, pages: int, store: MemoryOS, memory: Memory
-) -> Iterator[tuple[str, Callable[[], object], str | None]]:
-    """What is measured, in this order; with the name of what goes on beside it."""
+def _tasks(kind: ScopeKind, pages: int, store: MemoryOS, memory: Memory, parts: Collection[Locking]) -> Iterator[_Task]:
+    """What is measured of these parts, in this order."""
+    special: list[str] = []
+    yield from _of_intake(kind, pages, store, memory, special)
+    ids = [page.id for page in memory.pages.list()]
+    some = ids[:: max(1, len(ids) // (2 * CHANGED))][: 2 * CHANGED]
+    if Locking.UPDATE in parts:
+        yield _Task(
+            Locking.UPDATE, "update", partial(_each, some[:CHANGED], memory.update, "I moved to Lisbon and like jazz.")
+        )
+        if special:
+            yield _Task(Locking.UPDATE, "update, special pages", lambda: memory.update(special[0], "I live in Lisbon."))
+    if Locking.DELETE in parts:
+        yield _Task(Locking.DELETE, "delete, a page", partial(_each, some[CHANGED:], memory.delete))
+        if special:
+            yield _Task(Locking.DELETE, "delete, special pages", partial(_each, special[1:], memory.delete))
+    for part, tasks in _LATER.items():
+        if part in parts:
+            yield from tasks(kind, store, memory)
+
+
+def _of_intake(kind: ScopeKind, pages: int, store: MemoryOS, memory: Memory, special: list[str]) -> Iterator[_Task]:
+    """Pages are added, moved and read; the ids of the hostile ones are put into `special`."""
     said = _dialogue(pages) if kind is ScopeKind.ORDINARY else _hostile(pages)
     single, loaded = said[:SINGLE], said[SINGLE:]
-    special: list[str] = []
 
     def add() -> None:
         for turns in single:
@@ -179,75 +252,86 @@ def _operations(
             special.extend(_add_special(memory))
         memory.wait()
 
-    yield "add", add, "move (a few at a time)"
-    yield f"add_many, {AT_ONCE} pages", add_many, "move"
-    yield "consolidate", lambda: _consolidated(store, memory), None
-    ids = [page.id for page in memory.pages.list()]
-    some = ids[:: max(1, len(ids) // (2 * CHANGED))][: 2 * CHANGED]
-    yield "update", partial(_each, some[:CHANGED], memory.update, "I moved to Lisbon and like jazz."), None
-    if special:
-        yield "update, special pages", lambda: memory.update(special[0], "I live in Lisbon."), None
-    yield "delete, a page", partial(_each, some[CHANGED:], memory.delete), None
-    if special:
-        yield "delete, special pages", partial(_each, special[1:], memory.delete), None
+    yield _Task(Locking.ADD, "add", add, "move (a few at a time)")
+    yield _Task(Locking.ADD, f"add_many, {AT_ONCE} pages", add_many, "move")
+    yield _Task(Locking.CONSOLIDATE, "consolidate", lambda: _consolidated(store, memory))
+
+
+def _of_repair(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
     moved: list[int] = []
-    yield "repair", lambda: moved.extend(memory.upkeep.repair().events), None
+    yield _Task(Locking.REPAIR, "repair", lambda: moved.extend(memory.upkeep.repair().events))
     if moved:
-        yield "undo", lambda: memory.upkeep.undo(*moved), None
-    yield "rebuild", lambda: _rebuilt(store, memory), None
-    yield from _of_statements(memory)
-    yield from _of_many(kind, store, memory)
-    yield from _of_copies(memory)
-    largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
-    yield f"delete, a segment of {len(largest.page_ids):,} pages", lambda: memory.delete(largest.cube.id), None
-    if special:
-        yield from _of_a_book(memory)
-    with TemporaryDirectory(prefix="memoryos-bench-") as folder:
-        file = Path(folder) / "export.jsonl"
-        memory.export(file)
-        yield "forget", memory.forget, None
-        yield "load", partial(store.admin.load, file), None
+        yield _Task(Locking.REPAIR, "undo", lambda: memory.upkeep.undo(*moved))
 
 
-def _of_statements(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+def _of_rebuild(_: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    yield _Task(Locking.REBUILD, "rebuild", lambda: _rebuilt(store, memory))
+
+
+def _of_statements(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
     """Facts of the slot that the hostile pages fill."""
     villages = [f"I live in Village{number}." for number in range(PUBLISHED)]
-    yield "facts.add", partial(_each, [f"I live in Port{number}." for number in range(STATED)], memory.facts.add), None
-    yield "proposals.publish", partial(memory.proposals.publish, villages, source="a registry"), None
+    ports = [f"I live in Port{number}." for number in range(STATED)]
+    yield _Task(Locking.FACTS, "facts.add", partial(_each, ports, memory.facts.add))
+    yield _Task(Locking.FACTS, "proposals.publish", partial(memory.proposals.publish, villages, source="a registry"))
     waiting = [one.id for one in memory.proposals.list()[:STATED]]
-    yield "proposals.accept", partial(_each, waiting, memory.proposals.accept), None
+    yield _Task(Locking.FACTS, "proposals.accept", partial(_each, waiting, memory.proposals.accept))
 
 
-def _of_many(
-    kind: ScopeKind, store: MemoryOS, memory: Memory
-) -> Iterator[tuple[str, Callable[[], object], str | None]]:
-    """Pages that are merged, that expire, and that are forgotten with their session."""
-    said = _dialogue(2 * TOGETHER) if kind is ScopeKind.ORDINARY else _hostile(2 * TOGETHER)
-    session = memory.of(replace(memory.scope, session="one"))
+def _of_doubles(_: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    """Pages that become one, and again several."""
     doubles = memory.add_many([Turn(role=Role.USER, text="I like green tea.") for _ in range(DOUBLES)])
-    ended = memory.add_many([turn for page in said[:TOGETHER] for turn in page])
-    session.add_many([turn for page in said[TOGETHER:] for turn in page])
     _consolidated(store, memory)
-    yield f"duplicates.merge, {len(doubles):,} pages", lambda: memory.duplicates.merge(doubles), None
-    yield (
-        f"duplicates.unmerge, {CHANGED} pages",
-        partial(_each, doubles[1 : CHANGED + 1], memory.duplicates.unmerge),
-        None,
+    some = doubles[1 : CHANGED + 1]
+    yield _Task(
+        Locking.DUPLICATES, f"duplicates.merge, {len(doubles):,} pages", lambda: memory.duplicates.merge(doubles)
     )
-    yield f"governance.expire, {len(ended):,} pages", partial(_each, ended, memory.governance.expire), None
-    yield "sweep of what expired", memory.jobs.run, None
-    yield "forget, a session", session.forget, None
+    yield _Task(
+        Locking.DUPLICATES,
+        f"duplicates.unmerge, {len(some):,} pages",
+        partial(_each, some, memory.duplicates.unmerge),
+    )
 
 
-def _of_copies(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
-    """A branch and a snapshot of all that is there."""
-    yield "branches.create", lambda: memory.branches.create("trial"), None
-    yield "branches.discard", lambda: memory.branches.discard("trial"), None
-    yield "snapshots.create", lambda: memory.snapshots.create("before"), None
-    yield "snapshots.remove", lambda: memory.snapshots.remove("before"), None
+def _of_expired(kind: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    ended = _added(kind, store, memory)
+    each = partial(_each, ended, memory.governance.expire)
+    yield _Task(Locking.EXPIRE, f"governance.expire, {len(ended):,} pages", each)
+    yield _Task(Locking.EXPIRE, "sweep of what expired", memory.jobs.run)
 
 
-def _of_a_book(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+def _of_session(kind: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    session = memory.of(replace(memory.scope, session="one"))
+    _added(kind, store, session)
+    yield _Task(Locking.SESSION, "forget, a session", session.forget)
+
+
+def _added(kind: ScopeKind, store: MemoryOS, memory: Memory) -> list[str]:
+    """More pages of the same kind, which are read."""
+    said = _dialogue(TOGETHER) if kind is ScopeKind.ORDINARY else _hostile(TOGETHER)
+    added = memory.add_many([turn for page in said for turn in page])
+    _consolidated(store, memory)
+    return added
+
+
+def _of_branch(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    """A branch of all that is there."""
+    yield _Task(Locking.BRANCH, "branches.create", lambda: memory.branches.create("trial"))
+    yield _Task(Locking.BRANCH, "branches.discard", lambda: memory.branches.discard("trial"))
+
+
+def _of_snapshot(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    yield _Task(Locking.SNAPSHOT, "snapshots.create", lambda: memory.snapshots.create("before"))
+    yield _Task(Locking.SNAPSHOT, "snapshots.remove", lambda: memory.snapshots.remove("before"))
+
+
+def _of_segment(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
+    name = f"delete, a segment of {len(largest.page_ids):,} pages"
+    yield _Task(Locking.SEGMENT, name, lambda: memory.delete(largest.cube.id))
+
+
+def _of_a_book(kind: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
     """A page as large as a book, stored and changed; `forget` finds both of its versions."""
     size, ids = f"a page of {BOOK_CHARS:,} characters", list[str]()
 
@@ -259,8 +343,32 @@ def _of_a_book(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str 
         memory.update(ids[0], "Erratum. " + _long_text(BOOK_CHARS))
         memory.wait()
 
-    yield f"add, {size}", add, None
-    yield f"update, {size}", update, None
+    if kind is ScopeKind.HOSTILE:
+        yield _Task(Locking.BOOK, f"add, {size}", add)
+        yield _Task(Locking.BOOK, f"update, {size}", update)
+
+
+def _of_the_end(_: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+        file = Path(folder) / "export.jsonl"
+        memory.export(file)
+        yield _Task(Locking.FORGET, "forget", memory.forget)
+        yield _Task(Locking.FORGET, "load", partial(store.admin.load, file))
+
+
+_LATER: Mapping[Locking, Callable[[ScopeKind, MemoryOS, Memory], Iterator[_Task]]] = {
+    Locking.REPAIR: _of_repair,
+    Locking.REBUILD: _of_rebuild,
+    Locking.FACTS: _of_statements,
+    Locking.DUPLICATES: _of_doubles,
+    Locking.EXPIRE: _of_expired,
+    Locking.SESSION: _of_session,
+    Locking.BRANCH: _of_branch,
+    Locking.SNAPSHOT: _of_snapshot,
+    Locking.SEGMENT: _of_segment,
+    Locking.BOOK: _of_a_book,
+    Locking.FORGET: _of_the_end,
+}
 
 
 def _each(pages: Sequence[str], change: Callable[..., object], *words: str) -> None:

@@ -226,8 +226,10 @@ class SqlWriter(SqlReader):
         """Remove what the events of these cubes tell of callers and reasons; a repair needs its own to be undone."""
         events = tables.events
         told = (events.c.operation != Operation.REHOME.value, events.c.detail.is_not(None))
-        mine = (self._owned(events), events.c.cube_id.in_(ids))
-        self._connection.execute(update(events).where(*mine, *told).values(detail=None))
+        # Found by the cubes alone: beside the owner, SQLite would look through all events that the owner has.
+        found = select(events.c.sequence).where(events.c.tenant == self._scope.tenant, events.c.cube_id.in_(ids), *told)
+        silent = update(events).where(self._owned(events), events.c.sequence.in_(found))
+        self._connection.execute(silent.values(detail=None))
 
     def _doomed(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
         """The id, kind and version of what will be removed: told without the documents, which may be damaged."""

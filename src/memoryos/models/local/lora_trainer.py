@@ -17,9 +17,9 @@ from typing import Any
 
 from memoryos.errors import MissingExtra, ModelError
 from memoryos.models.local.lora_recipe import Example, TrainingRecipe
+from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")  # all linear ones of a Llama
-WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FOLDERS = "memoryos-adapters-"  # begin of the names of temporary folders
 _MOMENTS = ("exp_avg", "exp_avg_sq")  # of AdamW
 _NO_LABEL = -100  # of torch: the token does not count

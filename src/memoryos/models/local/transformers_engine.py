@@ -34,7 +34,7 @@ from memoryos.models.local.torch_state import TorchState, empty_cache, layers_of
 from memoryos.models.local.unpacked_gguf import unpacked
 from memoryos.models.local.watermark import KeyedWatermark, evidence_in
 from memoryos.models.local.watermark_evidence import WatermarkEvidence
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "transformers"
 # What transformers raises for damaged files, besides OSError and RuntimeError:
@@ -45,7 +45,7 @@ _AT_ONCE = 512  # tokens of a prompt that are computed together
 class TransformersEngine:
     """A model of Hugging Face transformers."""
 
-    has_adapters = has_watermark = True
+    has_watermark = True
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""
@@ -114,6 +114,11 @@ class TransformersEngine:
     def _tokens(self, text: str, counts_control: bool) -> list[int]:
         made = self.tokenizer(text, add_special_tokens=False, split_special_tokens=not counts_control)
         return list(made["input_ids"])
+
+    def check_adapter(self, adapter: WeightedAdapter) -> None:
+        """Raise ModelError unless answers can have this adapter."""
+        with self._computing():
+            self._lora.check(adapter)
 
     def trainable(self) -> Any:
         """Return a copy of the layers around the same weights, without the adapters of an answer that is being made."""

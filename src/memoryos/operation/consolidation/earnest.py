@@ -17,7 +17,7 @@ from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Role
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import in_order
-from memoryos.operation.knowledge.fact_base import relatives
+from memoryos.operation.knowledge.rivals import relatives
 from memoryos.regex import regex
 
 _GAME = regex(

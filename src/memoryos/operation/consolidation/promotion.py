@@ -40,6 +40,7 @@ from memoryos.operation.hierarchy.recent import (
     read_early,
     unread_recent,
 )
+from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.fact_base import doubts
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.likeness import Judge, Verdicts, judged
@@ -111,8 +112,9 @@ class Promoter:
         Jobs that are not due yet only fill the calls for those that are.
         """
         waiting, before = list(jobs), list[str]()
+        carried = CarriedChains()
         while any(job.not_before is None for job in waiting) and goes_on():
-            portions = self._promoted(scope, waiting)
+            portions = self._promoted(scope, waiting, carried)
             wanted = [page.id for portion in portions for page in portion.pages]
             if wanted and wanted == before:
                 raise StoreCorrupt(
@@ -123,15 +125,15 @@ class Promoter:
             waiting = [job for job in waiting if job.id not in ended]
         return waiting
 
-    def _promoted(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
+    def _promoted(self, scope: Scope, jobs: Sequence[Job], carried: CarriedChains) -> list[Portion]:
         """What was read next and learned; what changes meanwhile is read again."""
         for _ in range(READINGS - 1):
             portions = self._portions(scope, jobs)
             with suppress(ChangedMeanwhile):
-                self._promote(scope, portions)
+                self._promote(scope, portions, carried)
                 return portions
         portions = self._portions(scope, jobs)
-        self._promote(scope, portions)
+        self._promote(scope, portions, carried)
         return portions
 
     def _portions(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
@@ -167,7 +169,7 @@ class Promoter:
     def _expired(self, pages: Sequence[MemCube]) -> frozenset[str]:
         return frozenset(page.id for page in pages if page.has_expired(self.clock()))
 
-    def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
+    def _promote(self, scope: Scope, portions: Sequence[Portion], carried: CarriedChains) -> None:
         seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
         unread = [page for portion in portions for page in portion.unread]
         previous = self._previous(scope, unread)
@@ -179,12 +181,12 @@ class Promoter:
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
             for some in in_parts(about_user) or ([[]] if jokes else []):
-                self._take_in(home, some, lambda _: self._check_elsewhere(scope, portions), jokes=jokes)
+                self._take_in(home, some, carried, lambda _: self._check_elsewhere(scope, portions), jokes=jokes)
             # What an agent learned of itself stays with this user: it may quote the user's words.
             lessons = [one for one in lessons if one.payload.subject is Subject.AGENT]
         *first, last = in_parts(lessons) or [[]]
         for some in first:
-            self._take_in(scope, some, lambda writer: _check_ours(writer, portions))
+            self._take_in(scope, some, carried, lambda writer: _check_ours(writer, portions))
 
         def check(writer: Writer) -> None:
             _check_unchanged(writer, portions)
@@ -195,12 +197,13 @@ class Promoter:
             write_metas(writer, seen, reading.summaries)
             self._end(writer, portions, reading)
 
-        self._take_in(scope, last, check, end, jokes=jokes)
+        self._take_in(scope, last, carried, check, end, jokes=jokes)
 
     def _take_in(
         self,
         scope: Scope,
         lessons: Sequence[Lesson],
+        carried: CarriedChains,
         check: Callable[[Writer], None],
         end: Callable[[Writer], None] = nothing,
         *,
@@ -214,7 +217,9 @@ class Promoter:
 
         def plan(reader: Reader) -> Step:
             changes, freed = without(reader, jokes, self.clock())
-            planned = self.planned(reader, scope, lessons, verdicts=verdicts, changes=changes, freed=freed)
+            planned = self.planned(
+                reader, scope, lessons, verdicts=verdicts, changes=changes, freed=freed, carried=carried
+            )
             return planned.step(check, end)
 
         take(self.vault, scope, plan)
@@ -225,15 +230,23 @@ class Promoter:
         Some are added in each transaction, planned beside other writers. They are compared with what the caller may
         read and change. Raises PermissionDenied if one ends a memory that the caller may not delete.
         """
-        new = set[str]()
+        new, carried = set[str](), CarriedChains()
         for some in in_parts(lessons):
-            take(self.vault, scope, partial(self._learning, scope, some, verdicts, new))
+            take(self.vault, scope, partial(self._learning, scope, some, verdicts, new, carried))
         return new
 
     def _learning(
-        self, scope: Scope, lessons: Sequence[Lesson], verdicts: Verdicts | None, new: set[str], reader: Reader
+        self,
+        scope: Scope,
+        lessons: Sequence[Lesson],
+        verdicts: Verdicts | None,
+        new: set[str],
+        carried: CarriedChains,
+        reader: Reader,
     ) -> Step:
-        planned = self.planned(changeable(self.vault, scope, reader), scope, lessons, verdicts=verdicts)
+        known = changeable(self.vault, scope, reader)
+        left = carried if known.whole is known else None  # what the caller may see can change between the parts
+        planned = self.planned(known, scope, lessons, verdicts=verdicts, carried=left)
         added = planned.added
         if any(lesson.about.expires_at for lesson in lessons):
             check_end(self.vault, scope, reader, planned.ended())
@@ -297,12 +310,13 @@ class Promoter:
         verdicts: Verdicts | None = None,
         changes: Changes | None = None,
         freed: Iterable[Sequence[MemCube]] = (),
+        carried: CarriedChains | None = None,
     ) -> LongTerm:
         """The personas of the reader's scope with these lessons, to be written.
 
         `changes` come before it; `freed` are groups of facts that exclude each other, of which some were removed.
         """
-        long_term = LongTerm(reader, scope, self.settings, self.clock(), verdicts, changes)
+        long_term = LongTerm(reader, scope, self.settings, self.clock(), verdicts, changes, carried)
         long_term.resettle(freed)
         long_term.learn(lessons)
         long_term.settle()

@@ -34,6 +34,7 @@ from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.redescribe import described_chains, redescribe_segments
+from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
@@ -320,6 +321,11 @@ class _Revising:
     revisions: Sequence[Revision]
     read_before: Sequence[str] = ()  #: the pages, if all they say is to be learned now
     _prepared: set[str] = field(default_factory=set)  # what was derived again before
+    _carried: CarriedChains = field(default_factory=CarriedChains)
+
+    @property
+    def _again(self) -> Again:
+        return replace(self.corrector.again(self.home), carried=self._carried)
 
     def changes(self, reader: Reader) -> Changes:
         """The memories with their new words. Raises NotFound, InvalidInput, StaleVersion."""
@@ -333,11 +339,11 @@ class _Revising:
         changes, ahead = Changes(reader), self.changes(reader)
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
         derived = readable(changes, some)
-        planned = self.corrector.again(self.home).planned(
+        planned = self._again.planned(
             changes, derived, self._ids, read=evidence, corrected_at=_stored_at(ahead, self._ids)
         )
         self._prepared.update(some, changes.added)
-        return Step(planned.flush, {*self._ids, *evidence.ids, *changes.touched}, ahead=planned.ahead())
+        return Step(planned.pass_on, {*self._ids, *evidence.ids, *changes.touched}, ahead=planned.ahead())
 
     def planned(self, reader: Reader) -> Step:
         """The new words, with what follows from them; nothing, if the memories say all of it already."""
@@ -351,7 +357,7 @@ class _Revising:
         self.read_before = [] if is_for_later else read  # what is read later is learned by a job
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in changes.get(ids)}, ())
         derived = [cube for cube in reader.get(derived_from(reader, pages)).values() if cube.id not in self._prepared]
-        planned = self.corrector.again(self.home).planned(
+        planned = self._again.planned(
             changes,
             derived,
             pages,

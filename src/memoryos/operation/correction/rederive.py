@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoryos.cube import MemCube
@@ -14,9 +14,10 @@ from memoryos.operation.consolidation.confirm import confirmed
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import in_order
-from memoryos.operation.knowledge.fact_base import relatives
+from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.lesson import Lesson, identities, identity
 from memoryos.operation.knowledge.long_term import LongTerm
+from memoryos.operation.knowledge.rivals import relatives
 from memoryos.operation.knowledge.stated import restated
 from memoryos.scope import Scope
 
@@ -35,6 +36,7 @@ class Again:
     promoter: Promoter
     scope: Scope  #: of the pages
     home: Scope  #: of what is derived
+    carried: CarriedChains = field(default_factory=CarriedChains)  #: from one plan to the next
 
     def planned(
         self,
@@ -57,7 +59,9 @@ class Again:
         support = {page for cube in derived for page in cube.descriptive.provenance}
         evidence = read(support.union(read_before))
         true = self._true(derived, evidence, pages, read_before)
-        related = relatives(changes.reader, [cube for cube in derived if cube.kind is Kind.FACT])
+        chains = self.carried.of(changes.reader, self.home)
+        facts = [cube for cube in derived if cube.kind is Kind.FACT and not any(cube.id in one for one in chains)]
+        related = relatives(changes.reader, facts)
         kept = _keep(changes, derived, true)
         lost = [cube for cube in derived if cube.id not in kept]
         embedder, history = self.promoter.embedder, changes.reader.history
@@ -66,7 +70,9 @@ class Again:
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
         again = [lesson for lesson in true if identity(lesson.payload) not in settled]
         lessons = [*(lesson for lesson in stated if lesson), *again]
-        return self.promoter.planned(changes.reader, self.home, lessons, changes=changes, freed=[*related, *freed])
+        return self.promoter.planned(
+            changes.reader, self.home, lessons, changes=changes, freed=[*related, *freed], carried=self.carried
+        )
 
     def lessons(self, pages: Sequence[MemCube]) -> list[Lesson]:
         """The lessons that rules find in the pages and that belong to `home`."""

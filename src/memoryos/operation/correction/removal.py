@@ -22,7 +22,7 @@ from memoryos.operation.correction.remaining_pages import RemainingPages, readab
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, version_removals
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
-from memoryos.operation.knowledge.fact_base import relatives
+from memoryos.operation.knowledge.rivals import relatives
 from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, LEARNED, Step, some_at_a_time, take, together
 from memoryos.scope import Scope
@@ -88,7 +88,7 @@ class Removal:
     def _unlearning(self, reader: Reader, some: Sequence[str], leaving: frozenset[str]) -> Step:
         changes, evidence = Changes(reader), RemainingPages(reader.get, leaving)
         planned = self.again.planned(changes, readable(changes, some), (), read=evidence)
-        return Step(planned.flush, {*evidence.ids, *changes.touched}, ahead=planned.ahead())
+        return Step(planned.pass_on, {*evidence.ids, *changes.touched}, ahead=planned.ahead())
 
     def _deletion(self, reader: Reader, cube_id: str, kind: Kind) -> Step:
         """Remove what is derived, and then the pages and the memory; for a large segment, some of the pages."""
@@ -137,7 +137,7 @@ class Removal:
         planned = self.again.planned(changes, some, (), read=evidence, freed=freed)
 
         def write(writer: Writer) -> None:
-            planned.flush(writer)
+            planned.pass_on(writer)
             if pages and len(derived) <= CUBES_AT_ONCE and not is_asked_for(writer):  # the job went with its page
                 ask_for_recent(writer, self.promoter.settings)
 

@@ -28,7 +28,6 @@ from memoryos.operation.knowledge.fact_values import (
     fact_of,
     filling_of,
     fresh_mentions,
-    heirs_of,
     in_order,
     is_guarded,
     is_same,
@@ -68,6 +67,7 @@ class Knowledge:
         now: datetime,
         facts: Iterable[MemCube],
         verdicts: Verdicts | None = None,
+        carried: Iterable[Chain] = (),
     ) -> None:
         self._reader = reader
         self._changes = changes
@@ -77,7 +77,7 @@ class Knowledge:
         self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
         self._ids: dict[Identity, str] = {}
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # in LPM, by the family of their slot
-        self._chains: list[Chain] = []  # facts that exclude each other, as they will be
+        self.chains = list(carried)  #: facts that exclude each other, as they will be
         self._heirs: set[str] = set()  # what superseded one of those that changed, before or after it did
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: set[Hashable] | None = None  # what names each
@@ -164,11 +164,25 @@ class Knowledge:
             present |= self._chain(subject, family, present).cubes
         self._apply(Chain(*present.values()), succession(in_order(present), family, self._now), None, None)
 
+    def close(self) -> None:
+        """Put into order again what was carried, where facts of it were removed or changed before the plan."""
+        for chain in [one for one in self.chains if not self._changes.touched.isdisjoint(one.cubes)]:
+            gone, mine = self._changes.gone & chain.cubes.keys(), self._changes.touched & chain.cubes.keys()
+            if around := chain.close(gone, self._changes.get(mine - gone)):
+                after = succession(around.cubes, chain.family, self._now, former=around.former, heir=around.heir)
+                if not (after.copied or after.gone):
+                    self._apply(chain, after, None, None, around.place)
+                    continue
+            self.chains.remove(chain)
+            self.resettle(list(chain.cubes.values()))
+
     def settle(self) -> None:
         """Give links to the facts that exclude each other; to be called last."""
         changed = self._changes.touched | self._changes.added | self._heirs
-        for chain in self._chains:
-            self._relink(chain.cubes, changed & chain.cubes.keys())
+        for chain in self.chains:
+            mine = changed & chain.cubes.keys()
+            self._relink(chain, mine)
+            chain.put(*self._changes.get(mine))  # some left LPM since
 
     def _dated(self, lesson: Lesson) -> Lesson:
         """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
@@ -220,7 +234,7 @@ class Knowledge:
         if cube == known:
             return known
         self._open[cube.id] = cube
-        for chain in self._chains:
+        for chain in self.chains:
             if cube.id in chain:
                 chain.put(cube)
         self._changes.change(Entry(cube), Operation.REFRESH)
@@ -249,7 +263,7 @@ class Knowledge:
         )
         self._release(known)
         self._hold(cube)
-        for chain in self._chains:
+        for chain in self.chains:
             if cube.id in chain:
                 chain.put(cube)
         if not revised:
@@ -290,12 +304,12 @@ class Knowledge:
     def _chain_of(self, ids: Iterable[str], known: Mapping[str, MemCube] = MappingProxyType({})) -> Chain:
         """These facts with all that exclude them, as they will be; those that are `known` are not read again."""
         left = set(ids)
-        chain = next((one for one in self._chains if one.cubes.keys() >= left), None) if left else None
+        chain = next((one for one in self.chains if one.cubes.keys() >= left), None) if left else None
         if chain:
             return chain
         chain = Chain()
         while left:
-            for other in self._chains:
+            for other in self.chains:
                 if not other.cubes.keys().isdisjoint(left):
                     chain.put(*other.cubes.values())
             strangers = left - chain.cubes.keys()  # what is in a chain is excluded by nothing that is stored elsewhere
@@ -380,9 +394,9 @@ class Knowledge:
                 self._release(chain.cubes[cube_id])
                 self._changes.remove(cube_id)
         if place is None:
-            self._chains = [known for known in self._chains if known.cubes.keys().isdisjoint(chain.cubes)]
+            self.chains = [known for known in self.chains if known.cubes.keys().isdisjoint(chain.cubes)]
             chain = Chain()
-            self._chains.append(chain)
+            self.chains.append(chain)
         chain.put_in_order(after, place or slice(None))
         return chain
 
@@ -396,17 +410,16 @@ class Knowledge:
         elif cube.tier is Tier.LPM:
             self._hold(cube)
 
-    def _relink(self, chain: Mapping[str, MemCube], changed: Set[str]) -> None:
+    def _relink(self, chain: Chain, changed: Set[str]) -> None:
         """Let the links of what changed say what the facts say: what supersedes what, and what rests on which page."""
         for kind, wanted in (
-            (LinkKind.SUPERSEDES, heirs_of(chain)),
-            (LinkKind.DERIVED_FROM, support_of(chain)),
+            (LinkKind.SUPERSEDES, chain.former_of(changed)),
+            (LinkKind.DERIVED_FROM, support_of(chain.cubes[one] for one in changed)),
         ):
             stored = set(self._reader.targets(changed, kind))
             self._changes.unlink(link for link in stored if link not in wanted)
-            for link in wanted:
-                if link.source in changed and link not in stored:
-                    self._changes.link(link.source, link.kind, link.target)
+            for link in wanted - stored:
+                self._changes.link(link.source, link.kind, link.target)
 
     # Proposals
 
@@ -466,18 +479,6 @@ class Knowledge:
     def _derive(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
-
-
-def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:
-    """The facts that exclude these and each other, these among them: those of each succession together."""
-    groups: list[list[MemCube]] = []
-    grouped: set[str] = set()
-    for cube in cubes:
-        if cube.id not in grouped:
-            found = reader.successions([cube.id])
-            groups.append(list(reader.get(sorted(found)).values()))
-            grouped |= found
-    return groups
 
 
 def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -107,20 +107,9 @@ def in_order(chain: Mapping[str, MemCube]) -> list[MemCube]:
     return [chain[cube_id] for cube_id in sorted(chain)]
 
 
-def heirs_of(chain: Mapping[str, MemCube]) -> set[Link]:
-    """The links from facts to those that they superseded."""
-    return {
-        Link(cube.version.superseded_by, LinkKind.SUPERSEDES, cube.id)
-        for cube in chain.values()
-        if cube.version.superseded_by
-    }
-
-
-def support_of(chain: Mapping[str, MemCube]) -> set[Link]:
+def support_of(facts: Iterable[MemCube]) -> set[Link]:
     """The links from facts to the pages that they rest on."""
-    return {
-        Link(cube.id, LinkKind.DERIVED_FROM, page) for cube in chain.values() for page in cube.descriptive.provenance
-    }
+    return {Link(cube.id, LinkKind.DERIVED_FROM, page) for cube in facts for page in cube.descriptive.provenance}
 
 
 def surer(old: float, new: float) -> float:

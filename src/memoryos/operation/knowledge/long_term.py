@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.fact_base import Knowledge
 from memoryos.operation.knowledge.frozen import refuse_statement
 from memoryos.operation.knowledge.lesson import Identity, Lesson, identity, lesson_of
@@ -41,7 +42,8 @@ def nothing(_: Writer) -> None:
 class LongTerm:
     """The personas of one owner, as a plan leaves them.
 
-    The plan is made with a reader, so that others can write meanwhile; `changes` are those it begins with.
+    The plan is made with a reader, so that others can write meanwhile; `changes` are those it begins with, and
+    `carried` are the facts that exclude each other as an earlier part of the same operation left them.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class LongTerm:
         now: datetime,
         verdicts: Verdicts | None = None,
         changes: Changes | None = None,
+        carried: CarriedChains | None = None,
     ) -> None:
         self._scope = scope.owner
         self._settings = settings
@@ -59,7 +62,9 @@ class LongTerm:
         self._changes = changes or Changes(reader)
         known = self._changes.left(reader.cubes(Kind.FACT, tiers=[Tier.LPM]))
         facts = [cube for cube in known if not is_beside_hidden(reader, cube)]
-        self._knowledge = Knowledge(reader, self._changes, self._scope, now, facts, verdicts)
+        self._carried = carried or CarriedChains()
+        chains = self._carried.take(reader, self._scope)
+        self._knowledge = Knowledge(reader, self._changes, self._scope, now, facts, verdicts, chains)
         self._known: dict[Identity, MemCube] = {}
         self._doubles: dict[Identity, list[MemCube]] = {}  # stated by callers who could not read what is known
         for kind in (Kind.TRAIT, Kind.PROFILE):
@@ -91,6 +96,7 @@ class LongTerm:
 
     def resettle(self, groups: Iterable[Sequence[MemCube]]) -> None:
         """Put facts that exclude each other into order again, after some of them were removed."""
+        self._knowledge.close()
         for group in groups:
             self._knowledge.resettle(group)
 
@@ -128,6 +134,11 @@ class LongTerm:
         count(writer, self._knowledge.tally)
         return self._knowledge.tally
 
+    def pass_on(self, writer: Writer) -> None:
+        """Write it, and carry the facts that exclude each other to the next part of the operation."""
+        self.flush(writer)
+        self._carried.leave(writer, self._scope, self._knowledge.chains)
+
     def step(self, check: Callable[[Writer], None] = nothing, end: Callable[[Writer], None] = nothing) -> Step:
         """The step that writes it; to be called after `settle`.
 
@@ -136,7 +147,7 @@ class LongTerm:
 
         def write(writer: Writer) -> None:
             check(writer)
-            self.flush(writer)
+            self.pass_on(writer)
             end(writer)
 
         return Step(write, self.touched, ahead=[partial(_checked, check, part) for part in self.ahead()])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
 from memoryos.cube import MemCube, Mention
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.operation.knowledge.filling import Filling, Slot
 from memoryos.operation.knowledge.lesson import Identity, identities, identity
 from memoryos.operation.knowledge.slot import filling
@@ -36,6 +37,7 @@ class Chain:
     def __init__(self, *cubes: MemCube) -> None:
         self.cubes: dict[str, MemCube] = {}
         self._names: dict[Identity, dict[str, None]] = {}  # of each wording
+        self._former: dict[str, set[str]] = {}  # what each superseded
         self._spells: list[Spell] = []  # once they are in order
         self._denies = False  # whether one of them says that something is not so
         self._slots: set[Slot] = set()  # that they fill
@@ -51,6 +53,7 @@ class Chain:
     def put(self, *cubes: MemCube) -> None:
         """Take in facts, or what they are now."""
         for cube in cubes:
+            self._follow(self.cubes.get(cube.id), cube)
             self.cubes[cube.id] = cube
             for name in identities(cube.payload):
                 self._names.setdefault(name, {})[cube.id] = None
@@ -65,6 +68,26 @@ class Chain:
         self.put(*after.cubes)
         self._spells[place] = after.spells
 
+    def close(self, gone: set[str], changed: Sequence[MemCube]) -> Neighbours | None:
+        """Let go of facts, and take in what others are now: the spells around them; None if any may have to change."""
+        touched = gone.union(cube.id for cube in changed)
+        places = [index for index, spell in enumerate(self._spells) if not touched.isdisjoint(spell.cubes)]
+        if not places or self._denies or len(self._slots) >= _SEVERAL:
+            return None
+        place = slice(max(0, places[0] - 1), places[-1] + 2)
+        around = [one for spell in self._spells[place] for one in spell.cubes]
+        former = self.cubes[around[0]].version.supersedes
+        heir = next((self.cubes[spell.cubes[0]] for spell in self._spells[place.stop : place.stop + 1]), None)
+        self.put(*changed)
+        for one in gone:
+            self._forget(self.cubes.pop(one))
+        left = sorted(one for one in around if one in self.cubes)
+        return Neighbours(place, [self.cubes[one] for one in left], former, heir)
+
+    def former_of(self, ids: Iterable[str]) -> set[Link]:
+        """The links from these facts to those that they superseded."""
+        return {Link(one, LinkKind.SUPERSEDES, former) for one in ids for former in self._former.get(one, ())}
+
     def called(self, name: Identity) -> MemCube | None:
         """The first fact that is known in these words."""
         return next((self.cubes[cube_id] for cube_id in self._names.get(name, ())), None)
@@ -76,6 +99,11 @@ class Chain:
     def concerns(self, found: Filling) -> bool:
         """Whether one of them fills the same slot, or one that this ends."""
         return any(slot == found.slot or slot.relation in found.ends for slot in self._slots)
+
+    @property
+    def family(self) -> Slot | None:
+        """The family of the slots that they fill."""
+        return next((slot.family for slot in self._slots), None)
 
     @property
     def last(self) -> list[MemCube]:
@@ -111,6 +139,19 @@ class Chain:
         heir = next((self.cubes[spell.cubes[0]] for spell in self._spells[last + 1 : last + 2]), None)
         return Neighbours(place, sorted(cubes, key=lambda one: one.id), former, heir)
 
+    def _follow(self, before: MemCube | None, cube: MemCube) -> None:
+        """Note which fact superseded it now."""
+        if before and before.version.superseded_by:
+            self._former[before.version.superseded_by].discard(cube.id)
+        if cube.version.superseded_by:
+            self._former.setdefault(cube.version.superseded_by, set()).add(cube.id)
+
+    def _forget(self, cube: MemCube) -> None:
+        for name in identities(cube.payload):
+            self._names.get(name, {}).pop(cube.id, None)
+        if cube.version.superseded_by:
+            self._former[cube.version.superseded_by].discard(cube.id)
+
     def _is_simple(self, cube: MemCube) -> bool:
         """Whether all are in one order with this one: they fill one slot, and their order is known."""
         found = filling(cube.text)
@@ -123,6 +164,18 @@ class Chain:
 
 def _moment(mention: Mention) -> Moment:
     return mention.at, mention.source
+
+
+def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:
+    """The facts that exclude these and each other, these among them: those of each succession together."""
+    groups: list[list[MemCube]] = []
+    grouped: set[str] = set()
+    for cube in cubes:
+        if cube.id not in grouped:
+            found = reader.successions([cube.id])
+            groups.append(list(reader.get(sorted(found)).values()))
+            grouped |= found
+    return groups
 
 
 def is_beside_hidden(reader: Reader, cube: MemCube) -> bool:

@@ -32,6 +32,7 @@ from memoryos.infrastructure.vault import compiled, migrations
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_file import KeyFile
+from memoryos.infrastructure.vault.locks import timed
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
@@ -154,9 +155,10 @@ class SqliteVault(SqlVault):
     def empty_log(self) -> None:
         """Checkpoint the log into the file and truncate it; postponed while a reader uses an older state."""
         self._log_is_due = True
-        self._is_log_copied()  # so that others are kept waiting for little
-        with suppress(StoreBusy), self._alone(), self._usable():  # what was erased is erased: this is no error
-            self._log_is_due = not _is_log_emptied(self._kept_writer())
+        if self._is_log_copied() or self._is_log_copied():  # beside others, and once more what came in meanwhile
+            # What was erased is erased: this is no error.
+            with suppress(StoreBusy), timed(self._alone(), self.on_lock), self._usable():
+                self._log_is_due = not _is_log_emptied(self._kept_writer())
         if self._log_is_due:
             logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
 
@@ -216,11 +218,11 @@ class SqliteVault(SqlVault):
             finally:
                 driver.rollback()  # of what was not committed
                 writer.rollback()  # SQLAlchemy's own, which a statement that it ran may have begun
-            if self._log_is_due:  # a reader was in the way when words were erased
-                self._log_is_due = not _is_log_emptied(writer)
 
     def _tidy_up(self) -> None:
         """Copy the log into the file now and then; empty one that has become large beside readers who take turns."""
+        if self._log_is_due:  # a reader was in the way when words were erased
+            self.empty_log()
         size = _size(log_of(self.path))
         if size > self._most_log:  # if one reads on, try later
             wait_ms = _LOG_WAIT_MS if size > _LARGEST_LOG * MOST_LOG else 0
