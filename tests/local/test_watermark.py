@@ -45,27 +45,27 @@ def written(engine, sampling: Sampling) -> str:
 
 
 def settings_of(model, **others) -> Settings:
-    told = {"llm_model": f"local:{model}", "llm_max_tokens": 200, "answer_watermark": True, "prompt_tokens": 400}
+    told = {"llm_model": f"local:{model}", "llm_max_tokens": 150, "answer_watermark": True, "prompt_tokens": 400}
     return Settings(embedder="hashing", **{**told, **others})
 
 
 def test_the_mark_is_found_with_its_key_alone(engine):
     for temperature in (0.0, 1.0):
-        plain = written(engine, Sampling(200, temperature, seed=3))
-        marked = written(engine, Sampling(200, temperature, seed=3, watermark=KEY))
+        plain = written(engine, Sampling(150, temperature, seed=3))
+        marked = written(engine, Sampling(150, temperature, seed=3, watermark=KEY))
         found = engine.evidence(marked, KEY)
         assert (found.result, found.model) == (WatermarkResult.FOUND, "tiny")
         assert found.counted >= LEAST_COUNTED
         assert found.favoured > found.counted / 3
         assert found.z > 4
         assert found.p < 1e-4
-        for text, key in ((marked, OTHER), (plain, KEY), (plain, OTHER)):
+        for text, key in ((marked, OTHER), (plain, KEY)):
             other = engine.evidence(text, key)
             assert (other.result, other.z < 3) == (WatermarkResult.NOT_FOUND, True)
 
 
 def test_a_short_text_tells_nothing_and_a_repeated_one_no_more_than_once(engine):
-    marked = written(engine, Sampling(200, watermark=KEY))
+    marked = written(engine, Sampling(150, watermark=KEY))
     whole = engine.evidence(marked, KEY)
     for text in ("", "a", marked[:20]):
         found = engine.evidence(text, KEY)
@@ -170,13 +170,13 @@ def test_a_model_that_can_have_none_is_a_clear_error(tmp_path, tiny_long, clock,
 
 
 def test_the_bench_tells_how_often_it_is_found(endless):
-    words = "bench watermark --texts 2 --tokens 100 --tokens 160 --temperature 1 --keys 2"
+    words = "bench watermark --texts 2 --tokens 80 --tokens 120 --temperature 1 --keys 1"
     done = CliRunner().invoke(app, [*words.split(), "--model", f"local:{endless}", "--json"])
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)["report"]
     short, long = report["rows"]
-    assert (short["tokens"], short["marked"], short["plain"], short["accused"]) == (100, 2, 4, 0)
-    assert (long["tokens"], long["found"]) == (160, 2)
+    assert (short["tokens"], short["marked"], short["plain"], short["accused"]) == (80, 2, 2, 0)
+    assert (long["tokens"], long["found"]) == (120, 2)
     assert long["middle_z"] > 4 > long["highest_z"]
     plain, marked = report["nats"]["1.0"]
     assert 0 < plain < marked
