@@ -6,6 +6,12 @@ from pathlib import Path
 from typing import Any
 
 HEADS, KV_HEADS, LAYERS, HIDDEN, WINDOW = 4, 2, 2, 32, 512
+_SIZES = {
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": KV_HEADS,
+    "head_dim": HIDDEN // HEADS,
+}
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 TEMPLATE = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
@@ -14,8 +20,10 @@ TEMPLATE = (
 WORDS = "the user likes tea and lives in Oslo; notes are given between memory marks and an answer follows them"
 
 
-def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str = "Llama", ends: bool = True) -> Path:
-    """Write a model with random weights in the form of transformers: a Llama, Qwen2 or Qwen3.
+def make_folder(
+    folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str = "Llama", ends: bool = True, **sizes: int
+) -> Path:
+    """Write a model with random weights in the form of transformers: a Llama, Qwen2 or Qwen3, of these sizes.
 
     Unless it `ends`, an answer fills its limit.
     """
@@ -28,15 +36,12 @@ def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str 
         vocab_size=len(tokenizer),
         hidden_size=HIDDEN,
         intermediate_size=2 * HIDDEN,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        num_key_value_heads=KV_HEADS,
-        head_dim=HIDDEN // HEADS,
         max_position_embeddings=window,
         initializer_range=0.3,
         bos_token_id=0,
         eos_token_id=2 if ends else None,
         tie_word_embeddings=False,
+        **{**_SIZES, **sizes},
     )
     getattr(transformers, f"{kind}ForCausalLM")(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -217,8 +217,12 @@ class LlamacppGeneration(Iterator[str]):
 
     def __next__(self) -> str:
         if self._thread is None:
-            self._thread = Thread(target=self._work, name="memoryos-llamacpp", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._work, name="memoryos-llamacpp", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # without memory for its stack
+                raise ModelError(f"llama.cpp cannot begin to answer: {error}") from error
+            self._thread = thread
         piece = result(self._flow.next())
         if piece is None:
             raise StopIteration

@@ -22,7 +22,6 @@ from memoryos.errors import (
     ModelNotConfigured,
     NotFound,
     ObjectsUnreachable,
-    StateMismatch,
     StoreCorrupt,
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
@@ -46,6 +45,7 @@ MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a source changed or it was cold"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
 _OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
+_NO_MEMORY = "this process has too little memory to load the KV state"
 _NOT_USED = "the model took no token from the KV state and computed the text anew"
 _OTHER_TOKENS = "the chat template writes several prefixes in another way than each by itself"
 _NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
@@ -259,8 +259,10 @@ class Activator:
             state = chat.engine.loaded(self.vault.blobs.view(blob.name))
         except KeyError:
             return None, _NOT_BUILT
-        except (StateMismatch, StoreCorrupt, ObjectsUnreachable) as error:
+        except (ModelError, StoreCorrupt, ObjectsUnreachable) as error:
             return None, str(error)
+        except MemoryError:
+            return None, _NO_MEMORY
         return state, ""
 
     @contextmanager
