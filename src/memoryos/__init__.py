@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from memoryos.models.chat import Answer, ChatModel
     from memoryos.models.embedder import Embedder
     from memoryos.models.local.lora_recipe import TrainingRecipe
+    from memoryos.models.local.watermark_evidence import WatermarkEvidence, WatermarkResult
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
     from memoryos.nouns.activations import Activations
@@ -364,6 +365,8 @@ __all__ = [
     "VersionChange",
     "VersionDiff",
     "VersionNote",
+    "WatermarkEvidence",
+    "WatermarkResult",
     "Weights",
     "__version__",
     "detect",

@@ -339,6 +339,7 @@ class AsyncAdmin(Awaited[Admin]):
     encryption = awaited(Admin.encryption)
     rotate_encryption_key = awaited(Admin.rotate_encryption_key)
     verify_mark = awaited(Admin.verify_mark)
+    verify_words = awaited(Admin.verify_words)
 
 
 class AsyncAudit(Awaited[Audit]):

@@ -296,6 +296,11 @@ class Settings(BaseSettings):
         16, ge=0, description="tokens at the beginning of each prefix but the first that are then computed anew"
     )
     answer_adapters: bool = Field(False, description="whether `respond` uses the loaded adapters; needs a local model")
+    answer_watermark: bool = Field(
+        False,
+        description="whether the words of answers have a statistical mark; needs a local model that transformers"
+        " computes",
+    )
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
     )

@@ -33,7 +33,8 @@ from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.state_keeper import StateKeeper
 from memoryos.operation.activation.transformer import Transformer
-from memoryos.operation.answer.answer_marker import AnswerMarker
+from memoryos.operation.answer.answer_marker import marking
+from memoryos.operation.answer.answering_model import AnsweringModel
 from memoryos.operation.answer.exchange_labels import inherited
 from memoryos.operation.answer.respond import Bounds, Prompt
 from memoryos.operation.answer.responder import Responder
@@ -184,10 +185,11 @@ class Engine:
 
     def _answer_with(self) -> None:
         """Create what asks the chat model for answers."""
+        self.answering = AnsweringModel.of(self._model, self.vault, self.settings)
         self.responder = self._made_responder()
-        parts = self._model, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
+        parts = self.answering, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
         keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, self.housekeeping.later)
-        self.activator = Activator(self.vault, self.clock, *parts, keeper)
+        self.activator = Activator(self.vault, self.clock, self._model, *parts, keeper)
         self.vault.on_erased = lambda: self.activator.forget(self._connections)
         told = lambda text, place: self.said("text", text, place)  # noqa: E731
         recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)
@@ -441,10 +443,11 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        return Responder(self._model, self.account, streams, *inputs, bounds, self.clock, self._marker, self._adapted)
+        marked = self.clock, marking(self._signing_key, self.clock), self._adapted
+        return Responder(self.answering, self.account, streams, *inputs, bounds, *marked)
 
     def _adapted(self, owner: Scope) -> AdaptedModel | None:
-        return self.adapters.adapted(owner, self._model) if self.settings.answer_adapters else None
+        return self.adapters.adapted(owner, self.answering) if self.settings.answer_adapters else None
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = self.question(query, owner)
@@ -453,11 +456,6 @@ class Engine:
         if call := running_call():
             call.shown.append(recalled)
         return recalled
-
-    def _marker(self, asked: Prompt, owner: Scope) -> AnswerMarker:
-        """What signs an answer with its provenance."""
-        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
-        return AnswerMarker(self._signing_key(), current().identity, owner, sources, self.clock)
 
     def _inherit(self, asked: Prompt, owner: Scope) -> About:
         if self.policies is None:

@@ -208,6 +208,8 @@ MODULES: Final = {
     "VersionChange": "operation.recall.provenance",
     "VersionDiff": "version_diff",
     "VersionNote": "operation.recall.provenance",
+    "WatermarkEvidence": "models.local.watermark_evidence",
+    "WatermarkResult": "models.local.watermark_evidence",
     "Weights": "operation.recall.fusion",
     "detect": "privacy.detector",
     "load_settings": "config",

@@ -64,6 +64,11 @@ def chained_mark(before: str, text: str, key: bytes) -> str:
     return hmac.new(key, f"{before}\n{text}".encode("utf-8", "surrogatepass"), sha256).hexdigest()[:CHAINED_CHARS]
 
 
+def watermark_key(key: bytes) -> bytes:
+    """The key of the watermark in words of a local model, made from the key of signatures: it tells nothing of it."""
+    return hmac.new(key, b"memoryos-watermark-1", sha256).digest()
+
+
 def hash_of(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

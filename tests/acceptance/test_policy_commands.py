@@ -117,3 +117,47 @@ def test_granted_roles_are_known_to_both_and_users_are_told(run):
     assert "ann" in run("users", "list").stdout
     assert document(run("users", "forget", "ann", "--yes", "--json"))["is_complete"]
     assert run("users", "show", "ann").returncode == 3
+
+
+CASES = """
+permit (principal, action, resource is Cube) when { resource.owner == principal && resource.agent == "default" };
+permit (principal in Role::"doctor", action == Action::"read", resource);
+permit (principal in Role::"nurse", action == Action::"read", resource) when { resource.sensitivity.isEmpty() };
+permit (principal in Role::"manager", action == Action::"read", resource) when { resource.tags.contains("policy") };
+permit (principal in Role::"parent", action, resource is Cube)
+when { resource.owner == principal && resource.agent == "family" };
+permit (principal in Role::"editor", action == Action::"read", resource) when { resource.access == "read_only" };
+permit (principal == User::"operator", action == Action::"administer", resource is Store);
+"""
+
+
+def test_who_has_a_key_sees_by_command_what_its_role_may(run, tmp_path):
+    (tmp_path / "clinic.cedar").write_text(CASES)
+    ruled = {"MEMORYOS_POLICIES": "clinic.cedar", "MEMORYOS_EMBEDDER": "hashing"}
+
+    def key(identity, role):
+        made = document(run("keys", "create", identity, "--role", role, "--json", **ruled))
+        return {**ruled, "MEMORYOS_KEY": made["key"]}
+
+    def found(user, as_whom, *more):
+        result = run("search", "the note", "--user", user, *more, "--json", **as_whom)
+        return {hit["text"] for hit in document(result)["hits"]} if result.returncode == 0 else result.returncode
+
+    for text, *labels in (
+        ("The note about the weather.",),
+        ("The note with the diagnosis.", "--sensitivity", "diagnosis"),
+        ("The note of the policy.", "--tag", "policy", "--sensitivity", "company"),
+        ("The note that is a draft.", "--access", "read_only", "--sensitivity", "draft"),
+    ):
+        document(run("add", text, "--user", "ann", *labels, "--json", **ruled))
+    assert len(found("ann", key("lee", "doctor"))) == 4
+    assert found("ann", key("kim", "nurse")) == {"user: The note about the weather."}
+    assert found("ann", key("max", "manager")) == {"user: The note of the policy."}
+    editor = key("ed", "editor")
+    assert found("ann", editor) == {"user: The note that is a draft."}
+    assert run("add", "No.", "--user", "ann", "--json", **editor).returncode == 5
+    assert found("ann", key("eve", "visitor")) == 5
+    parent, family = key("ann", "parent"), ("--agent", "family")
+    document(run("add", "The note for the school.", "--user", "ann", *family, "--json", **parent))
+    assert found("ann", parent, *family) == {"user: The note for the school."}
+    assert found("ann", key("ann", "worker"), *family) == 5

@@ -50,6 +50,10 @@ def test_the_command_prints_ratios():
     assert told["audit"]["audit"]["add_ratio"] > 0
     assert told["audit"]["encrypted"]["search_ratio"] > 0
     assert told["policies"]["guest_ratio"] > 0
+    alone = [*OPTIONS, "--part", "policies", "--searches", "2", "--json"]
+    (told,) = json.loads(CliRunner().invoke(app, alone).stdout)["sizes"]
+    assert told.keys() == {"pages", "policies"}
+    assert told["policies"]["owner_ratio"] > 0
     printed = CliRunner().invoke(app, OPTIONS).stdout
     assert "audit" in printed
     assert "guest" in printed

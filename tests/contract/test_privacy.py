@@ -241,6 +241,7 @@ def is_kept(method: str, parameter: str) -> bool:
         return method in (*_FILTERING, "segments.count", "retention.add", "adapters.train")
     return parameter in KEPT or (method, parameter) in (
         ("governance.reveal", "text"),
+        ("admin.verify_words", "text"),  # nothing keeps it: its tokens are counted
         ("pipelines.check", "pipeline"),
         ("forms.transform", "source"),  # the name of a form
         ("forms.outcome", "source"),

@@ -20,12 +20,17 @@ TEMPLATE = (
 WORDS = "the user likes tea and lives in Oslo; notes are given between memory marks and an answer follows them"
 
 
-def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str = "Llama", **sizes: int) -> Path:
-    """Write a model with random weights in the form of transformers: a Llama, Qwen2 or Qwen3, of these sizes."""
+def make_folder(
+    folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str = "Llama", ends: bool = True, **sizes: int
+) -> Path:
+    """Write a model with random weights in the form of transformers: a Llama, Qwen2 or Qwen3, of these sizes.
+
+    Unless it `ends`, an answer fills its limit.
+    """
     import torch
     import transformers
 
-    tokenizer = _tokenizer()
+    tokenizer = _tokenizer(CONTROL[2] if ends else None)
     torch.manual_seed(seed)
     config = getattr(transformers, f"{kind}Config")(
         vocab_size=len(tokenizer),
@@ -34,7 +39,7 @@ def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str 
         max_position_embeddings=window,
         initializer_range=0.3,
         bos_token_id=0,
-        eos_token_id=2,
+        eos_token_id=2 if ends else None,
         tie_word_embeddings=False,
         **{**_SIZES, **sizes},
     )
@@ -43,7 +48,7 @@ def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str 
     return folder
 
 
-def _tokenizer() -> Any:
+def _tokenizer(end: str | None) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -55,7 +60,7 @@ def _tokenizer() -> Any:
         vocab_size=320, special_tokens=list(CONTROL), initial_alphabet=alphabet, show_progress=False
     )
     made.train_from_iterator([WORDS] * 4, trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token=CONTROL[2], bos_token=CONTROL[0])
+    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token=end, bos_token=CONTROL[0])
     fast.chat_template = TEMPLATE
     return fast
 

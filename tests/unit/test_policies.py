@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
+import cedarpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos import Action, Caller, MemoryOS, Scope
+from memoryos import Action, Caller, MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.filter import labels_about
 from memoryos.kinds import AccessMode
+from memoryos.models.hashing import Hashing
 from memoryos.policy import policies as loading
 from memoryos.policy.policies import Policies
 from memoryos.policy.policy_files import PolicyFiles
@@ -153,3 +155,29 @@ def test_any_name_is_only_itself(name):
     assert ruling.decision(Scope(user=name), "page", [name]).allowed
     assert ruling.reach(Scope(user=name)) is not Reach.NOTHING
     assert not ruling.decision(Scope(user=name + "x"), "page", [name]).allowed
+
+
+@pytest.mark.parametrize("pages", [20, 200])
+def test_a_search_decides_about_classes_of_memories_and_not_about_each(tmp_path, monkeypatch, pages):
+    """So 100,000 memories are not asked one by one: two combinations of labels are two decisions, once."""
+    rules = tmp_path / "clinic.cedar"
+    rules.write_text(
+        "permit (principal, action, resource is Cube) when { resource.owner == principal };\n"
+        'permit (principal == User::"kim", action == Action::"read", resource) when { resource.sensitivity.isEmpty() };'
+    )
+    asked = []
+    decide = cedarpy.is_authorized
+    monkeypatch.setattr(cedarpy, "is_authorized", lambda *told: asked.append(told) or decide(*told))
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(tmp_path / "m.db", policies=rules, settings=settings, embedder=Hashing()) as store:
+        ann, kim = store.memory("ann"), store.memory("ann", caller=Caller("kim"))
+        for sensitivity in ([], ["diagnosis"]):
+            said = [Turn(role=Role.USER, text=f"Bee {number} hums.") for number in range(pages // 2)]
+            ann.add_many(said, sensitivity=sensitivity)
+        store.wait()
+        asked.clear()
+        assert kim.search("bee", pages=5).hits
+        assert 0 < len(asked) <= 4
+        asked.clear()
+        assert kim.search("hums", pages=5).hits
+        assert asked == []

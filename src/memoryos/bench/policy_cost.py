@@ -70,15 +70,19 @@ class PolicyCost:
         return self.guest_ms["p50"] / self.ungoverned_ms["p50"]
 
 
-def measure_policies(sizes: Sequence[int], settings: Settings, progress: Progress = unwatched) -> Iterator[PolicyCost]:
-    """Measure one size after the other, each in a temporary store."""
+def measure_policies(
+    sizes: Sequence[int], settings: Settings, progress: Progress = unwatched, *, searches: int | None = None
+) -> Iterator[PolicyCost]:
+    """Measure one size after the other, each in a temporary store, with so many searches of each caller."""
     embedder = load_embedder(settings.embedder, settings)
     for pages in sizes:
         with TemporaryDirectory(prefix="memoryos-bench-") as folder:
-            yield _measure(pages, settings, embedder, Path(folder), progress)
+            yield _measure(pages, settings, embedder, Path(folder), searches or SEARCHES, progress)
 
 
-def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, progress: Progress) -> PolicyCost:
+def _measure(
+    pages: int, settings: Settings, embedder: Embedder, folder: Path, searches: int, progress: Progress
+) -> PolicyCost:
     place, policies = folder / "governed.db", folder / "bench.cedar"
     policies.write_text(POLICIES, "utf-8")
     classes = _fill(place, pages, embedder, progress)
@@ -94,7 +98,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
             "owner": governed.of(_scope(), OWNER),
             "guest": governed.of(_scope(), GUEST),
         }
-        first, *questions = Dialogue(_SEEDS[1]).questions(1 + WARM_UP + SEARCHES)
+        first, *questions = Dialogue(_SEEDS[1]).questions(1 + WARM_UP + searches)
         ways["ungoverned"].search(first)
         ways["owner"].search(first)
         first_ms = milliseconds(partial(ways["guest"].search, first))

@@ -143,6 +143,7 @@ COMMANDS: Mapping[str, str] = {
     "store:admin.rotate_encryption_key": "encryption rotate",
     "store:admin.verify_mark": "verify-mark",
     "store:admin.verify_receipt": "verify-receipt",
+    "store:admin.verify_words": "verify-mark --words",
     "store:admin.work": "worker",
 }
 
@@ -337,6 +338,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "store:admin.users",
         "store:admin.verify_mark",
         "store:admin.verify_receipt",
+        "store:admin.verify_words",
         "store:admin.work",
     ),
 }

@@ -15,6 +15,7 @@ from memoryos.errors import InvalidInput, NotFound, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.key_file import EncryptionStatus
 from memoryos.listing import Listing, cursor_after, key_in
+from memoryos.models.local.watermark_evidence import WatermarkEvidence
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.correction.forget import Forgotten
@@ -35,6 +36,7 @@ from memoryos.operation.scheduler.job_kinds import (
 )
 from memoryos.progress import Progress
 from memoryos.scope import ID_LIMIT, Scope
+from memoryos.signing import watermark_key
 from memoryos.text import checked_text
 
 MOST_THREADS = 256  # of one worker
@@ -140,12 +142,31 @@ class Admin:
     def verify_mark(self, path: str | Path) -> MarkReport:
         """Check the mark of a file that `export` wrote, or that has the JSON of an answer of `respond`.
 
-        Returns whose it is, who made it and when, whether it is whole, and the lines that were altered. Raises
-        InvalidInput if it has no mark, or one of another store.
+        Returns whose it is, who made it and when, whether it is whole, and the lines that were altered; with the
+        setting `answer_watermark` also what the words of an answer tell, as `verify_words` does. Raises InvalidInput if
+        it has no mark, or one of another store.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
-        return checked_lines(read_lines(checked), self._engine.vault.erasure.signing_key())
+        words = self._evidence if self._engine.settings.answer_watermark else None
+        return checked_lines(read_lines(checked), self._engine.vault.erasure.signing_key(), words)
+
+    def verify_words(self, text: str) -> WatermarkEvidence:
+        """Tell whether words have the watermark that answers get with the setting `answer_watermark`.
+
+        They must be as the local model wrote them, and read with that model. The result is "found", "not found" or
+        "too short", with the counts behind it: evidence, and no proof. Raises ModelNotConfigured without a local model,
+        and InvalidInput if this store has signed nothing yet.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        return self._evidence(checked_text("text", text, limit=self._engine.settings.max_text_chars))
+
+    def _evidence(self, text: str) -> WatermarkEvidence:
+        self._engine.local.check()
+        key = self._engine.vault.erasure.signing_key()
+        if key is None:
+            raise InvalidInput("text", "cannot have a mark of this store, which has signed nothing", "Check it there")
+        return self._engine.local.engine().evidence(text, watermark_key(key))
 
     def _forgotten(self, owners: Sequence[Scope], subject: Mapping[str, str]) -> Forgotten:
         """Remove everything of these owners; none of it if one has something frozen or on hold."""

@@ -87,7 +87,7 @@ class _Commands(LazyGroup):
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "verify-receipt": ("people", "verify_receipt"),
-        "verify-mark": ("people", "verify_mark"),
+        "verify-mark": ("mark_command", "verify_mark"),
         "import": ("app", "imports"),
         "bench": ("app", "benches"),
     }
@@ -324,6 +324,7 @@ class _Benches(LazyGroup):
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
         "composed": ("bench_composed", "composed"),
+        "watermark": ("bench_watermark", "watermark"),
         "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "scheduler": ("bench_scheduler", "scheduler"),

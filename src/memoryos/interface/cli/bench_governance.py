@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,13 @@ from memoryos.interface.cli.watched import watched
 _WANTED = ("p50", "p95")
 
 
+class GovernancePart(StrEnum):
+    """What is measured."""
+
+    AUDIT = "audit"  # and encryption
+    POLICIES = "policies"
+
+
 def governance(
     pages: Annotated[
         list[int] | None,
@@ -27,26 +35,41 @@ def governance(
     embedder: Annotated[
         str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
+    part: Annotated[
+        list[GovernancePart] | None,
+        typer.Option(help="The audit log with encryption, or policies (default: both).", show_default=False),
+    ] = None,
+    searches: Annotated[
+        int | None,
+        typer.Option(help="Searches of each caller with policies (default: 100).", min=1, show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Time adds and searches without, with the audit log, and encrypted; and searches with and without policies."""
     settings = load_settings(mounts=(), policies=None, **({"embedder": embedder} if embedder else {}))
-    sizes = pages or [10_000]
+    sizes, parts = pages or [10_000], part or [*GovernancePart]
+    audits, policies = dict[int, Mapping[str, AuditCost]](), dict[int, PolicyCost]()
     with watched() as progress:
-        audits = {size: measure_audit(size, settings, progress) for size in sizes}
-        policies = list(measure_policies(sizes, settings, progress))
+        if GovernancePart.AUDIT in parts:
+            audits = {size: measure_audit(size, settings, progress) for size in sizes}
+        if GovernancePart.POLICIES in parts:
+            policies = {one.pages: one for one in measure_policies(sizes, settings, progress, searches=searches)}
     if json:
-        render.print_json({"sizes": [_as_json(one, audits[one.pages]) for one in policies]})
+        render.print_json({"sizes": [_as_json(size, audits.get(size), policies.get(size)) for size in sizes]})
         return
     for size, variants in audits.items():
         _print_audit(size, variants)
-    _print_policies(policies)
+    if policies:
+        _print_policies(list(policies.values()))
 
 
-def _as_json(one: PolicyCost, audited: Mapping[str, AuditCost]) -> dict[str, Any]:
-    ratios = {"owner_ratio": one.owner_ratio, "guest_ratio": one.guest_ratio}
-    variants = {name: _compared(variant, audited) for name, variant in audited.items()}
-    return _rounded({"pages": one.pages, "audit": variants, "policies": {**asdict(one), **ratios}})
+def _as_json(pages: int, audited: Mapping[str, AuditCost] | None, cost: PolicyCost | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"pages": pages}
+    if audited is not None:
+        told["audit"] = {name: _compared(variant, audited) for name, variant in audited.items()}
+    if cost is not None:
+        told["policies"] = {**asdict(cost), "owner_ratio": cost.owner_ratio, "guest_ratio": cost.guest_ratio}
+    return _rounded(told)
 
 
 def _compared(one: AuditCost, variants: Mapping[str, AuditCost]) -> dict[str, Any]:

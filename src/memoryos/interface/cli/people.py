@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from memoryos.memory import Memory
     from memoryos.memory_os import MemoryOS
     from memoryos.operation.correction.forget import Forgotten
-    from memoryos.operation.portability.content_marks import MarkReport
 
 Whose = Annotated[
     str | None,
@@ -147,34 +146,6 @@ def verify_receipt(
     else:
         named = ", ".join(f"{name} {value}" for name, value in told["subject"].items() if value)
         render.console().print(f"This store signed it at {told['at']}: forgotten were {named}.", markup=False)
-
-
-def verify_mark(
-    path: Annotated[Path, typer.Argument(help="A file of `export`, or the JSON of `ask --json`.")],
-    db: Db = None,
-    json: Json = False,
-) -> None:
-    """Check the mark of an exported file or of an answer: whose it is, and which lines were altered."""
-    with open_store(db, must_exist=True) as store:
-        report = store.admin.verify_mark(path)
-    if json:
-        render.print_json(report.to_dict())
-    else:
-        at = report.at.isoformat(timespec="seconds") if report.at else "an unknown time"
-        whose = (
-            f"made by {report.by or 'an unknown caller'} at {at} of the memory of {report.user or 'an unknown user'}"
-        )
-        render.console().print(f"{_state(report)}: {whose}.", markup=False)
-    if not report.is_whole:
-        raise typer.Exit(1)
-
-
-def _state(report: MarkReport) -> str:
-    if report.is_whole:
-        return "Whole"
-    lines = ", ".join(map(str, report.altered[:20]))
-    told = [f"line {lines}" if lines else "", "the end is missing" if report.is_cut else ""]
-    return f"Altered ({', '.join(filter(None, told)) or 'the text'})"
 
 
 def _forgotten(store: MemoryOS, user: str, agent: str | None, session: str | None, tenant: str) -> Forgotten:

@@ -27,6 +27,7 @@ _READS = {  # which have a body
     "schedule.explain",
     "store:audit.verify",
     "store:admin.verify_receipt",
+    "store:admin.verify_words",
 }
 _ACTIONS = {  # of changes; others write
     Action.DELETE: {

@@ -140,4 +140,5 @@ ROUTES: tuple[Route, ...] = (
     Route("store:admin.count_users", "GET", "/users-count"),
     Route("store:admin.encryption", "GET", "/encryption"),
     Route("store:admin.verify_receipt", "POST", "/receipts/verify", {"receipt": "{...}"}, named="receipt"),
+    Route("store:admin.verify_words", "POST", "/words/verify", {"text": "You live in Oslo."}),
 )

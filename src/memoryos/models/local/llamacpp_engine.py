@@ -20,9 +20,10 @@ from memoryos.models.local.fingerprint import Fingerprint, files_digest
 from memoryos.models.local.llamacpp_server import CAN_SAVE
 from memoryos.models.local.llamacpp_servers import LlamacppServers
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
-from memoryos.models.local.local_engine import GREEDY, NO_COMPOSITION, KVState, Sampling, shared
+from memoryos.models.local.local_engine import GREEDY, NO_COMPOSITION, NO_WATERMARK, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
+from memoryos.models.local.watermark_evidence import WatermarkEvidence
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "llamacpp"
@@ -33,6 +34,7 @@ class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
     has_states = CAN_SAVE
+    has_watermark = False  # a request may favour tokens (logit_bias), but the same ones at each step
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
         """Load a GGUF file. Raises ModelError."""
@@ -95,6 +97,10 @@ class LlamacppEngine:
         chances[[one["id"] for one in told]] = [one["logprob"] for one in told]
         return chances
 
+    def evidence(self, text: str, watermark: bytes) -> WatermarkEvidence:  # noqa: ARG002 - it refuses all
+        """Refuse: what it writes has no mark. Raises ModelError."""
+        raise ModelError(NO_WATERMARK)
+
     def dumped(self, state: KVState, *, bits: int | None = None) -> bytes:
         """Return a state as bytes."""
         if bits is not None:
@@ -127,6 +133,8 @@ class LlamacppEngine:
         if len(tokens) >= self.window:
             raise PromptTooLong(len(tokens), self.window)
         self._check(tokens)
+        if sampling.watermark is not None:
+            raise ModelError(NO_WATERMARK)
         return LlamacppGeneration(self, tokens, state if self.has_states else None, adapters, sampling)
 
     def answer(self, generation: LlamacppGeneration, state: KVState | None, adapters: Adapters, body: Any) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from uuid_utils.compat import uuid7
@@ -19,7 +20,7 @@ from memoryos.errors import MemoryOSError, ModelError
 from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_engine import Generation, KVState, LocalEngine, Sampling, shared
+from memoryos.models.local.local_engine import NO_WATERMARK, Generation, KVState, LocalEngine, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened, runtime_of
 from memoryos.models.local.weighted_adapter import Adapters
@@ -91,6 +92,14 @@ class LocalChat:
             key = str(uuid7())
         told = engine.generate(tokens, state, adapters=adapters, sampling=self._sampling)
         return RememberedGeneration(told, lambda kept: self.states.keep(key, kept, epoch, user))
+
+    def watermarked(self, key: bytes) -> LocalChat:
+        """This chat, with the watermark of that key in its words. Raises ModelError if its runtime has none."""
+        if not self.engine.has_watermark:
+            raise ModelError(NO_WATERMARK)
+        marked = copy(self)
+        marked._sampling = replace(self._sampling, watermark=key)
+        return marked
 
     def reach(self) -> None:
         """Load the model."""

@@ -7,7 +7,7 @@ many of the first tokens as are the same, so a state that does not fit costs tim
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 
 from memoryos.models.chat import Message
 from memoryos.models.local.fingerprint import Fingerprint
+from memoryos.models.local.watermark_evidence import WatermarkEvidence
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 NO_COMPOSITION = "llama.cpp cannot put KV states together here: its server moves no keys; use transformers"
+NO_WATERMARK = (
+    "llama.cpp has no watermark here: its server chooses all tokens of an answer by itself; set"
+    " MEMORYOS_LOCAL_RUNTIME to transformers, or MEMORYOS_ANSWER_WATERMARK to false"
+)
 
 
 class KVState(Protocol):
@@ -47,6 +52,7 @@ class Sampling:
     temperature: float = 0.0  #: 0: always the likeliest token
     stop: tuple[str, ...] = ()  #: texts before which the answer ends
     seed: int | None = None  #: for a temperature above 0; None: another answer each time
+    watermark: bytes | None = field(default=None, repr=False)  #: key of the mark in its words; None: without
 
 
 GREEDY = Sampling()
@@ -107,6 +113,11 @@ class LocalEngine(Protocol):
         """Raise ModelError unless answers can have this adapter: it fits the model, and its files are whole."""
         ...
 
+    @property
+    def has_watermark(self) -> bool:
+        """Whether answers can have a watermark; otherwise an answer with one raises ModelError."""
+        ...
+
     def tokenise(self, text: str) -> list[int]:
         """Return the tokens of a text. What looks like a control token in it is read as plain characters."""
         ...
@@ -145,6 +156,10 @@ class LocalEngine(Protocol):
         self, tokens: Sequence[int], state: KVState | None = None, *, adapters: Adapters = ()
     ) -> NDArray[np.float32]:
         """Return the logarithm of the probability of each token of the vocabulary to be the next one."""
+        ...
+
+    def evidence(self, text: str, watermark: bytes) -> WatermarkEvidence:
+        """Return what the words of a text tell about the watermark of that key. Raises ModelError if it has none."""
         ...
 
     def dumped(self, state: KVState, *, bits: int | None = None) -> bytes:

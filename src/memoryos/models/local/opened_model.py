@@ -30,7 +30,7 @@ class OpenedModel:
     def check(self) -> None:
         """Raise ModelNotConfigured unless the setting names a local model."""
         if not self.is_set:
-            raise ModelNotConfigured("adapters need a model of this machine: set MEMORYOS_LLM_MODEL to local:PATH")
+            raise ModelNotConfigured("this needs a model of this machine: set MEMORYOS_LLM_MODEL to local:PATH")
 
     def engine(self) -> LocalEngine:
         """Return the model. Raises ModelNotConfigured, MissingExtra, InvalidInput if its files are gone, ModelError."""

@@ -33,6 +33,8 @@ from memoryos.models.local.spelling import Spelling
 from memoryos.models.local.state_file import StateFile
 from memoryos.models.local.torch_state import TorchState, empty_cache, layers_of, pieces, state_of
 from memoryos.models.local.unpacked_gguf import unpacked
+from memoryos.models.local.watermark import KeyedWatermark, evidence_in
+from memoryos.models.local.watermark_evidence import WatermarkEvidence
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "transformers"
@@ -44,13 +46,15 @@ _AT_ONCE = 512  # tokens of a prompt that are computed together
 class TransformersEngine:
     """A model of Hugging Face transformers."""
 
+    has_watermark = True
+
     def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""
         self.model, self.tokenizer, self.name = model.eval(), tokenizer, name
         self._lock, self._lora = Lock(), LoraLayers(model)
         config = model.config
         self.window = min(int(config.max_position_embeddings), window)
-        self._layers = int(config.num_hidden_layers)
+        self._layers, self.vocabulary = int(config.num_hidden_layers), int(config.vocab_size)
         self.has_states = set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
         self._ends = _ends(model, tokenizer)
         self._cache_name = _cache_name(model)
@@ -171,6 +175,10 @@ class TransformersEngine:
         with self._computing():
             _, logits = self._fed(tokens, state, adapters, 0)
             return cast("NDArray[np.float32]", torch.log_softmax(logits.float(), dim=-1).cpu().numpy())
+
+    def evidence(self, text: str, watermark: bytes) -> WatermarkEvidence:
+        """Return what the words of a text tell about the watermark of that key."""
+        return evidence_in(self.tokenise(text), watermark, self.vocabulary, self.name)
 
     def dumped(self, state: KVState, *, bits: int | None = None) -> bytes:
         """Return a state as bytes."""
@@ -306,9 +314,11 @@ class TorchGeneration(Iterator[str]):
 
     def _made(self, state: KVState | None) -> Iterator[str]:
         limit = min(self._sampling.limit, self._engine.window - len(self._tokens))
-        generator = _generator(self._sampling)
+        generator, mark = _generator(self._sampling), _mark(self._sampling, self._engine.vocabulary)
         self._cache, logits = self._engine.begin(self._tokens, state, self._adapters, limit)
         while not self._is_stopped:
+            if mark is not None:
+                logits = mark.favoured(self._tokens[-1], logits)
             token = _chosen(logits, self._sampling.temperature, generator)
             if self._engine.ends_with(token):
                 break
@@ -325,6 +335,10 @@ class TorchGeneration(Iterator[str]):
 
 def _generator(sampling: Sampling) -> torch.Generator | None:
     return None if sampling.seed is None else torch.Generator().manual_seed(sampling.seed)
+
+
+def _mark(sampling: Sampling, vocabulary: int) -> KeyedWatermark | None:
+    return None if sampling.watermark is None else KeyedWatermark(sampling.watermark, vocabulary)
 
 
 def _chosen(logits: torch.Tensor, temperature: float, generator: torch.Generator | None) -> int:

@@ -69,6 +69,7 @@ class Activator:
     vault: Vault
     clock: Clock
     model: Callable[[], ChatModel]  #: raises ModelNotConfigured
+    answering: Callable[[], ChatModel]  #: the same as it answers people; raises ModelError, too
     account: ModelAccount
     show: Show
     most_bytes: int
@@ -182,7 +183,7 @@ class Activator:
             ]
         messages: list[Message] = [*(one for prefix in fresh for one in _system(prefix))]
         messages.append({"role": "user", "content": query})
-        chat, state, reason, is_composed = self.model(), None, found[0][3], False
+        chat, state, reason, is_composed = self.answering(), None, found[0][3], False
         loading = _Loading(epoch)
         if isinstance(chat, LocalChat):
             if recompute is not None and len(found) > 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from memoryos.caller import current
 from memoryos.clock import Clock
 from memoryos.models.chat import Answer
+from memoryos.operation.answer.respond import Prompt
 from memoryos.scope import Scope
 from memoryos.signing import ContentMark, hash_of
 
@@ -26,3 +29,13 @@ class AnswerMarker:
             return answer
         told = (self.clock(), self.by, self.owner.tenant, self.owner.user, answer.model, self.sources)
         return replace(answer, mark=ContentMark(*told, hash_of(answer.text)).signed(self.key))
+
+
+def marking(signing_key: Callable[[], bytes | None], clock: Clock) -> Callable[[Prompt, Scope], AnswerMarker]:
+    """What returns the marker of the answer to a prompt, for whoever asks."""
+
+    def marker(asked: Prompt, owner: Scope) -> AnswerMarker:
+        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
+        return AnswerMarker(signing_key(), current().identity, owner, sources, clock)
+
+    return marker

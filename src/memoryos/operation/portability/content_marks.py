@@ -9,13 +9,14 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from memoryos.errors import InvalidInput
+from memoryos.models.local.watermark_evidence import WatermarkEvidence
 from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.plain import Plain
 from memoryos.regex import regex
@@ -23,6 +24,7 @@ from memoryos.signing import MARK_FORMAT, chained_mark, hash_of, is_mark, is_sig
 
 _MARKED = regex(r'^(\{.*),"mark":"([0-9a-f]+)"\}\n\Z', re.DOTALL)
 MOST_LINES = 10_000  # of the JSON of an answer
+Words = Callable[[str], WatermarkEvidence]
 _FIX = "Pass a file that `export` of this store wrote, or the JSON of an answer of `respond`"
 
 
@@ -38,6 +40,7 @@ class MarkReport(Plain):
     lines: int  #: of the file
     altered: tuple[int, ...] = ()  #: numbers of the lines that are not as they were written, or follow a missing one
     is_cut: bool = False  #: whether the end is missing
+    words: WatermarkEvidence | None = None  #: the watermark of an answer, with the setting `answer_watermark`
 
     @property
     def is_altered(self) -> bool:
@@ -59,12 +62,12 @@ def mark_head(by: str, tenant: str, user: str, key: bytes) -> dict[str, str]:
     return {"format": MARK_FORMAT, "by": by, "tenant": tenant, "user": user, "key": key_name(key)}
 
 
-def checked_lines(lines: Iterable[str], key: bytes | None) -> MarkReport:
-    """Check a marked file. Raises InvalidInput if it has no mark, or one of another store."""
+def checked_lines(lines: Iterable[str], key: bytes | None, words: Words | None = None) -> MarkReport:
+    """Check a marked file, and the `words` of an answer. Raises InvalidInput if it has no mark of this store."""
     source = iter(lines)
     first = next(source, "")
     if not first.startswith('{"format":'):
-        return _checked_answer("".join([first, *islice(source, MOST_LINES)]), key)
+        return _checked_answer("".join([first, *islice(source, MOST_LINES)]), key, words)
     head = _read(first)
     told = _head_of(head, key)
     if key is None:
@@ -91,7 +94,7 @@ def _head_of(head: Mapping[str, Any], key: bytes | None) -> Mapping[str, Any]:
     return told
 
 
-def _checked_answer(text: str, key: bytes | None) -> MarkReport:
+def _checked_answer(text: str, key: bytes | None, words: Words | None) -> MarkReport:
     """Check the JSON of an answer: its text and its mark; the other fields are not signed."""
     head = _read(text)
     told = head.get("mark")
@@ -102,9 +105,10 @@ def _checked_answer(text: str, key: bytes | None) -> MarkReport:
     said, is_ours = head.get("text", head.get("answer")), is_signed(told, key)
     is_whole = is_ours and isinstance(said, str) and hash_of(said) == told["sha256"]
     lines = 1 + text.rstrip("\n").count("\n")
+    found = words(said) if words is not None and isinstance(said, str) else None
     if not is_ours:
-        return MarkReport(is_whole=False, at=None, by=None, user=None, tenant=None, lines=lines)
-    return MarkReport(is_whole, _moment(told["at"]), told["by"], told["user"], told["tenant"], lines)
+        return MarkReport(is_whole=False, at=None, by=None, user=None, tenant=None, lines=lines, words=found)
+    return MarkReport(is_whole, _moment(told["at"]), told["by"], told["user"], told["tenant"], lines, words=found)
 
 
 def _split(line: str) -> tuple[str, str | None]:
