@@ -79,7 +79,7 @@ def _command(name: str) -> str:
 
 
 def _mcp(name: str) -> str:
-    tools = [f"tool `{tool.name}`" for tool in TOOLS if tool.operation == name]
+    tools = [f"tool `{tool.name}`" for tool in TOOLS if name in tool.operations]
     return ", ".join([*tools, *(f"`{one.uri}`" for one in RESOURCES if one.operation == name)]) or "–"
 
 

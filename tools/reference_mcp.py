@@ -45,7 +45,7 @@ def _row(tool: McpTool) -> str:
     told = tool.told().annotations
     hints = (told.read_only_hint, told.destructive_hint, told.idempotent_hint) if told else ()
     told_hints = " | ".join("yes" if one else "no" for one in hints)
-    return f"| [`{tool.name}`](#{tool.name}) | `{tool.operation}` | {told_hints} |"
+    return f"| [`{tool.name}`](#{tool.name}) | {', '.join(f'`{one}`' for one in tool.operations)} | {told_hints} |"
 
 
 def _tool(tool: McpTool) -> Iterator[str]:

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.upkeep import Upkeep
     from memoryos.nouns.users import UserInfo, Users
     from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
-    from memoryos.operation.activation.transformation import MadeForm, Transformation
+    from memoryos.operation.activation.transformation import FormOutcome, FormState, MadeForm, Transformation
     from memoryos.operation.answer.answer_stream import AnswerStream
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
@@ -128,9 +128,11 @@ if TYPE_CHECKING:
     )
     from memoryos.operation.pipelines.step_field import FieldType
     from memoryos.operation.placement.form_moves import FormMove, MoveReason
+    from memoryos.operation.placement.kv_keeper import KeepingReason
     from memoryos.operation.placement.memory_block import MemoryForm
     from memoryos.operation.placement.placement_log import LoggedDecision, LoggedPlacement
     from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
+    from memoryos.operation.placement.state_log import StateDecision
     from memoryos.operation.portability.content_marks import MarkReport
     from memoryos.operation.portability.export import Exported
     from memoryos.operation.portability.export_file import ExportTarget
@@ -250,6 +252,8 @@ __all__ = [
     "FileBytes",
     "Forgotten",
     "FormMove",
+    "FormOutcome",
+    "FormState",
     "FreezeStep",
     "Gate",
     "GateBounds",
@@ -260,6 +264,7 @@ __all__ = [
     "JobFunction",
     "JobState",
     "Jobs",
+    "KeepingReason",
     "Keys",
     "Kind",
     "LegalHold",
@@ -335,6 +340,7 @@ __all__ = [
     "Snapshot",
     "Snapshots",
     "Spending",
+    "StateDecision",
     "Stats",
     "StepTrace",
     "Strategy",

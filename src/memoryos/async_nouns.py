@@ -239,6 +239,7 @@ class AsyncMemoryForms(Awaited[MemoryForms]):
     """The forms of one owner's memories."""
 
     transform = awaited(MemoryForms.transform)
+    outcome = awaited(MemoryForms.outcome)
     cool = awaited(MemoryForms.cool)
     list = awaited(MemoryForms.list)
 

@@ -225,6 +225,11 @@ class Settings(BaseSettings):
     placement: str = Field(
         "density", description="policy of memory.schedule: density, gdsf, lru, heat, similarity, labels, ...; off: none"
     )
+    placement_states: bool = Field(
+        False,
+        description="whether `placement` also decides which KV states of activations stay in memory, with a fair share"
+        " for each owner, and loads in pauses what the next question probably uses; without, the last used stay",
+    )
 
     # Consolidation.
     extractor: ExtractorKind = Field(
@@ -290,9 +295,7 @@ class Settings(BaseSettings):
     compose_recompute: int = Field(
         16, ge=0, description="tokens at the beginning of each prefix but the first that are then computed anew"
     )
-    answer_adapters: bool = Field(
-        False, description="whether `respond` uses the loaded adapters; needs a local model that transformers computes"
-    )
+    answer_adapters: bool = Field(False, description="whether `respond` uses the loaded adapters; needs a local model")
     request_reader: ExtractorKind = Field(
         ExtractorKind.RULES, description="who reads requests in plain words: rules (free) or model (llm_model)"
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from memoryos import arguments
@@ -30,6 +31,7 @@ from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
+from memoryos.operation.activation.state_keeper import StateKeeper
 from memoryos.operation.activation.transformer import Transformer
 from memoryos.operation.answer.answer_marker import AnswerMarker
 from memoryos.operation.answer.exchange_labels import inherited
@@ -178,14 +180,14 @@ class Engine:
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
-        rebuilder = Rebuilder(self.promoter)
-        self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
+        self.housekeeping = Housekeeping(runner, Rebuilder(self.promoter), self.residency, self.cooler, self.settings)
 
     def _answer_with(self) -> None:
         """Create what asks the chat model for answers."""
         self.responder = self._made_responder()
         parts = self._model, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
-        self.activator = Activator(self.vault, self.clock, *parts)
+        keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, self.housekeeping.later)
+        self.activator = Activator(self.vault, self.clock, *parts, keeper)
         self.vault.on_erased = lambda: self.activator.forget(self._connections)
         told = lambda text, place: self.said("text", text, place)  # noqa: E731
         recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)

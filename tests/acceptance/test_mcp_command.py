@@ -71,7 +71,7 @@ def test_two_servers_and_the_command_use_one_store_at_once(tmp_path):
         over_stdio(tmp_path, "--user", "ann", **HERE) as first,
         over_stdio(tmp_path, MEMORYOS_USER="ann", **HERE) as second,
     ):
-        assert len(first.tools()) == len(second.tools()) == 12
+        assert len(first.tools()) == len(second.tools()) == 16
         assert not (tmp_path / "memory.db").exists()  # a list of tools opens no store
         (page,) = first.told("add", query="我住在成都，我养了一只猫。")["ids"]
         added = memoryos_json(tmp_path, "add", "I keep bees.", "--user", "ann")

@@ -238,7 +238,7 @@ def test_two_workers_share_a_store(start, data, talk, tmp_path):
 
 def test_usage_is_empty_before_any_call(run, data, talk):
     talk("ann")
-    empty = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0}
+    empty = {"calls": 0, "prompt_tokens": 0, "cached_tokens": 0, "completion_tokens": 0, "cost": 0.0}
     assert data("usage", "--user", "ann") == {"usage": [], "total": empty}
     assert run("usage", "--user", "ann") == (0, "No model was used.\n")
 

@@ -102,6 +102,15 @@ def test_a_key_opens_the_memory_of_its_only_user_or_of_the_one_that_is_named(con
         assert mcp.text("search", **bees) == "Nothing was found."
 
 
+VERBS_THAT_CHANGE = [
+    ("activations", {"verb": "build", "name": "me"}),
+    ("activations", {"verb": "delete", "name": "me"}),
+    ("adapters", {"verb": "train", "name": "home"}),
+    ("schedule", {"verb": "decide", "query": "bees"}),
+    ("forms", {"verb": "transform", "name": "me"}),
+]
+
+
 @pytest.mark.once
 def test_a_key_does_what_it_may_and_nothing_once_it_is_revoked(connect, served, store):
     reading = store.keys.create("web", users=["ann"], actions=["read"])
@@ -120,6 +129,9 @@ def test_a_key_does_what_it_may_and_nothing_once_it_is_revoked(connect, served, 
         }
         for tool, arguments in changes.items():
             assert mcp.refused(tool, **arguments).startswith("PermissionDenied: "), tool
+        for tool, arguments in VERBS_THAT_CHANGE:
+            assert mcp.refused(tool, **arguments).startswith("PermissionDenied: "), (tool, arguments)
+        assert mcp.told("activations", verb="list") == {"verb": "list", "items": []}
         store.keys.revoke(reading.info.id)
         assert asked(served, headers={"Authorization": f"Bearer {reading.key}"}) == (401, "KeyNeeded")
         with pytest.raises(MCPError):

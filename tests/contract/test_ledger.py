@@ -32,9 +32,9 @@ def note(vault):
 
 @pytest.fixture
 def spend(vault):
-    def call(calls, prompt, completion, cost=0, *, day=DAY, purpose="facts", model="m", scope=ALICE):
+    def call(calls, prompt, completion, cost=0, cached=0, *, day=DAY, purpose="facts", model="m", scope=ALICE):
         with vault.write(scope) as writer:
-            writer.spend(Spending(day, purpose, model, calls, prompt, completion, cost))
+            writer.spend(Spending(day, purpose, model, calls, prompt, completion, cost, cached))
 
     return call
 
@@ -108,15 +108,15 @@ def test_nothing_was_spent_at_first(spent, spent_by_all):
 
 
 def test_calls_add_up_by_day_purpose_and_model_in_that_order(spend, spent):
-    spend(1, 10, 5, 7, model="b")
-    spend(1, 20, 6, 8, model="b")
+    spend(1, 10, 5, 7, 9, model="b")
+    spend(1, 20, 6, 8, 11, model="b")
     spend(2, 1, 1, model="a")
     spend(1, 3, 4, purpose="persona")
     spend(1, 9, 9, day=DAY - timedelta(days=1))
     assert spent() == [
         Spending(DAY - timedelta(days=1), "facts", "m", 1, 9, 9),
         Spending(DAY, "facts", "a", 2, 1, 1),
-        Spending(DAY, "facts", "b", 2, 30, 11, 15),
+        Spending(DAY, "facts", "b", 2, 30, 11, 15, 20),
         Spending(DAY, "persona", "m", 1, 3, 4),
     ]
 

@@ -243,6 +243,7 @@ def is_kept(method: str, parameter: str) -> bool:
         ("governance.reveal", "text"),
         ("pipelines.check", "pipeline"),
         ("forms.transform", "source"),  # the name of a form
+        ("forms.outcome", "source"),
         ("adapters.ask", "question"),  # it needs a model: tests/local has it
     )
 

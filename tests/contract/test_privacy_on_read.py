@@ -198,7 +198,7 @@ WITHOUT_CONTENT = {
         ("adapters.ask", "adapters.recollect", "adapters.retire"), "tests/local has them: they need a model"
     ),
     **dict.fromkeys(("activations.build", "activations.list", "activations.get", "activations.delete"), _COUNTS),
-    **dict.fromkeys(("forms.transform", "forms.cool", "forms.list"), "ids and names"),
+    **dict.fromkeys(("forms.transform", "forms.outcome", "forms.cool", "forms.list"), "ids and names"),
     "activations.answer": "what the model says; tests/local shows what it was shown",
     "archiving.remove": "nothing",
     **dict.fromkeys((f"schedule.{verb}" for verb in ("explain", "decide", "log", "moves")), "ids, times and sizes"),

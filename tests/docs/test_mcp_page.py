@@ -61,7 +61,7 @@ def test_what_a_client_starts_answers(tmp_path, entry):
 
 
 def test_the_page_names_what_there_is():
-    numbers = {12: "twelve"}
+    numbers = {16: "sixteen"}
     assert f"{numbers[len(TOOLS)]} tools" in PAGE
     assert all(f"`{one.uri}`" in PAGE for one in RESOURCES)
     assert f"`{RECALL.name}`" in PAGE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memoryos import Memory
@@ -26,6 +26,16 @@ Opened = Callable[..., Memory]
 
 def teach(memory: Memory, folder: Path, fact_ids: list[str], name: str = NAME) -> str:
     """Store the learned adapter as a version that was trained on these facts; return its id."""
+    return teach_bytes(memory, packed(read_folder(folder)), fact_ids, name)
+
+
+def teach_files(memory: Memory, folder: Path, changed: Mapping[str, bytes], fact_ids: list[str], name: str) -> str:
+    """The same with some files changed."""
+    return teach_bytes(memory, packed({**read_folder(folder), **changed}), fact_ids, name)
+
+
+def teach_bytes(memory: Memory, data: bytes, fact_ids: list[str], name: str) -> str:
+    """Store these bytes as an adapter."""
     engine = memory._engine
     with engine.vault.write(memory.scope) as writer:
         if name not in wanted_adapters(writer):
@@ -41,8 +51,7 @@ def teach(memory: Memory, folder: Path, fact_ids: list[str], name: str = NAME) -
         fingerprint=fits(engine.local.engine()),
         sources=as_trained(sources),
     )
-    files = read_folder(folder)
-    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, packed(files), sources, wanted).id
+    return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, data, sources, wanted).id
 
 
 def add(memory: Memory, text: str = FACT) -> str:

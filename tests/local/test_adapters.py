@@ -30,7 +30,6 @@ from memoryos.errors import (
     NotFound,
     PermissionDenied,
     PrivacyRefused,
-    StoreCorrupt,
 )
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
@@ -40,7 +39,6 @@ from memoryos.models.local.lora_trainer import LoraTrainer
 from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.recall.shown import Shown
-from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_pack import read_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, Recollection
 from memoryos.operation.training.adapter_trainer import AdapterTrainer, trainable_model
@@ -82,8 +80,8 @@ def test_peft_reads_an_exported_folder_and_predicts_the_same(learned, tiny, tran
     from transformers import AutoModelForCausalLM
 
     tokens = transformers_engine.tokenise("Where does the user live?")
-    ours = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 1.0, learned),))
-    half = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 0.5, learned),) * 2)
+    ours = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 1.0, read_folder(learned)),))
+    half = transformers_engine.distribution(tokens, adapters=(WeightedAdapter("x", 0.5, read_folder(learned)),) * 2)
     model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tiny), learned)
     with torch.no_grad():
         theirs = torch.log_softmax(model(input_ids=torch.tensor([tokens])).logits[0, -1], -1).numpy()
@@ -254,7 +252,10 @@ def test_a_training_copies_nothing_of_an_answer_that_is_being_made(opened, learn
     plain, seen = engine.distribution(tokens), torch.get_rng_state()
     copies: list[object] = []
     thread = Thread(target=lambda: copies.append(trainable_model(engine)))
-    with engine._lock, engine._lora.added((WeightedAdapter("x", 1.0, learned),)):  # as while an answer is computed
+    with (
+        engine._lock,
+        engine._lora.added((WeightedAdapter("x", 1.0, read_folder(learned)),)),
+    ):  # as while an answer is computed
         thread.start()
         thread.join(0.05)
         assert copies == []
@@ -279,10 +280,8 @@ def test_no_matrices_of_an_adapter_stay_in_memory_and_its_scale_counts(opened, l
     config = json.loads(files["adapter_config.json"])
     other = {**files, "adapter_config.json": json.dumps({**config, "lora_alpha": 1}).encode()}
     tokens = engine.tokenise(UNSEEN)
-    with in_folders([(files, 1.0)]) as strong, in_folders([(other, 1.0)]) as weak:
-        assert (
-            abs(engine.distribution(tokens, adapters=strong) - engine.distribution(tokens, adapters=weak)).max() > 0.1
-        )
+    strong, weak = (engine.distribution(tokens, adapters=(WeightedAdapter.of(one),)) for one in (files, other))
+    assert abs(strong - weak).max() > 0.1
 
 
 def test_a_training_that_diverges_is_refused(begun, monkeypatch):
@@ -421,13 +420,18 @@ def test_an_exported_adapter_is_added_elsewhere(opened, learned):
         memory.adapters.add(learned, name="from afar")
 
 
-def test_damaged_bytes_are_an_error_and_verify_finds_them(opened, learned, tmp_path):
+def test_damaged_bytes_are_left_out_and_never_exported(opened, learned, tmp_path):
     memory = opened()
     teach(memory, learned, [add(memory)])
     (file,) = (tmp_path / "m.db.objects").iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    with pytest.raises(StoreCorrupt, match="altered"):
-        memory.adapters.ask(UNSEEN, names=[NAME])
+    told = memory.adapters.ask(UNSEEN, names=[NAME])
+    assert told.used == ()
+    assert "was altered" in told.left_out[0]
+    with pytest.raises(NotFound, match="was altered"):
+        memory.adapters.recollect(NAME)
+    with pytest.raises(NotFound, match="was altered"):
+        memory.adapters.export(NAME, tmp_path / "exported")
 
 
 def test_an_adapter_tells_only_what_nothing_contradicts(opened, learned, clock):

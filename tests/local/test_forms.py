@@ -9,12 +9,14 @@ from typer.testing import CliRunner
 
 import memoryos
 from local.lessons import ANY, FACT, NAME, add, teach
-from memoryos import MemoryForm, MemoryOS, MoveReason, Settings
-from memoryos.errors import InvalidInput, ModelNotConfigured, NotFound
+from memoryos import FormOutcome, FormState, MemoryForm, MemoryOS, MoveReason, Settings
+from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured, NotFound
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.interface.cli.app import app
 from memoryos.kinds import Origin
 from memoryos.models.local.lora_recipe import TrainingRecipe
+from memoryos.operation.training.adapter_gate import GateBounds
+from memoryos.operation.training.adapter_trainer import AdapterTrainer
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 from served import serving
 
@@ -174,6 +176,84 @@ def test_the_commands_transform_and_list(opened, tiny_long, tmp_path, monkeypatc
         assert problem in f"{refused.exception} {refused.output}"
 
 
+def test_what_came_of_a_change_is_told(opened, tiny_long, learned, monkeypatch, tmp_path):
+    memory = opened(tiny_long)
+    add(memory)
+    state = memory.forms.outcome
+
+    memory.forms.transform("me", kinds=["fact"])
+    assert state("me").state in (FormState.WAITING, FormState.DONE)
+    memory.wait()
+    assert (state("me").state, state("me").reason) == (FormState.DONE, "")
+    memory.forms.transform("me", "kv", "text", keeps=False)
+    memory.wait()
+    assert state("me", "kv", "text").state is FormState.DONE
+    assert (state("me").state, "no KV state" in state("me").reason) == (FormState.FAILED, True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryos.models.local.transformers_engine.TransformersEngine.prefill", fails)
+        memory.forms.transform("me")
+        memory.wait()
+        assert state("me").state is FormState.FAILED
+        assert state("me").reason == "ModelError: no more memory; it is tried again"
+    with monkeypatch.context() as patch:
+        patch.setattr(AdapterTrainer, "train", fails)
+        memory.forms.transform(NAME, TEXT, ADAPTER, kinds=["fact"])
+        memory.wait()
+        assert state(NAME, TEXT, ADAPTER).reason == "ModelError: no more memory; it is tried again"
+
+    teach(memory, learned, [memory.facts.list()[0].id])
+    memory.adapters.withdraw(NAME)
+    assert state(NAME, TEXT, ADAPTER).reason == "the adapter was withdrawn"
+    memory.adapters.load(NAME)
+    assert state(NAME, TEXT, ADAPTER).state is FormState.DONE
+    for file in (tmp_path / "m.db.objects").iterdir():
+        file.unlink()
+    memory.forms.transform(NAME, ADAPTER, TEXT)
+    memory.wait()
+    assert state(NAME, ADAPTER, TEXT).state is FormState.FAILED
+    assert "is missing" in state(NAME, ADAPTER, TEXT).reason
+
+    memory.forms.transform("nothing", TEXT, ADAPTER, kinds=["page"])
+    memory.wait()
+    assert state("nothing", TEXT, ADAPTER) == FormOutcome(
+        "nothing", TEXT, ADAPTER, FormState.FAILED, "there is no memory that can be trained"
+    )
+    with pytest.raises(NotFound):
+        state("never")
+    with pytest.raises(InvalidInput):
+        state("me", KV, ADAPTER)
+
+
+def fails(*_: object, **__: object) -> None:
+    raise ModelError("no more memory")
+
+
+def test_the_command_says_what_was_not_done_and_why(opened, tiny_long, tmp_path, monkeypatch):
+    memory = opened(tiny_long)
+    add(memory)
+    strict = GateBounds(least_recall=1.0, most_loss=1e9, most_questions=1)
+    with memory._engine.vault.write(memory.scope) as writer:
+        want(writer, WantedAdapter(NAME, ["fact"], recipe=QUICK, bounds=strict))
+    memory.close()  # the command trains it by the same bounds
+    monkeypatch.setenv("MEMORYOS_LLM_MODEL", f"local:{tiny_long}")
+    monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
+
+    def says(*words: str) -> str:
+        done = CliRunner().invoke(app, ["transform", *words, "--db", str(tmp_path / "m.db"), "--user", "alice"])
+        assert (done.exit_code, isinstance(done.exception, SystemExit)) == (1, True), done.exception
+        return done.stdout
+
+    assert "home: text to adapter, 0 memories, refused: " in says(NAME, "--to", "adapter")
+    (told,) = json.loads(says(NAME, "--to", "adapter", "--look", "--json"))["transformations"]
+    assert (told["name"], told["state"]) == (NAME, "refused")
+    assert "questions that were not trained" in told["reason"]
+    monkeypatch.setenv("MEMORYOS_LOCAL_WINDOW", "64")
+    (told,) = json.loads(says("me", "--kind", "fact", "--json"))["transformations"]
+    assert (told["state"], told["job"] is None) == ("failed", False)
+    assert "PromptTooLong" in told["reason"]
+
+
 def test_a_transformation_is_audited(tmp_path, tiny_long, clock):
     settings = Settings(llm_model=f"local:{tiny_long}", embedder="hashing", audit=True)
     with MemoryOS.open(tmp_path / "a.db", settings=settings, clock=clock) as store:
@@ -221,6 +301,14 @@ def test_the_three_forms_and_the_scheduler_over_http(tmp_path, tiny_long, learne
         assert {one["form"] for one in api("GET", "/forms")["items"]} == {"kv", "adapter"}
         turned = api("POST", "/transformations", {"name": "me", "source": "kv", "target": "text"})
         assert (turned["ids"], turned["job"]) == ([fact], None)
+        assert api("GET", "/transformations/me", source="kv", target="text")["state"] == "done"
+        assert api("GET", f"/transformations/{NAME}", source="text", target="adapter") == {
+            "name": NAME,
+            "source": "text",
+            "target": "adapter",
+            "state": "failed",
+            "reason": "the adapter was withdrawn",
+        }
         assert api("POST", "/transformations/cold", {})["items"] == []
         assert [one["id"] for one in api("POST", "/adapter-use/retire", use)["items"]] == [fact]
         assert api.ask("GET", f"/adapters/{NAME}").status_code == 404

@@ -43,7 +43,10 @@ def test_respond_runs_without_a_server(settings):
             "user: I live in Oslo and like tea.",
             "user: 我住在哪里？",
         ]
-        assert memory.log.usage()[0].model == settings.llm_model
+        (spent,) = memory.log.usage()
+        assert (spent.model, spent.calls) == (settings.llm_model, 2)
+        assert stream.answer.usage.cached_tokens > 0, "the instructions, whose state the first answer left"
+        assert spent.cached_tokens == answer.usage.cached_tokens + stream.answer.usage.cached_tokens
 
 
 def test_the_next_turn_computes_only_what_is_new(settings):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memoryos.errors import InvalidInput, PromptTooLong, StateMismatch, StoreCorrupt
+from memoryos.errors import InvalidInput, ModelError, PromptTooLong, StateMismatch, StoreCorrupt
 from memoryos.models.local.local_engine import Sampling
 from memoryos.models.local.state_file import StateFile
 
@@ -37,6 +37,26 @@ def test_a_state_does_not_change_the_next_token(engine, state, question):
     assert np.abs(full - cached).max() < CLOSE
     assert full.argmax() == cached.argmax()
     assert np.exp(full).sum() == pytest.approx(1, abs=1e-3)
+
+
+def test_without_memory_for_a_thread_the_next_answer_works(llamacpp_engine, monkeypatch):
+    def fails(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    told = llamacpp_engine.generate([5, 9, 30], sampling=Sampling(2))
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryos.models.local.llamacpp_engine.Thread.start", fails)
+        with pytest.raises(ModelError, match="can't start new thread"):
+            next(told)
+    assert told.state is None
+    assert "".join(llamacpp_engine.generate([5, 9, 30], sampling=Sampling(2)))
+
+
+def test_a_part_of_a_character_can_be_the_likeliest_token(transformers_engine, llamacpp_engine):
+    tokens = [5, 9, 30, 44, 60, 100]
+    told = llamacpp_engine.distribution(tokens)
+    assert transformers_engine.decoded([int(told.argmax())]) == "\ufffd"
+    assert np.abs(told - transformers_engine.distribution(tokens)).max() < 3e-2  # 16 bits beside 32
 
 
 def test_a_state_does_not_change_the_answer_and_is_used(engine, state):

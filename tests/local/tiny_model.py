@@ -6,6 +6,12 @@ from pathlib import Path
 from typing import Any
 
 HEADS, KV_HEADS, LAYERS, HIDDEN, WINDOW = 4, 2, 2, 32, 512
+_SIZES = {
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": KV_HEADS,
+    "head_dim": HIDDEN // HEADS,
+}
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 TEMPLATE = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
@@ -14,27 +20,25 @@ TEMPLATE = (
 WORDS = "the user likes tea and lives in Oslo; notes are given between memory marks and an answer follows them"
 
 
-def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW) -> Path:
-    """Write a model with random weights in the form of transformers."""
+def make_folder(folder: Path, *, seed: int = 7, window: int = WINDOW, kind: str = "Llama", **sizes: int) -> Path:
+    """Write a model with random weights in the form of transformers: a Llama, Qwen2 or Qwen3, of these sizes."""
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    import transformers
 
     tokenizer = _tokenizer()
     torch.manual_seed(seed)
-    config = LlamaConfig(
+    config = getattr(transformers, f"{kind}Config")(
         vocab_size=len(tokenizer),
         hidden_size=HIDDEN,
         intermediate_size=2 * HIDDEN,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        num_key_value_heads=KV_HEADS,
         max_position_embeddings=window,
         initializer_range=0.3,
         bos_token_id=0,
         eos_token_id=2,
         tie_word_embeddings=False,
+        **{**_SIZES, **sizes},
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
+    getattr(transformers, f"{kind}ForCausalLM")(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -64,14 +68,17 @@ def make_gguf(folder: Path, file: Path) -> Path:
     from safetensors.numpy import load_file
 
     config = json.loads((folder / "config.json").read_text())
+    kind = config["model_type"]
     spelled = json.loads((folder / "tokenizer.json").read_text())["model"]
-    writer = gguf.GGUFWriter(file, "llama")
+    writer = gguf.GGUFWriter(file, kind)
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(HIDDEN)
     writer.add_block_count(LAYERS)
     writer.add_feed_forward_length(2 * HIDDEN)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(KV_HEADS)
+    writer.add_key_length(HIDDEN // HEADS)
+    writer.add_value_length(HIDDEN // HEADS)
     writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
     writer.add_rope_dimension_count(HIDDEN // HEADS)
@@ -89,7 +96,7 @@ def make_gguf(folder: Path, file: Path) -> Path:
     writer.add_add_bos_token(value=False)
     writer.add_chat_template(TEMPLATE)
     for name, tensor in load_file(folder / "model.safetensors").items():
-        writer.add_tensor(_gguf_name(name), _placed(name, tensor))
+        writer.add_tensor(_gguf_name(name), _placed(name, tensor) if kind == "llama" else tensor)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -105,6 +112,8 @@ _NAMES = {
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",

@@ -1,4 +1,4 @@
-"""What takes away from a SQLite file what schemas 0008 to 0017 added, as if an older program had made it."""
+"""What takes away from a SQLite file what schemas 0008 to 0018 added, as if an older program had made it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ OLD_STATES = """
 """
 CHECKED = ("cubes", "versions", "vectors", "passages")
 BACK_TO_0011 = (
+    "ALTER TABLE usage DROP COLUMN cached_tokens;"
     "ALTER TABLE versions DROP COLUMN packed;ALTER TABLE versions DROP COLUMN base;"
     "DROP TABLE keys;DROP TABLE delegations;DROP TABLE role_grants;DROP INDEX cubes_by_end;DROP INDEX cubes_expired;"
     "DROP TABLE audit;DROP TABLE audit_heads;"

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from memoryos import Memory, Role, Scope, Strategy, Tier, load_settings, stores
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment, Turn, to_json
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
-from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
+from memoryos.infrastructure.vault.records import JobKind, JobState, Operation, Spending
 from memoryos.kinds import Origin, SemanticType, State
 from memoryos.models.hashing import Hashing
 from migration.before_checksums import BACK_TO_0007
@@ -368,3 +368,20 @@ def test_jobs_that_wait_in_an_older_schema_wait_on_and_go_with_their_cube(path, 
         with memory._engine.vault.write(ANN) as writer:
             writer.delete(["segment"])
             assert writer.jobs() == []
+
+
+def test_usage_of_an_older_schema_had_nothing_cached_and_adds_up(path):
+    migrate(path, "0017")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "INSERT INTO usage VALUES ('default', 'ann', 'default', 'private', 1, 'facts', 'm', 2, 30, 4, 5)"
+        )
+        connection.commit()
+    more = Spending(date(1970, 1, 2), "facts", "m", 1, 10, 1, 0, 8)
+    with opened(path) as memory:
+        (old,) = memory.log.usage()
+        assert old == replace(more, calls=2, prompt_tokens=30, completion_tokens=4, cost=5, cached_tokens=0)
+        with memory._engine.vault.write(ANN) as writer:
+            writer.spend(more)
+        (both,) = memory.log.usage()
+        assert (both.calls, both.prompt_tokens, both.cached_tokens) == (3, 40, 8)

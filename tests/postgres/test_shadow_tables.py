@@ -153,6 +153,7 @@ def test_an_upgrade_leaves_the_shadow_as_it_is(url, shadow):
         connection.execute("DROP TABLE public.audit, public.audit_heads, public.keys, public.delegations")
         connection.execute("DROP TABLE public.role_grants")
         connection.execute("ALTER TABLE public.versions DROP COLUMN packed, DROP COLUMN base")
+        connection.execute("ALTER TABLE public.usage DROP COLUMN cached_tokens")
         connection.execute("DROP TABLE public.attached, public.blobs; ALTER TABLE public.jobs DROP COLUMN payload")
         connection.execute("ALTER TABLE public.cubes DROP COLUMN mark")
     with opened(url) as memory:

@@ -267,10 +267,11 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0017 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0018 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         *(f"ALTER TABLE versions DROP COLUMN {name}" for name in ADDED_BY_0016),
+        "ALTER TABLE usage DROP COLUMN cached_tokens",
         "DROP INDEX cubes_by_end",
         "DROP INDEX cubes_expired",
         "DROP TABLE next_vectors",
@@ -289,7 +290,9 @@ def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(back
         *(f"ALTER TABLE {name} DROP COLUMN checksum" for name in CHECKED),
         "UPDATE alembic_version SET version_num = '0005'",
     )
-    sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in (*CHECKED, "jobs"))
+    sums = ", ".join(
+        f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in (*CHECKED, "jobs", "usage")
+    )
     change_by_hand(
         str(backup),
         "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors', '$.tables.attached', "

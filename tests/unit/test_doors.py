@@ -17,7 +17,7 @@ OPERATIONS = {*methods_of(Memory), *(f"store:{name}" for name in methods_of(Memo
 ADDRESSES = {route.operation for route in (*ROUTES, *STREAMED)} | {"respond_stream"}
 
 
-MCP = {one.operation for one in (*TOOLS, *RESOURCES)}
+MCP = {operation for one in TOOLS for operation in one.operations} | {one.operation for one in RESOURCES}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from memoryos.clock import micros
 from memoryos.errors import InvalidInput
 from memoryos.operation.placement.cost_model import SMOLLM2
+from memoryos.operation.placement.foresight import Learned
 from memoryos.operation.placement.form_moves import FormOfMemory, MoveReason, due_moves
+from memoryos.operation.placement.kv_keeper import KeepingReason, KvBlock, KvKeeper
 from memoryos.operation.placement.kv_pool import KvPool
 from memoryos.operation.placement.memory_block import BlockFault, MemoryBlock, MemoryForm
 from memoryos.operation.placement.placement_plan import PlacementReason
@@ -287,3 +289,52 @@ def test_kv_earns_an_adapter_when_it_is_stable_and_goes_when_it_is_cold():
         assert due(memory(form, changed_days=15)) == [(MemoryForm.TEXT, MoveReason.COLD)]
         assert due(memory(form, changed_days=13)) == []
         assert due(memory(form, changed_days=15, is_frozen=True)) == []
+
+
+def test_a_history_without_what_is_gone_knows_nothing_of_it():
+    known = UseHistory().after({"a": 1.0}).after({"gone": 2.0}).after({"a": 1.0})
+    left = known.only({"a"})
+    assert (left.asked, [*left.blocks], left.latest) == (3, ["a"], ("a",))
+    assert "gone" in str(known)
+    assert "gone" not in str(left)
+    assert left.chance("gone") == 0.0
+    assert known.only(()) == UseHistory(asked=3)
+
+
+def test_foresight_is_apart_by_owner_and_goes_on_from_what_was_noted():
+    learned = Learned()
+    assert not learned.knows(ANN)
+    assert (learned.chance(ANN, "a"), [*learned.likely(ANN)], learned.idle(ANN)) == (0, [], 0)
+    learned.know(ANN, UseHistory().after({"a": 1.0}))
+    learned.asked(BEN, {"a": 1.0, "b": 1.0})
+    learned.asked(BEN, {"b": 1.0})
+    assert (learned.idle(ANN), learned.idle(BEN)) == (2, 0)
+    assert [*learned.likely(ANN)] == ["a"]
+    assert [*learned.likely(BEN)] == ["b", "a"]
+    assert learned.chance(ANN, "b") == 0.0 < learned.chance(BEN, "b")
+
+
+def test_what_cannot_be_made_ready_or_takes_too_long_takes_nobodys_place():
+    learned = Learned()
+    keeper = KvKeeper(KvPool(100, DENSITY), learned)
+
+    def block(name, size, ready=1.0):
+        return KvBlock(id=name, owner=ANN, name=name, size_bytes=size, saved_ms=100, ready_ms=ready)
+
+    asked = PlacementTask("", ANN, PlacementBudget(0))
+    for _ in range(3):
+        learned.asked(ANN, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
+    learned.asked(ANN, {"d": 1.0})
+    assert [one.reason for one in keeper.used([block("d", 60)], asked)] == [KeepingReason.USED]
+    likely = [block("a", 40), block("b", 40, ready=9.0), block("c", 40), block("d", 60)]
+    made = {"a": None, "c": block("c", 90)}
+    found = [*keeper.preloaded(likely, 5.0, asked, lambda one: made[one.id])]
+    assert [(one.block.id, one.is_kept, one.reason) for one in found] == [
+        ("a", False, KeepingReason.FAILED),
+        ("b", False, KeepingReason.NO_TIME),
+        ("c", False, KeepingReason.NO_ROOM),  # it is larger than was known
+    ]
+    assert (keeper.kept, keeper.peak_bytes) == ({"d"}, 60)
+    keeper.retain([])
+    assert keeper.kept == frozenset()
+    assert [*keeper.preloaded([], 5.0, asked)] == []

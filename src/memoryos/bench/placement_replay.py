@@ -2,28 +2,30 @@
 
 A question waits for its own prefill and, for each of its blocks, for the load of its KV if that is kept, or else for
 its prefill. KV that an answer computed may be kept at no more cost than its bytes. Preloading computes KV in the pause
-after a question, as much as its time allows. Nothing is computed here: times come from a cost model.
+after a question, as much as its time allows. What is kept is decided by the code of the live scheduler (`KvKeeper`).
+Nothing is computed here: times come from a cost model.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate, product
 from operator import and_
-from typing import Protocol
 
 import numpy as np
 
 from memoryos.bench.placement_trace import PlacementTrace, TracedQuestion
 from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.operation.placement.cost_model import CostModel
+from memoryos.operation.placement.foresight import Foresight, Learned
+from memoryos.operation.placement.kv_keeper import KeepingReason, KvBlock, KvKeeper
 from memoryos.operation.placement.kv_pool import KvPool
-from memoryos.operation.placement.placement_policy import DENSITY, POLICIES, HeldBlock, PlacementPolicy
+from memoryos.operation.placement.placement_policy import DENSITY, POLICIES, PlacementPolicy
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
-from memoryos.operation.placement.use_history import UseHistory
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
@@ -61,56 +63,6 @@ class KeepingResult(Plain):
     preload_s: float  #: time of that
 
 
-class Foresight(Protocol):
-    """Tells how probable the next use of a block is."""
-
-    def chance(self, block: str) -> float:
-        """Of a block, for its owner's next question."""
-        ...
-
-    def idle(self, scope: str) -> int:
-        """Questions of others since this owner asked."""
-        ...
-
-    def likely(self, scope: str) -> Iterable[str]:
-        """The blocks to preload for this owner, the likeliest first."""
-        ...
-
-    def asked(self, question: TracedQuestion, owed: Mapping[str, float]) -> None:
-        """Learn what a question used."""
-        ...
-
-
-class Learned:
-    """Knows the questions so far."""
-
-    def __init__(self) -> None:
-        self._histories: dict[str, UseHistory] = {}
-        self._owners: dict[str, str] = {}
-        self._last: dict[str, int] = {}
-        self._number = 0
-
-    def asked(self, question: TracedQuestion, owed: Mapping[str, float]) -> None:
-        """Add it to the history of its owner."""
-        history = self._histories.get(question.scope, UseHistory())
-        self._histories[question.scope] = history.after(owed)
-        self._owners.update(dict.fromkeys(question.blocks, question.scope))
-        self._last[question.scope] = self._number
-        self._number += 1
-
-    def chance(self, block: str) -> float:
-        """By the history of its owner."""
-        return self._histories[self._owners[block]].chance(block)
-
-    def idle(self, scope: str) -> int:
-        """Questions since the owner asked."""
-        return self._number - 1 - self._last[scope]
-
-    def likely(self, scope: str) -> Iterable[str]:
-        """All blocks that the owner ever used."""
-        return self._histories[scope].likely()
-
-
 class Known:
     """Knows all questions: the later a block is used next, the less its chance (Belady 1966)."""
 
@@ -122,21 +74,21 @@ class Known:
             for block in question.blocks:
                 self._uses.setdefault(block, []).append(number)
 
-    def asked(self, question: TracedQuestion, owed: Mapping[str, float]) -> None:  # noqa: ARG002 - it knows already
+    def asked(self, owner: Scope, used: Mapping[str, float]) -> None:  # noqa: ARG002 - it knows already
         """Go on to the next."""
         self._number += 1
 
-    def chance(self, block: str) -> float:
+    def chance(self, owner: Scope, block: str) -> float:  # noqa: ARG002 - each block has one owner
         """One by the number of questions until the next use; 0 if there is none."""
         uses = self._uses[block]
         place = bisect_right(uses, self._number)
         return 1 / (uses[place] - self._number) if place < len(uses) else 0.0
 
-    def idle(self, scope: str) -> int:  # noqa: ARG002 - `chance` says it all
+    def idle(self, owner: Scope) -> int:  # noqa: ARG002 - `chance` says it all
         """Nothing to add."""
         return 0
 
-    def likely(self, scope: str) -> Iterable[str]:  # noqa: ARG002 - it knows who asks next
+    def likely(self, owner: Scope) -> Iterable[str]:  # noqa: ARG002 - it knows who asks next
         """The blocks of the next question."""
         following = self._number + 1
         return self._questions[following].blocks if following < len(self._questions) else ()
@@ -176,6 +128,8 @@ def replayed(
 
 
 class _PlacementReplay:
+    """One replay: what the product decides, and what the questions wait for with it."""
+
     def __init__(
         self,
         trace: PlacementTrace,
@@ -185,33 +139,28 @@ class _PlacementReplay:
         foresight: Foresight,
         pause_ms: float,
     ) -> None:
-        self._trace, self._costs, self._pool, self._rule = trace, costs, pool, rule
+        self._trace, self._costs, self._rule = trace, costs, rule
         self._foresight, self._pause_ms = foresight, pause_ms
-        self._kept: dict[str, int] = {}
-        self._uses: dict[str, int] = {}
-        self._last: dict[str, int] = {}
-        self._clocks: dict[str, float] = {}
-        self._clock = 0.0
+        self._keeper = KvKeeper(pool, foresight, is_choosy=rule.is_choosy)
+        self._keeps = pool.capacity > 0
         self._scopes = {block: Scope(user=one.scope) for one in trace.questions for block in one.blocks}
-        self._held: dict[str, HeldBlock] = {}
-        self._number = 0
-        self._peak = self._after_answers = self._preloaded = 0
+        self._decided = Counter[KeepingReason]()
         self._preload_ms = 0.0
 
     def run(self) -> KeepingResult:
         waits, hits = [], []
-        for number, question in enumerate(self._trace.questions):
-            self._number = number
+        for question in self._trace.questions:
             hit = self._hits(question)
             hits += [(self._trace.tokens[block], found) for block, found in hit.items()]
             waits.append(self._wait_ms(question, hit))
-            self._note(question, hit)
-            if self._pool.capacity:
-                self._keep(question, hit)
+            self._foresight.asked(Scope(user=question.scope), self._owed(hit))
+            if self._keeps:
+                self._keep(question)
         return self._result(waits, hits)
 
     def _hits(self, question: TracedQuestion) -> dict[str, bool]:
-        found = [block in self._kept for block in question.blocks]
+        kept = self._keeper.kept
+        found = [block in kept for block in question.blocks]
         if self._trace.is_exact:
             found = list(accumulate(found, and_))
         return dict(zip(question.blocks, found, strict=True))
@@ -220,57 +169,31 @@ class _PlacementReplay:
         spared = sum(self._costs.saved_ms(self._trace.tokens[block]) for block, found in hit.items() if found)
         return self._costs.prefill_ms(question.tokens + sum(self._trace.tokens[block] for block in hit)) - spared
 
-    def _note(self, question: TracedQuestion, hit: Mapping[str, bool]) -> None:
-        owed = {
+    def _owed(self, hit: Mapping[str, bool]) -> dict[str, float]:
+        return {
             block: 0.0 if found else self._costs.saved_ms(self._trace.tokens[block]) for block, found in hit.items()
         }
-        self._foresight.asked(question, owed)
-        for block in question.blocks:
-            self._uses[block] = self._uses.get(block, 0) + 1
-            self._last[block], self._clocks[block] = self._number, self._clock
 
-    def _keep(self, question: TracedQuestion, hit: Mapping[str, bool]) -> None:
-        task = PlacementTask("", Scope(user=question.scope), PlacementBudget(0))
-        self._held = {block: self._seen(block) for block in self._kept}
-        for block, found in hit.items():
-            if not found and block not in self._kept:
-                self._after_answers += self._put(block, task, must_gain=self._rule.is_choosy)
+    def _keep(self, question: TracedQuestion) -> None:
+        owner = Scope(user=question.scope)
+        task = PlacementTask("", owner, PlacementBudget(0))
+        decisions = self._keeper.used(map(self._block, dict.fromkeys(question.blocks)), task)
         if self._rule.preloads:
-            self._preload(question.scope, task)
+            likely = map(self._block, self._foresight.likely(owner))
+            decisions += self._keeper.preloaded(likely, self._pause_ms, task)
+        kept = [one for one in decisions if one.is_kept]
+        self._decided.update(one.reason for one in kept)
+        self._preload_ms += sum(one.block.ready_ms for one in kept if one.reason is KeepingReason.LIKELY)
 
-    def _preload(self, scope: str, task: PlacementTask) -> None:
-        left = self._pause_ms
-        for block in self._foresight.likely(scope):
-            needed = self._costs.prefill_ms(self._trace.tokens[block])
-            if block not in self._kept and needed <= left and self._put(block, task, must_gain=True):
-                left -= needed
-                self._preloaded += 1
-        self._preload_ms += self._pause_ms - left
-
-    def _put(self, block: str, task: PlacementTask, *, must_gain: bool) -> bool:
-        wanted = self._seen(block)
-        leaving = self._pool.room(list(self._held.values()), wanted, task, must_gain=must_gain)
-        if leaving is None:
-            return False
-        for one in leaving:
-            self._clock = max(self._clock, self._pool.policy.worth(self._held.pop(one), task))
-            del self._kept[one]
-        self._held[block], self._kept[block] = wanted, wanted.size_bytes
-        self._peak = max(self._peak, sum(self._kept.values()))
-        return True
-
-    def _seen(self, block: str) -> HeldBlock:
-        tokens, scope = self._trace.tokens[block], self._scopes[block]
-        return HeldBlock(
+    def _block(self, block: str) -> KvBlock:
+        tokens = self._trace.tokens[block]
+        return KvBlock(
             id=block,
-            scope=scope,
+            owner=self._scopes[block],
+            name=block,
             size_bytes=self._costs.kv_bytes(tokens),
             saved_ms=self._costs.saved_ms(tokens),
-            chance=self._foresight.chance(block),
-            uses=self._uses.get(block, 0),
-            last_used=self._last.get(block, -1),
-            idle=self._foresight.idle(scope.user),
-            clock=self._clocks.get(block, 0.0),
+            ready_ms=self._costs.prefill_ms(tokens),
         )
 
     def _result(self, waits: Sequence[float], hits: Sequence[tuple[int, bool]]) -> KeepingResult:
@@ -282,9 +205,9 @@ class _PlacementReplay:
             mean_ms=float(np.mean(waits)),
             p50_ms=float(p50),
             p95_ms=float(p95),
-            peak_bytes=self._peak,
-            kept=self._after_answers,
-            preloaded=self._preloaded,
+            peak_bytes=self._keeper.peak_bytes,
+            kept=self._decided[KeepingReason.USED],
+            preloaded=self._decided[KeepingReason.LIKELY],
             preload_s=self._preload_ms / 1000,
         )
 

@@ -79,6 +79,7 @@ COMMANDS: Mapping[str, str] = {
     "snapshots.list": "snapshots list",
     "snapshots.remove": "snapshots remove",
     "forms.transform": "transform",
+    "forms.outcome": "transform --look",
     "forms.cool": "transform --cold",
     "forms.list": "forms",
     "activations.build": "activations build",
@@ -151,11 +152,6 @@ _FILE = "It reads or writes a file of the machine with the store."
 _CODE = "It takes Python code."
 _STORE = "It is an operation of the store: see the entry of MemoryOS."
 
-_ADAPTERS = tuple(
-    f"adapters.{verb}"
-    for verb in """add ask delete export get list load recollect retire rollback train unload withdraw""".split()
-)
-
 # Why an operation has no address.
 NOT_REST: Mapping[str, str] = {
     **dict.fromkeys(("adapters.add", "adapters.export"), _FILE),
@@ -223,7 +219,6 @@ NOT_CLI: Mapping[str, str] = {
 
 # Why an operation is no tool of MCP. Models choose well among few tools.
 _NOT_MCP: Mapping[str, tuple[str, ...]] = {
-    "A person decides what a local model learns.": _ADAPTERS,
     _HANDLE: ("of", "branch", "store:memory", "store:of", "store:by"),
     "The server opens and closes the store itself.": ("close", "wait", "store:close", "store:wait"),
     _CODE: (
@@ -236,7 +231,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
     ),
     "`add` stores one exchange at a time; a model has no more.": ("add_many",),
     "`add` stores what was said; facts and fields are read from it.": ("facts.add", "profile.set"),
-    "The client is a model that answers itself.": ("respond", "respond_stream", "activations.answer"),
+    "The client is a model that answers itself.": ("respond", "respond_stream", "activations.answer", "adapters.ask"),
     "The client is a model: it reads requests itself, and calls the tool for each.": (
         "requests.read",
         "requests.preview",
@@ -246,7 +241,10 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
     "`context` tells what bears on a question, and `memoryos://recent` what was said last.": ("digest",),
     "`profile` and `search` show them.": ("facts.list", "facts.count", "segments.list", "segments.count"),
     "`forget` tells how many there are.": ("pages.count", "stats"),
-    "Files do not pass through a model.": ("export", "documents.add", "pages.attachment", "pages.attachments"),
+    "Files do not pass through a model.": (
+        *("export", "documents.add", "pages.attachment", "pages.attachments"),
+        *("adapters.add", "adapters.export"),
+    ),
     "Only importers need it.": ("pages.swept",),
     "`delete` does it for a model: nothing of it comes back either.": ("governance.erase", "governance.expire"),
     "A person looks at it, by another door.": (
@@ -257,13 +255,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "governance.holds",
         "governance.delegations",
         "archiving.list",
-        "schedule.explain",
-        "schedule.log",
-        "schedule.moves",
         "snapshots.list",
-        "forms.list",
-        "activations.list",
-        "activations.get",
         "branches.list",
         "branches.named",
         "branches.diff",
@@ -290,10 +282,6 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "archiving.remove",
         "snapshots.create",
         "snapshots.remove",
-        "forms.transform",
-        "forms.cool",
-        "activations.build",
-        "activations.delete",
         "branches.create",
         "branches.discard",
         "duplicates.merge",
@@ -311,7 +299,6 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "upkeep.rebuild",
         "upkeep.undo",
         "upkeep.index",
-        "schedule.decide",
     ),
     "It is about the whole store, and a client has one owner's memory.": (
         "store:agents.list",

@@ -78,6 +78,7 @@ class _ChunkChoice(BaseModel):
 
 class _Chunk(BaseModel):
     choices: Annotated[list[_ChunkChoice], Field(max_length=MOST_CHOICES)] = []
+    usage: Any = None
 
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
@@ -106,12 +107,28 @@ class Stoppable(Protocol):
         ...
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """Pieces that know how much of the prompt the model had already."""
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that the model had already, as far as it has told; 0 until then."""
+        ...
+
+
 class _Spoken(Iterator[str]):
     """The output of a model, in pieces."""
 
-    def __init__(self, pieces: Iterator[str], stop: Callable[[], None]) -> None:
+    def __init__(self, pieces: Iterator[str], stop: Callable[[], None], cached: Callable[[], int]) -> None:
         self._pieces = pieces
         self.stop = stop
+        self._cached = cached
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that the model had already."""
+        return self._cached()
 
     def __next__(self) -> str:
         return next(self._pieces)
@@ -150,7 +167,8 @@ class OpenAIChat:
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """Yield the answer in pieces as they arrive, at the reader's pace. Raises ModelError, possibly after some."""
         events = self._connection.stream(_PATH, {**self._request(messages), "stream": True})
-        return _Spoken(self._bounded(_visible(_whole_characters(_pieces(events)))), events.stop)
+        told = _Pieces(events)
+        return _Spoken(self._bounded(_visible(_whole_characters(iter(told)))), events.stop, lambda: told.cached_tokens)
 
     def reach(self) -> None:
         """Check that the server answers; nothing is asked of the model. Raises ModelError."""
@@ -191,23 +209,32 @@ def without_reasoning(text: str) -> str:
     return _REASONING.sub("", text).strip()
 
 
-def visible(pieces: Iterator[str], stop: Callable[[], None]) -> Iterator[str]:
-    """The output of a model without its reasoning; `stop` ends it."""
-    return _Spoken(_visible(_whole_characters(pieces)), stop)
+def visible(pieces: Iterator[str], stop: Callable[[], None], cached: Callable[[], int]) -> Iterator[str]:
+    """The output of a model without its reasoning; `stop` ends it, and `cached` counts what it had of the prompt."""
+    return _Spoken(_visible(_whole_characters(pieces)), stop, cached)
 
 
-def _pieces(events: Iterator[Any]) -> Iterator[str]:
-    """The text of a stream's events. Raises ModelError if the stream ends early."""
-    is_whole = False
-    for event in events:
-        if event == DONE:
-            is_whole = True
-            continue
-        for choice in _read(event, _Chunk).choices[:1]:
-            is_whole = is_whole or bool(choice.finish_reason)
-            yield choice.delta.content or ""
-    if not is_whole:
-        raise ModelError("the chat model's answer ended early; nothing was stored")
+class _Pieces:
+    """The text of a stream's events, and what the server tells of its cache: some do, in the last event."""
+
+    def __init__(self, events: Iterator[Any]) -> None:
+        self._events = events
+        self.cached_tokens = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the text. Raises ModelError if the stream ends early."""
+        is_whole = False
+        for event in self._events:
+            if event == DONE:
+                is_whole = True
+                continue
+            chunk = _read(event, _Chunk)
+            self.cached_tokens = _usage(chunk.usage).cached_tokens or self.cached_tokens
+            for choice in chunk.choices[:1]:
+                is_whole = is_whole or bool(choice.finish_reason)
+                yield choice.delta.content or ""
+        if not is_whole:
+            raise ModelError("the chat model's answer ended early; nothing was stored")
 
 
 def _whole_characters(pieces: Iterator[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from memoryos.caller import Action, Caller
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.filter import labels_of
-from memoryos.infrastructure.vault.records import JobKind, JobState
+from memoryos.infrastructure.vault.records import Job, JobKind, JobState
 from memoryos.kinds import Kind, Origin
 from memoryos.nouns.activations import Activations
 from memoryos.nouns.lora_adapters import LoraAdapters
@@ -18,11 +18,12 @@ from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.schedule import MemScheduler
 from memoryos.operation.activation.recipe import KNOWN
-from memoryos.operation.activation.transformation import MadeForm, Transformation
+from memoryos.operation.activation.transformation import FormOutcome, FormState, MadeForm, Transformation, stands
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
+from memoryos.operation.training.training_sources import chosen_sources
 from memoryos.scope import Scope
 
 _WAYS = {
@@ -59,13 +60,11 @@ class MemoryForms(Noun):
         `activations.build` and `adapters.train`; without both, those of before, or the usual ones. To text, KV gives
         its sources, exactly as they are, and an adapter is asked for what it knows, which becomes facts of low trust
         (`adapters.recollect`). With `keeps=False`, the KV state or adapter is removed instead, and `transform` from
-        text makes it again. A job that was done already changes nothing. Raises InvalidInput, NotFound,
-        ModelNotConfigured.
+        text makes it again. A job that was done already changes nothing. `outcome` says later what came of it. Raises
+        InvalidInput, NotFound, ModelNotConfigured.
         """
-        before, after = (arguments.one_of(*one, MemoryForm) for one in (("source", source), ("target", target)))
+        before, after = _way(source, target)
         stays = arguments.flag("keeps", keeps)
-        if (before, after) not in _WAYS:
-            raise InvalidInput("target", f"{before.value} does not become {after.value}", "One of both must be text")
         if before is MemoryForm.TEXT:
             chosen = [*arguments.ids("kinds", kinds)], [*arguments.ids("ids", ids)]
             return self._made(name, after, *chosen)
@@ -78,6 +77,23 @@ class MemoryForms(Noun):
         cold = {(one.name, one.form) for one in self.list() if one.id in due}
         return [self._turned(name, form, keeps=False) for name, form in sorted(cold)]
 
+    def outcome(
+        self, name: str, source: MemoryForm | str = MemoryForm.TEXT, target: MemoryForm | str = MemoryForm.KV
+    ) -> FormOutcome:
+        """Tell what came of the latest change of this name from `source` to `target`: call it after `wait`.
+
+        It is done, or waits, or failed, or the gate refused the adapter; `reason` says why. Raises InvalidInput,
+        NotFound.
+        """
+        before, after = _way(source, target)
+        if after is MemoryForm.KV:
+            told = self._of_state(name)
+        elif after is MemoryForm.ADAPTER:
+            told = self._of_adapter(name)
+        else:
+            told = stands(self._turning(name, before))
+        return FormOutcome(name, before, after, *told)
+
     def list(self, *, memory_id: str | None = None) -> Sequence[MadeForm]:
         """List the KV states and adapters with the texts that they were made of, and the facts that they told.
 
@@ -88,6 +104,42 @@ class MemoryForms(Noun):
         return [one for one in found if wanted is None or wanted in (*one.sources, *one.told)]
 
     # Parts of the above
+
+    def _of_state(self, name: str) -> tuple[FormState, str]:
+        view = self._activations.get(name)
+        state, reason = stands(self._latest(self._scope.owner, JobKind.ACTIVATE, {"name": view.name}))
+        if state is FormState.DONE and not view.is_usable:
+            return FormState.FAILED, view.reason
+        return state, reason
+
+    def _of_adapter(self, name: str) -> tuple[FormState, str]:
+        """By its latest version: a long training is a row of jobs."""
+        status = self._lora.get(name)
+        refused = status.versions[-1].refused if status.versions else "it has no version"
+        if status.is_withdrawn:
+            return FormState.FAILED, "the adapter was withdrawn"
+        if not status.is_due:
+            return (FormState.REFUSED, refused) if refused else (FormState.DONE, "")
+        place, wanted = self._engine.adapters.known(self._scope, name)
+        with self._engine.vault.read(place) as reader:
+            if not chosen_sources(reader, wanted, self._engine.clock()):
+                return FormState.FAILED, "there is no memory that can be trained"
+        return stands(self._latest(place, JobKind.TRAIN, {}))
+
+    def _turning(self, name: str, source: MemoryForm) -> Job | None:
+        """The latest job that turned it to text. Raises NotFound."""
+        if source is MemoryForm.KV:
+            place, known = self._scope.owner, self._activations.get(name).name
+        else:
+            place, wanted = self._engine.adapters.known(self._scope, name)
+            known = wanted.name
+        return self._latest(place, JobKind.TRANSFORM, {"name": known, "source": source.value})
+
+    def _latest(self, place: Scope, kind: JobKind, payload: dict[str, str]) -> Job | None:
+        """The latest job of that kind with this in its payload."""
+        with self._engine.vault.read(place) as reader:
+            jobs = [job for job in reader.jobs() if job.kind == kind and payload.items() <= (job.payload or {}).items()]
+        return jobs[-1] if jobs else None
 
     def _made(self, name: str, target: MemoryForm, kinds: Sequence[str], ids: Sequence[str]) -> Transformation:
         """Have the KV state or adapter made in the job of its own kind."""
@@ -163,3 +215,11 @@ class MemoryForms(Noun):
     @property
     def _lora(self) -> LoraAdapters:
         return LoraAdapters(self._engine, self._scope, self._caller)
+
+
+def _way(source: MemoryForm | str, target: MemoryForm | str) -> tuple[MemoryForm, MemoryForm]:
+    """The forms of both ends. Raises InvalidInput if the one does not become the other."""
+    before, after = (arguments.one_of(*one, MemoryForm) for one in (("source", source), ("target", target)))
+    if (before, after) not in _WAYS:
+        raise InvalidInput("target", f"{before.value} does not become {after.value}", "One of both must be text")
+    return before, after

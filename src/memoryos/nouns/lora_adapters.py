@@ -31,10 +31,10 @@ from memoryos.operation.training.adapter_cubes import (
 )
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_lessons import answer
-from memoryos.operation.training.adapter_pack import unpacked_files, write_folder
+from memoryos.operation.training.adapter_pack import write_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
-from memoryos.operation.training.loaded_adapters import ready
+from memoryos.operation.training.loaded_adapters import adapters_of
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
 from memoryos.scope import ID_LIMIT, Scope
@@ -140,10 +140,10 @@ class LoraAdapters(Noun):
         place, wanted = self._known(name)
         with self._engine.vault.view(place) as reader:
             use = self._engine.adapters.loaded(place).use(reader, wanted)
-        if use.data is None:
+        if use.adapter is None:
             raise NotFound(f"the adapter {wanted.name!r} cannot be exported: {use.left_out}")
         target = _folder(folder)
-        write_folder(unpacked_files(use.data), target)
+        write_folder(use.adapter.files, target)
         return target
 
     def add(self, folder: str | Path, *, name: str | None = None) -> AdapterStatus:
@@ -162,16 +162,15 @@ class LoraAdapters(Noun):
         """Ask the local model with the loaded adapters, or with those of these `names`, and with no text.
 
         An adapter is left out, with the reason, if a memory that it was trained on changed, is gone or is hidden from
-        the caller, or if it fits another model. Raises NotFound, ModelError.
+        the caller, if it fits another model, or if its bytes are damaged. Raises NotFound, ModelError.
         """
         self._engine.admit(Action.READ, self._scope)
         text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
         chosen = None if names is None else [self._known(one) for one in dict.fromkeys(_list("names", names))]
         uses = self._engine.adapters.uses(self._scope, chosen)
-        with ready(uses) as adapters:
-            said = answer(self._engine.local.engine(), text, adapters, most)
-        return AdapterAnswer(said, tuple(one.wanted.name for one in uses if one.data is not None), reasons(uses))
+        said = answer(self._engine.local.engine(), text, adapters_of(uses), most)
+        return AdapterAnswer(said, tuple(one.wanted.name for one in uses if one.cube is not None), reasons(uses))
 
     def recollect(self, name: str) -> Recollection:
         """Ask the model with an adapter for what it knows, and store what is new as facts of low confidence.

@@ -32,6 +32,7 @@ from memoryos.operation.placement.placement_plan import PlacementPlan, Placement
 from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPolicy, policy_named
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.planner import planned
+from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog
 from memoryos.operation.placement.use_history import UseHistory
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.training.adapter_cubes import adapter_in
@@ -68,7 +69,8 @@ class MemScheduler(Noun):
 
         Nothing is noted but the visits that any search counts. The budgets are for the memories alone: `tokens` of the
         model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
-        and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first. Raises InvalidInput.
+        and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first. With the setting
+        `placement_states`, `states` has why KV states are in memory or are not. Raises InvalidInput.
         """
         return self._planned(self._task(query, tokens, ms, size_bytes, priorities))
 
@@ -184,7 +186,14 @@ class MemScheduler(Noun):
             return planned(task, list(texts.values()), SMOLLM2, policy=OFF)
         policy = policy_named(self._engine.settings.placement)
         preload = self._preload(task, texts, policy)
-        return planned(task, blocks, SMOLLM2, preload=preload, policy=policy.name)
+        return replace(planned(task, blocks, SMOLLM2, preload=preload, policy=policy.name), states=self._states())
+
+    def _states(self) -> tuple[StateDecision, ...]:
+        """What was decided for the KV states that the caller may read."""
+        with self._engine.vault.view(self._scope.owner) as reader:
+            known = (STATE_LOG.of(reader) or StateLog()).decisions
+            seen = reader.kinds([one.id for one in known])
+        return tuple(one for one in known if one.id in seen)
 
     def _preload(self, task: PlacementTask, texts: Mapping[str, MemoryBlock], policy: PlacementPolicy) -> Sequence[str]:
         """What is worth most to have ready for the owner's next question."""

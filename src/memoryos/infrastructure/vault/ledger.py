@@ -14,7 +14,7 @@ from memoryos.infrastructure.vault.statements import ask, insert_or
 from memoryos.infrastructure.vault.tables import OWNER
 
 _EPOCH = date(1970, 1, 1)
-_SUMMED = ("calls", "prompt_tokens", "completion_tokens", "cost")
+_SUMMED = ("calls", "prompt_tokens", "completion_tokens", "cost", "cached_tokens")
 
 
 class Ledger:

@@ -401,6 +401,7 @@ class Spending(Plain):
     prompt_tokens: int  #: tokens that it read
     completion_tokens: int  #: tokens that it wrote
     cost: int = 0  #: millionths of the currency of the prices
+    cached_tokens: int = 0  #: tokens of the prompts that the server, or a KV state, had already
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,7 @@ usage = Table(  # what model calls took, by day and purpose
     Column("prompt_tokens", BigInteger, nullable=False),
     Column("completion_tokens", BigInteger, nullable=False),
     Column("cost", BigInteger, nullable=False),  # millionths of the currency that prices are in
+    Column("cached_tokens", BigInteger, nullable=False, server_default="0"),  # of the prompts, had already
     PrimaryKeyConstraint(*OWNER, "day", "purpose", "model"),
 )
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 from memoryos.kinds import Kind
 
 if TYPE_CHECKING:
     from memoryos.operation.activation.activated import ActivationView
 
-Name = Annotated[str, typer.Argument(help="Name of the prefix.")]
+Name = Annotated[str, typer.Argument(help="Name of the prefix.", autocompletion=names("activation"))]
 
 
 def build(
@@ -85,7 +86,10 @@ def delete(
 def answer(
     name: Name,
     query: Annotated[str, typer.Argument(help="The question.")],
-    beside: Annotated[list[str] | None, typer.Option(help="A further prefix behind it; repeat it for more.")] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="A further prefix behind it; repeat it for more.", autocompletion=names("activation")),
+    ] = None,
     composed: Annotated[
         bool | None, typer.Option(help="Put their states together (default: MEMORYOS_COMPOSE_STATES).")
     ] = None,

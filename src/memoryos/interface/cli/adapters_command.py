@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 
 if TYPE_CHECKING:
     from memoryos.operation.training.adapter_status import AdapterStatus
 
-Name = Annotated[str, typer.Argument(help="Name of the adapter.")]
+Name = Annotated[str, typer.Argument(help="Name of the adapter.", autocompletion=names("adapter"))]
 Folder = Annotated[Path, typer.Argument(help="A folder in the form of peft.")]
 
 
@@ -186,7 +187,10 @@ def add(
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
-    name: Annotated[list[str] | None, typer.Option(help="Only this adapter (default: the loaded ones).")] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this adapter (default: the loaded ones).", autocompletion=names("adapter")),
+    ] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

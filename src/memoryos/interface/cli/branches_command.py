@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
 
 if TYPE_CHECKING:
     from memoryos.cube import MemCube
 
-Name = Annotated[str, typer.Argument(help="Name of the branch.")]
+Name = Annotated[str, typer.Argument(help="Name of the branch.", autocompletion=names("branch"))]
 
 
 def create(
-    name: Name,
+    name: Annotated[str, typer.Argument(help="Name of the branch.")],
     ttl: Annotated[str, typer.Option(help="How long it is kept, e.g. 12h or 30d.")] = "7d",
     user: User = "default",
     agent: Agent = "default",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memoryos.errors import InvalidInput, PermissionDenied
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.json_wanted import JsonFlag
 from memoryos.scope import Scope
 
@@ -30,11 +31,11 @@ Db = Annotated[
         show_default=False,
     ),
 ]
-User = Annotated[str, typer.Option("--user", help="The user.")]
-Agent = Annotated[str, typer.Option("--agent", help="The agent.")]
+User = Annotated[str, typer.Option("--user", help="The user.", autocompletion=names("user"))]
+Agent = Annotated[str, typer.Option("--agent", help="The agent.", autocompletion=names("agent"))]
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant.")]
 _AS_OF = "A moment: what had been said by then. stored:MOMENT, or the name of a snapshot: what the store held then."
-AsOf = Annotated[str | None, typer.Option(help=_AS_OF)]
+AsOf = Annotated[str | None, typer.Option(help=_AS_OF, autocompletion=names("snapshot"))]
 Session = Annotated[str | None, typer.Option("--session", help="The session.", show_default=False)]
 Mounts = Annotated[
     list[str] | None,
@@ -57,7 +58,7 @@ Until = Annotated[str | None, typer.Option(help="Only what was said until then; 
 Question = Annotated[str, typer.Argument(help="The question.")]
 SearchedAsOf = Annotated[
     str | None,
-    typer.Option("--as-of", help=f"{_AS_OF} Default: now."),
+    typer.Option("--as-of", help=f"{_AS_OF} Default: now.", autocompletion=names("snapshot")),
 ]
 Tokens = Annotated[
     int | None,

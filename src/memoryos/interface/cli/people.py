@@ -12,6 +12,7 @@ import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import (
     Agent,
     Db,
@@ -33,7 +34,12 @@ if TYPE_CHECKING:
 
 Whose = Annotated[
     str | None,
-    typer.Option("--agent", help="Only this agent's memory (default: all agents).", show_default=False),
+    typer.Option(
+        "--agent",
+        help="Only this agent's memory (default: all agents).",
+        show_default=False,
+        autocompletion=names("agent"),
+    ),
 ]
 Receipt = Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")]
 CHARS = 200  # of a memory in the question

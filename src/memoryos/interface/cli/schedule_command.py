@@ -110,3 +110,6 @@ def _show(plan: PlacementPlan, *, json: bool) -> None:
         is_chosen = "yes" if one.is_chosen else "no"
         table.add_row(one.id, one.form.value, is_chosen, one.reason.value, str(one.tokens), f"{one.ms:.0f}")
     render.console().print(table)
+    for state in plan.states:
+        place = "in memory" if state.is_kept else "not in memory"
+        render.say(f"{state.at:%Y-%m-%d %H:%M} KV state {state.id}: {place} ({state.reason.value})")

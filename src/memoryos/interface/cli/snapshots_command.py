@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from memoryos.interface.cli import render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
 
-Name = Annotated[str, typer.Argument(help="Name of the snapshot.")]
+Name = Annotated[str, typer.Argument(help="Name of the snapshot.", autocompletion=names("snapshot"))]
 
 
 def create(
-    name: Name,
+    name: Annotated[str, typer.Argument(help="Name of the snapshot.")],
     at: Annotated[str | None, typer.Option(help="An earlier moment (default: now).")] = None,
     ttl: Annotated[str | None, typer.Option(help="How long it is kept, e.g. 30d.")] = None,
     user: User = "default",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_DAYS = 36_500
 _MICROS = 1_000_000
-_SUMMED = ("calls", "prompt_tokens", "completion_tokens")
+_SUMMED = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 
 
 def usage(

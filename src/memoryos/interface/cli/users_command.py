@@ -9,12 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from memoryos.interface.cli import people, render
+from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Db, Json, Tenant, Yes, open_store
 
 if TYPE_CHECKING:
     from memoryos.nouns.users import UserInfo
 
-Name = Annotated[str, typer.Argument(help="The user.")]
+Name = Annotated[str, typer.Argument(help="The user.", autocompletion=names("user"))]
 
 
 def list_users(

@@ -30,7 +30,7 @@ from memoryos.interface.mcp.tool_arguments import QUESTION_CHARS
 from memoryos.interface.server_log import log
 
 if TYPE_CHECKING:
-    from memoryos.interface.mcp.tool_calls import ToolAnswer
+    from memoryos.interface.mcp.tool_answer import ToolAnswer
     from memoryos.memory import Memory
 
 T = TypeVar("T")

@@ -9,6 +9,13 @@ from typing import Any
 import mcp_types as mcp
 
 from memoryos.interface.mcp import tool_results
+from memoryos.interface.mcp.noun_tools import (
+    VERBS,
+    ActivationsArguments,
+    AdaptersArguments,
+    FormsArguments,
+    ScheduleArguments,
+)
 from memoryos.interface.mcp.tool_arguments import (
     AddArguments,
     ContextArguments,
@@ -31,7 +38,7 @@ class McpTool:
     """A tool: what it is called, what it takes and returns, and what it may change."""
 
     name: str
-    operation: str  #: of Memory, as in docs/reference/doors.md
+    operation: str  #: of Memory, as in docs/reference/doors.md; of a tool with verbs, their noun
     title: str
     description: str
     arguments: type[ToolArguments]
@@ -39,6 +46,11 @@ class McpTool:
     reads_only: bool = False
     is_destructive: bool = False  #: whether something is gone or replaced afterwards
     is_idempotent: bool = False  #: whether the same call again changes nothing more
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """The operations of Memory that it calls."""
+        return tuple(f"{self.name}.{verb}" for verb in VERBS.get(self.name, ())) or (self.operation,)
 
     def told(self) -> mcp.Tool:
         """The tool as a client sees it."""
@@ -176,6 +188,49 @@ TOOLS: tuple[McpTool, ...] = (
         "with policies, and never gives more than the caller may do. Ask the user first.",
         ShareArguments,
         tool_results.SHARED,
+    ),
+    McpTool(
+        "activations",
+        "activations",
+        "Prefixes as KV states",
+        "For a memory with a local model: prefixes of memories that the model has computed once. `build` orders one in "
+        "the background, `list` and `get` say whether its state can be used and why not, `delete` removes it; the "
+        "memories stay.",
+        ActivationsArguments,
+        tool_results.DONE,
+        is_destructive=True,
+    ),
+    McpTool(
+        "adapters",
+        "adapters",
+        "Adapters of the local model",
+        "For a memory with a local model: LoRA adapters that it is trained with. `train` orders one in the background, "
+        "`load` and `unload` say whether answers use it, `rollback` takes an earlier version, `recollect` stores what "
+        "it tells as facts, `withdraw` stops it, `retire` and `delete` remove it; the memories stay. Ask the user "
+        "before all but `list` and `get`.",
+        AdaptersArguments,
+        tool_results.DONE,
+        is_destructive=True,
+    ),
+    McpTool(
+        "schedule",
+        "schedule",
+        "Why memories take part",
+        "`explain` says which memories would take part in an answer, as text, KV state or adapter, in which order, and "
+        "why the others would not; `decide` notes it, too; `log` has the latest decisions, and `moves` the changes of "
+        "form that are due.",
+        ScheduleArguments,
+        tool_results.DONE,
+    ),
+    McpTool(
+        "forms",
+        "forms",
+        "Change the form of memories",
+        "For a memory with a local model: `transform` orders text to kv or adapter, or one of these back to text, in "
+        "the background; `cool` turns all cold ones back to text; `list` has those there are, with their sources.",
+        FormsArguments,
+        tool_results.DONE,
+        is_destructive=True,
     ),
 )
 

@@ -104,6 +104,11 @@ FORGOTTEN = _object(
     left={**_COUNTS, "description": "rows found afterwards; empty if all are gone"},
     receipt={"type": "object", "description": "signed record of it"},
 )
+DONE = _object(
+    ["verb", "items"],
+    verb=_text("what was done"),
+    items=_list({"type": "object"}, "what the method of this verb returns; job: id of a job"),
+)
 SHARED = _object(
     ["id", "to", "actions", "expires_at"],
     id=_text("id of the delegation, by which it can be revoked"),

@@ -85,6 +85,7 @@ ROUTES: tuple[Route, ...] = (
     Route("schedule.log", "GET", "/schedule/log", {"limit": 20}),
     Route("schedule.moves", "GET", "/schedule/moves"),
     Route("forms.transform", "POST", "/transformations", {"name": "me", "source": "text", "target": "kv"}),
+    Route("forms.outcome", "GET", "/transformations/{name:path}"),
     Route("forms.cool", "POST", "/transformations/cold"),
     Route("forms.list", "GET", "/forms"),
     Route("branches.create", "POST", "/branches", {"name": "trial"}, 201),

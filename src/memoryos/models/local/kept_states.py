@@ -24,7 +24,7 @@ class KeptStates:
 
     def __init__(self, most_bytes: int, on_clear: Callable[[], object] = bool) -> None:
         """Keep up to that many bytes; `on_clear` is called after all were let go."""
-        self._most, self._on_clear = most_bytes, on_clear
+        self.most_bytes, self._on_clear = most_bytes, on_clear
         self._epoch = 0
         self._lock = Lock()
         self._states: OrderedDict[str, _Kept] = OrderedDict()
@@ -44,10 +44,10 @@ class KeptStates:
             if epoch is not None and epoch != self._epoch:
                 return
             self._states.pop(key, None)
-            if state.nbytes > self._most:
+            if state.nbytes > self.most_bytes:
                 return
             self._states[key] = _Kept(state, asker)
-            while self._bytes() > self._most:
+            while self._bytes() > self.most_bytes:
                 self._states.popitem(last=False)
 
     def get(self, key: str) -> KVState | None:

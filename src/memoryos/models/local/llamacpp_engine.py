@@ -17,12 +17,13 @@ from memoryos.models.chat import Message
 from memoryos.models.flow import Flow
 from memoryos.models.local.chat_template import chat_tokens
 from memoryos.models.local.fingerprint import Fingerprint, files_digest
-from memoryos.models.local.llamacpp_server import CAN_SAVE, LlamacppServer
+from memoryos.models.local.llamacpp_server import CAN_SAVE
+from memoryos.models.local.llamacpp_servers import LlamacppServers
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
-from memoryos.models.local.local_engine import GREEDY, NO_ADAPTERS, NO_COMPOSITION, KVState, Sampling, shared
+from memoryos.models.local.local_engine import GREEDY, NO_COMPOSITION, KVState, Sampling, shared
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "llamacpp"
 _PLAIN = {"top_k": 0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.0, "temperature": 0.0}
@@ -32,7 +33,6 @@ class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
     has_states = CAN_SAVE
-    has_adapters = False  # llama.cpp takes them as GGUF files, and only while it loads the model
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
         """Load a GGUF file. Raises ModelError."""
@@ -45,7 +45,8 @@ class LlamacppEngine:
             digest = files_digest(*files.weights)
         except OSError as error:
             raise ModelError(f"the files of the local model cannot be read: {error}") from error
-        self.server = LlamacppServer(files.path, window=window, threads=threads)
+        self._servers = LlamacppServers(files, window=window, threads=threads)
+        self.server = self._servers.plain
         self.window = min(self.server.window, window)  # it rounds up
         self.fingerprint = Fingerprint(digest, digest, "float16", "of the file", RUNTIME, version("xllamacpp"))
         self._lock = Lock()
@@ -62,6 +63,10 @@ class LlamacppEngine:
         """Return messages as tokens."""
         return chat_tokens(messages, lambda marked: self.server.filled(marked, answers), self.server.tokens)
 
+    def check_adapter(self, adapter: WeightedAdapter) -> None:
+        """Raise ModelError unless answers can have this adapter."""
+        self._servers.check(adapter)
+
     # States
 
     def prefill(self, tokens: Sequence[int], after: KVState | None = None, *, adapters: Adapters = ()) -> LlamacppState:
@@ -69,7 +74,7 @@ class LlamacppEngine:
         self._check(tokens)
         with self._slot():
             self._compute(tokens, after, adapters, {"n_predict": 0})
-            return LlamacppState.of(self.server.saved(), adapters)
+            return LlamacppState.of(self._servers.of(adapters).saved(), adapters)
 
     def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> KVState:  # noqa: ARG002 - it refuses all
         """Refuse: what a slot holds is saved and restored as a whole. Raises ModelError."""
@@ -81,7 +86,10 @@ class LlamacppEngine:
         """Return the logarithm of the probability of each next token."""
         self._check(tokens)
         with self._slot():
-            done = self._compute(tokens, state, adapters, {"n_predict": 1, "n_probs": 2**20, "logprobs": 2**20})
+            plain = {"logit_bias": [[self.server.tokens("a", False)[0], 1e9]]}  # of part of a letter it tells nothing
+            done = self._compute(
+                tokens, state, adapters, {"n_predict": 1, "n_probs": 2**20, "logprobs": 2**20, **plain}
+            )
         told = done["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
         chances = np.full(max(one["id"] for one in told) + 1, -np.inf, dtype=np.float32)
         chances[[one["id"] for one in told]] = [one["logprob"] for one in told]
@@ -132,7 +140,7 @@ class LlamacppEngine:
         if not self.has_states:
             return None
         with self._slot():
-            return LlamacppState.of(self.server.saved(), adapters) if self.latest is mark else None
+            return LlamacppState.of(self._servers.of(adapters).saved(), adapters) if self.latest is mark else None
 
     def forget(self) -> None:
         """Clear the slot, at once, or after the answer that is computed in it."""
@@ -141,7 +149,7 @@ class LlamacppEngine:
 
     def close(self) -> None:
         """Give the memory back."""
-        self.server.close()
+        self._servers.close()
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
@@ -158,7 +166,7 @@ class LlamacppEngine:
             try:
                 self._forgets, self.latest = False, None
                 with suppress(ModelError):  # closed; the text is erased already, and an error would deny that
-                    self.server.clear()
+                    self._servers.forget()
             finally:
                 self._lock.release()
 
@@ -166,13 +174,11 @@ class LlamacppEngine:
         self, tokens: Sequence[int], state: KVState | None, adapters: Adapters, body: Any, heard: Any = None
     ) -> dict[str, Any]:
         """Compute with the slot; without a state nothing in it is used."""
-        if adapters:
-            raise ModelError(NO_ADAPTERS)
-        uses = bool(shared(tokens, state, adapters))
+        server, uses = self._servers.of(adapters), bool(shared(tokens, state, adapters))
         if uses and state is not None:
-            self.server.restore(_own(state).data)
+            server.restore(_own(state).data)
         self.latest = None
-        return self.server.complete({**_PLAIN, "prompt": list(tokens), "cache_prompt": uses, **body}, heard)
+        return server.complete({**_PLAIN, "prompt": list(tokens), "cache_prompt": uses, **body}, heard)
 
     def _check(self, tokens: Sequence[int]) -> None:
         if not tokens:
@@ -203,8 +209,12 @@ class LlamacppGeneration(Iterator[str]):
 
     def __next__(self) -> str:
         if self._thread is None:
-            self._thread = Thread(target=self._work, name="memoryos-llamacpp", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._work, name="memoryos-llamacpp", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # without memory for its stack
+                raise ModelError(f"llama.cpp cannot begin to answer: {error}") from error
+            self._thread = thread
         piece = result(self._flow.next())
         if piece is None:
             raise StopIteration

@@ -11,7 +11,7 @@ import mmap
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -22,14 +22,15 @@ from memoryos.errors import ModelError, PromptTooLong
 
 CAN_SAVE = sys.platform == "linux"  #: whether what the slot holds can be saved and restored here
 _SECONDS = 600.0  # for a request of this process to itself
+CLOSED = "the local model was closed"
 _TOO_LONG = "exceed_context_size_error"
 
 
 class LlamacppServer:
     """One model of llama.cpp."""
 
-    def __init__(self, file: Path, *, window: int, threads: int) -> None:
-        """Load a GGUF file. Raises ModelError."""
+    def __init__(self, file: Path, *, window: int, threads: int, adapters: Sequence[tuple[Path, float]] = ()) -> None:
+        """Load a GGUF file, and adapters in such files with how much they count. Raises ModelError."""
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -42,6 +43,7 @@ class LlamacppServer:
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.use_jinja, params.prefill_assistant = True, False
         params.slot_save_path = "/proc/self/fd/"  # where a file is named by its number
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(path), weight) for path, weight in adapters]
         key = secrets.token_hex(32)
         params.api_keys = [key]
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
@@ -50,6 +52,11 @@ class LlamacppServer:
         except RuntimeError as error:
             raise ModelError(f"llama.cpp cannot load {file}: {error}") from error
         self._place = urlsplit(str(self._server.listening_address))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._server is None
 
     @property
     def window(self) -> int:
@@ -101,8 +108,8 @@ class LlamacppServer:
         self._server = None
 
     def _asked(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        if self._server is None:
-            raise ModelError("the local model was closed")
+        if self.is_closed:
+            raise ModelError(CLOSED)
         with closing(HTTPConnection(self._place.hostname or "", self._place.port, timeout=_SECONDS)) as connection:
             try:
                 connection.request(method, path, json.dumps(body) if body is not None else None, self._headers)

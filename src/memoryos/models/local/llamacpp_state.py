@@ -9,7 +9,7 @@ import numpy as np
 
 from memoryos.errors import StoreCorrupt
 from memoryos.models.local.state_file import RawTensor
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, without_files
 
 _MAGIC = int.from_bytes(b"qsgg", "little")  # of a file with the state of one sequence
 _WORDS = 3  # at its beginning: the magic number, the version, the number of tokens
@@ -32,7 +32,7 @@ class LlamacppState:
         if len(words) < _WORDS or words[0] != _MAGIC or len(data) < 4 * (_WORDS + int(words[2])):
             raise StoreCorrupt("the KV state is damaged: it is none of llama.cpp; it is built again from its sources")
         numbers = np.frombuffer(data, dtype="<i4", count=int(words[2]), offset=4 * _WORDS).tolist()
-        return cls(_tokens(numbers), data, adapters)
+        return cls(_tokens(numbers), data, without_files(adapters))
 
     @property
     def nbytes(self) -> int:

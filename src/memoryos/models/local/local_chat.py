@@ -73,7 +73,7 @@ class LocalChat:
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
         told = self.ask(messages)
-        return visible(told, told.stop)
+        return visible(told, told.stop, lambda: told.cached_tokens)
 
     def ask(self, messages: Sequence[Message], state: KVState | None = None, adapters: Adapters = ()) -> Generation:
         """Begin an answer with this state, or with that of the conversation, which is kept after it."""
@@ -122,7 +122,7 @@ class StatedChat:
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
         told = self.chat.ask(messages, self.state)
-        return visible(told, told.stop)
+        return visible(told, told.stop, lambda: told.cached_tokens)
 
 
 def _goes_on(tokens: Sequence[int], state: KVState | None) -> bool:

@@ -15,13 +15,9 @@ from numpy.typing import NDArray
 
 from memoryos.models.chat import Message
 from memoryos.models.local.fingerprint import Fingerprint
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 NO_COMPOSITION = "llama.cpp cannot put KV states together here: its server moves no keys; use transformers"
-NO_ADAPTERS = (
-    "llama.cpp has no adapters here: it takes them only while it loads the model; set MEMORYOS_LOCAL_RUNTIME"
-    " to transformers"
-)
 
 
 class KVState(Protocol):
@@ -107,9 +103,8 @@ class LocalEngine(Protocol):
         """Whether the model has KV states; one with sliding windows has none, and `prefill` raises ModelError."""
         ...
 
-    @property
-    def has_adapters(self) -> bool:
-        """Whether answers can have adapters; otherwise an answer with one raises ModelError."""
+    def check_adapter(self, adapter: WeightedAdapter) -> None:
+        """Raise ModelError unless answers can have this adapter: it fits the model, and its files are whole."""
         ...
 
     def tokenise(self, text: str) -> list[int]:

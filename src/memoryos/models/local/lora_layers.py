@@ -19,10 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from memoryos.errors import ModelError
-from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
-
-CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-_BEFORE, _DOWN, _UP = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
+from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS, Adapters, WeightedAdapter, layers_in, tensor_names
 
 Matrices = dict[str, tuple[torch.Tensor, torch.Tensor]]  # by the name of the layer: down, and up with the scale
 
@@ -33,6 +30,10 @@ class LoraLayers:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._known: WeakKeyDictionary[WeightedAdapter, Matrices] = WeakKeyDictionary()  # as long as answers need them
+
+    def check(self, adapter: WeightedAdapter) -> None:
+        """Raise ModelError unless the adapter fits the model. Its matrices are kept as long as the adapter."""
+        self._matrices(adapter)
 
     @contextmanager
     def added(self, adapters: Adapters) -> Iterator[None]:
@@ -52,23 +53,21 @@ class LoraLayers:
 
     def _read(self, adapter: WeightedAdapter) -> Matrices:
         try:
-            config = json.loads((adapter.folder / CONFIG).read_bytes())
-            tensors = load((adapter.folder / WEIGHTS).read_bytes())
+            config = json.loads(adapter.files[CONFIG])
+            tensors = load(adapter.files[WEIGHTS])
             scale = float(config["lora_alpha"]) / float(config["r"])
-            return {
-                name.removeprefix(_BEFORE).removesuffix(_DOWN): self._fitting(name, tensors, scale)
-                for name in tensors
-                if name.endswith(_DOWN)
-            }
-        except (OSError, KeyError, ValueError, TypeError, AttributeError, SafetensorError) as error:
+            return {name: self._fitting(name, tensors, scale) for name in layers_in(tensors)}
+        except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, SafetensorError) as error:
             told = f"{type(error).__name__}: {error}"[:200]
             raise ModelError(f"the adapter does not fit the model, or its files are damaged: {told}") from error
 
     def _fitting(self, name: str, tensors: dict[str, torch.Tensor], scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-        down, up = tensors[name], tensors[name.removesuffix(_DOWN) + _UP]
-        weight = self._model.get_submodule(name.removeprefix(_BEFORE).removesuffix(_DOWN)).weight
-        if (up.shape[0], down.shape[1]) != tuple(weight.shape):
-            raise ValueError(f"{name} is for a layer of another size")
+        down, up = (tensors[one] for one in tensor_names(name))
+        weight = self._model.get_submodule(name).weight
+        if (up.shape[0], down.shape[1]) != tuple(weight.shape) or down.shape[0] != up.shape[1]:
+            raise ValueError(f"{name} has another size than its layer or its other half")
+        if not (down.isfinite().all() and up.isfinite().all()):
+            raise ValueError(f"{name} has numbers that are not finite")
         return down.to(weight), up.to(weight) * scale
 
 

@@ -17,9 +17,10 @@ from typing import Any
 
 from memoryos.errors import MissingExtra, ModelError
 from memoryos.models.local.lora_recipe import Example, TrainingRecipe
+from memoryos.models.local.runtime_fault import fault
+from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")  # all linear ones of a Llama
-WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FOLDERS = "memoryos-adapters-"  # begin of the names of temporary folders
 _MOMENTS = ("exp_avg", "exp_avg_sq")  # of AdamW
 _NO_LABEL = -100  # of torch: the token does not count
@@ -48,7 +49,8 @@ class LoraTrainer:
         with warnings.catch_warnings(), torch.random.fork_rng(devices):  # answers draw their own numbers
             warnings.simplefilter("ignore", FutureWarning)  # about names that peft still uses
             torch.manual_seed(recipe.seed)
-            self._model = get_peft_model(model, config)
+            with trained_errors():
+                self._model = get_peft_model(model, config)
         self._device = model.device
         self._learned = [one for one in self._model.parameters() if one.requires_grad]
         self._optimizer = torch.optim.AdamW(self._learned, lr=recipe.learning_rate, weight_decay=0.0)
@@ -84,10 +86,11 @@ class LoraTrainer:
         """Everything that the next step needs, as bytes."""
         from safetensors.torch import save
 
-        state = {f"weight.{place}": one.detach().contiguous() for place, one in enumerate(self._learned)}
-        for place, known in self._optimizer.state_dict()["state"].items():
-            state |= {f"{name}.{place}": known[name].contiguous() for name in _MOMENTS}
-        return bytes(save(state, {"step": str(self.step)}))
+        with trained_errors():
+            state = {f"weight.{place}": one.detach().contiguous() for place, one in enumerate(self._learned)}
+            for place, known in self._optimizer.state_dict()["state"].items():
+                state |= {f"{name}.{place}": known[name].contiguous() for name in _MOMENTS}
+            return bytes(save(state, {"step": str(self.step)}))
 
     def restore(self, data: bytes) -> None:
         """Go on from a checkpoint of the same examples and recipe. Raises ModelError if it does not fit."""
@@ -180,6 +183,5 @@ def trained_errors() -> Iterator[None]:
     """Raise ModelError for what goes wrong inside torch."""
     try:
         yield
-    except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
-        told = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise ModelError(f"training the adapter failed: {told}") from error
+    except (MemoryError, RuntimeError) as error:
+        raise ModelError(f"training the adapter {fault(error)}") from error

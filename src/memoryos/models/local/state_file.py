@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from memoryos.errors import StateMismatch, StoreCorrupt
+from memoryos.errors import ModelError, StateMismatch, StoreCorrupt
 from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
@@ -45,7 +45,7 @@ class StateFile:
     bits: int | None = None  #: 8 if the tensors are rounded; None: exact
 
     def to_bytes(self) -> bytes:
-        """Return the file as bytes."""
+        """Return the file as bytes. Raises ModelError without memory for it."""
         ids = np.asarray(self.tokens, dtype="<i4").tobytes()
         tensors = {TOKENS: RawTensor("I32", (len(self.tokens),), memoryview(ids)), **self.tensors}
         header: dict[str, Any] = {"__metadata__": self._metadata()}
@@ -55,7 +55,10 @@ class StateFile:
             header[name] = {"dtype": tensor.dtype, "shape": tensor.shape, "data_offsets": (start, end)}
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % 64)
-        return b"".join([len(text).to_bytes(_HEADER, "little"), text, *(one.data for one in tensors.values())])
+        try:
+            return b"".join([len(text).to_bytes(_HEADER, "little"), text, *(one.data for one in tensors.values())])
+        except MemoryError as error:
+            raise ModelError(f"the process ran out of memory for a KV state of {end:,} bytes") from error
 
     def _metadata(self) -> dict[str, str]:
         adapters = [(one.sha256, one.weight) for one in self.adapters]

@@ -15,7 +15,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 from memoryos.models.local.rounding import restored, rounded
 from memoryos.models.local.state_file import RawTensor
-from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
+from memoryos.models.local.weighted_adapter import Adapters, without_files
 
 _ROOM = 64  # tokens for which a buffer has room at least, after what it begins with
 _NAMES: dict[Any, str] = {
@@ -118,8 +118,7 @@ def state_of(cache: Cache, tokens: Sequence[int], adapters: Adapters) -> TorchSt
     count = len(tokens)
     layers: Sequence[Any] = cache.layers
     pairs = ((one.keys[..., :count, :].clone(), one.values[..., :count, :].clone()) for one in layers)
-    names = tuple(WeightedAdapter(one.sha256, one.weight) for one in adapters)  # without what keeps their matrices
-    return TorchState(tuple(tokens), tuple(pairs), names)
+    return TorchState(tuple(tokens), tuple(pairs), without_files(adapters))
 
 
 def layers_of(tensors: Mapping[str, RawTensor], bits: int | None, dtype: Any, device: Any) -> Layers:

@@ -28,11 +28,12 @@ from memoryos.models.local.lora_layers import LoraLayers, sharing
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.moved_keys import append_block, frequencies, is_moved
 from memoryos.models.local.quiet import quiet
+from memoryos.models.local.runtime_fault import fault, first_line
 from memoryos.models.local.spelling import Spelling
 from memoryos.models.local.state_file import StateFile
 from memoryos.models.local.torch_state import TorchState, empty_cache, layers_of, pieces, state_of
 from memoryos.models.local.unpacked_gguf import unpacked
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "transformers"
 # What transformers raises for damaged files, besides OSError and RuntimeError:
@@ -42,8 +43,6 @@ _AT_ONCE = 512  # tokens of a prompt that are computed together
 
 class TransformersEngine:
     """A model of Hugging Face transformers."""
-
-    has_adapters = True
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""
@@ -113,6 +112,11 @@ class TransformersEngine:
         made = self.tokenizer(text, add_special_tokens=False, split_special_tokens=not counts_control)
         return list(made["input_ids"])
 
+    def check_adapter(self, adapter: WeightedAdapter) -> None:
+        """Raise ModelError unless answers can have this adapter."""
+        with self._computing():
+            self._lora.check(adapter)
+
     def trainable(self) -> Any:
         """Return a copy of the layers around the same weights, without the adapters of an answer that is being made."""
         with self._computing():
@@ -176,11 +180,12 @@ class TransformersEngine:
         return StateFile(self.fingerprint, known.tokens, known.adapters, known.tensors(bits), bits).to_bytes()
 
     def loaded(self, data: bytes | memoryview) -> TorchState:
-        """Read a state. Raises StateMismatch, StoreCorrupt."""
+        """Read a state. Raises StateMismatch, StoreCorrupt, ModelError without memory for it."""
         file = StateFile.of(data)
         file.check(self.fingerprint)
         try:
-            layers = layers_of(file.tensors, file.bits, self.model.dtype, self.model.device)
+            with _mapped_errors():
+                layers = layers_of(file.tensors, file.bits, self.model.dtype, self.model.device)
         except (KeyError, ValueError) as error:
             raise StoreCorrupt(f"the KV state is damaged: {error}; it is built again from its sources") from None
         if len(layers) != self._layers:
@@ -357,14 +362,10 @@ def _mapped_errors() -> Iterator[None]:
     """Raise ModelError for what goes wrong inside the runtime."""
     try:
         yield
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise ModelError(f"the local model ran out of memory: {_first_line(error)}") from error
     except OSError as error:
-        raise ModelError(f"the files of the local model cannot be read: {_first_line(error)}") from error
-    except RuntimeError as error:
-        is_memory = "alloc" in str(error) or "out of memory" in str(error)
-        what = "ran out of memory" if is_memory else "failed"
-        raise ModelError(f"the local model {what}: {_first_line(error)}") from error
+        raise ModelError(f"the files of the local model cannot be read: {first_line(error)}") from error
+    except (RuntimeError, MemoryError) as error:  # torch.OutOfMemoryError is a RuntimeError
+        raise ModelError(f"the local model {fault(error)}") from error
 
 
 @contextmanager
@@ -375,8 +376,4 @@ def _opening(files: ModelFiles) -> Iterator[None]:
     except MemoryOSError:
         raise
     except _DAMAGED as error:
-        raise ModelError(f"the local model {files.path} cannot be loaded: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ModelError(f"the local model {files.path} cannot be loaded: {first_line(error)}") from error

@@ -6,9 +6,8 @@ one snapshot with the cube. Otherwise the text is computed anew, and the answer 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -23,7 +22,6 @@ from memoryos.errors import (
     ModelNotConfigured,
     NotFound,
     ObjectsUnreachable,
-    StateMismatch,
     StoreCorrupt,
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
@@ -37,6 +35,7 @@ from memoryos.models.local.local_engine import KVState
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
 from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
 from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
+from memoryos.operation.activation.state_keeper import PrefixState, StateKeeper, place_of, state_key
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
@@ -46,9 +45,19 @@ MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a source changed or it was cold"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
 _OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
+_NO_MEMORY = "this process has too little memory to load the KV state"
 _NOT_USED = "the model took no token from the KV state and computed the text anew"
 _OTHER_TOKENS = "the chat template writes several prefixes in another way than each by itself"
 _NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """The states that one answer takes, by the names of their prefixes."""
+
+    epoch: int
+    taken: dict[str, tuple[PrefixState, KVState]] = field(default_factory=dict)
+
 
 _Snapshot = tuple[Recipe, MemCube | None, Prefix, str]  # the last: why the state may not be used
 
@@ -63,10 +72,13 @@ class Activator:
     account: ModelAccount
     show: Show
     most_bytes: int
+    made_keeper: Callable[[KeptStates], StateKeeper | None] = lambda _: None  #: of what the scheduler keeps in memory
     states: KeptStates = field(init=False)
+    keeper: StateKeeper | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", KeptStates(self.most_bytes))
+        object.__setattr__(self, "keeper", self.made_keeper(self.states))
 
     # Building
 
@@ -147,6 +159,8 @@ class Activator:
     def forget(self, chats: Iterable[object]) -> None:
         """Let all states in memory go, and those of the chats' conversations: something was erased."""
         self.states.clear()
+        if self.keeper is not None:
+            self.keeper.forget()
         for chat in chats:
             if isinstance(chat, LocalChat):
                 chat.states.clear()
@@ -169,31 +183,60 @@ class Activator:
         messages: list[Message] = [*(one for prefix in fresh for one in _system(prefix))]
         messages.append({"role": "user", "content": query})
         chat, state, reason, is_composed = self.model(), None, found[0][3], False
+        loading = _Loading(epoch)
         if isinstance(chat, LocalChat):
             if recompute is not None and len(found) > 1:
-                state, reason = self._composed(chat, found, messages, recompute, epoch)
+                state, reason = self._composed(chat, found, messages, recompute, loading)
                 is_composed = state is not None
             if state is None:
-                state, why = self._usable(chat, found[0], epoch)
+                state, why = self._usable(chat, found[0], loading)
                 reason = reason or why
         stated = StatedChat(chat, state) if isinstance(chat, LocalChat) else chat
         answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.states.clear()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
+        if is_used and self.keeper is not None and isinstance(chat, LocalChat):
+            taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
+            self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
         told = reason or ("" if is_used else _NOT_USED)
         return ActivatedAnswer(answer, is_used, told, is_composed and is_used)
 
-    def _usable(self, chat: LocalChat, found: _Snapshot, epoch: int) -> tuple[KVState | None, str]:
+    def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""
-        _, cube, _, reason = found
-        return (None, reason) if cube is None or reason else self._state(chat, cube, epoch)
+        recipe, cube, _, reason = found
+        if cube is None or reason:
+            return None, reason
+        state, reason = self._state(chat, cube)
+        if state is not None and self.keeper is not None:
+            loading.taken[recipe.name] = self._prefix_state(chat, recipe.name, cube), state
+        elif state is not None:
+            self.states.keep(_key(cube), state, loading.epoch)
+        return state, reason
+
+    def _findable(self, chat: LocalChat, owner: Scope, name: str) -> PrefixState | None:
+        """The state of a prefix, if an answer to this caller would use it."""
+        with suppress(NotFound), self._seeing(owner) as reader:
+            _, cube, _, reason = self._snapshot(reader, name)
+            return None if cube is None or reason else self._prefix_state(chat, name, cube)
+        return None
+
+    def _prefix_state(self, chat: LocalChat, name: str, cube: MemCube) -> PrefixState:
+        known, owner = _payload(cube), cube.scope.owner
+        return PrefixState(
+            cube.id, owner, name, known.tokens, known.blob.size_bytes, lambda: self._state(chat, cube)[0]
+        )
 
     def _composed(
-        self, chat: LocalChat, found: Sequence[_Snapshot], messages: Sequence[Message], recompute: int, epoch: int
+        self,
+        chat: LocalChat,
+        found: Sequence[_Snapshot],
+        messages: Sequence[Message],
+        recompute: int,
+        loading: _Loading,
     ) -> tuple[KVState | None, str]:
         """The states of all prefixes as one; or why they cannot be put together."""
-        loaded = [self._usable(chat, one, epoch) for one in found]
+        loaded = [self._usable(chat, one, loading) for one in found]
         if missing := next((reason for state, reason in loaded if state is None), ""):
             return None, f"nothing was put together: {missing}"
         try:
@@ -204,7 +247,7 @@ class Activator:
             return None, _OTHER_TOKENS
         return state, ""
 
-    def _state(self, chat: LocalChat, cube: MemCube, epoch: int) -> tuple[KVState | None, str]:
+    def _state(self, chat: LocalChat, cube: MemCube) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""
         if (kept := self.states.get(_key(cube))) is not None:
             return kept, ""
@@ -215,16 +258,17 @@ class Activator:
             state = chat.engine.loaded(self.vault.blobs.view(blob.name))
         except KeyError:
             return None, _NOT_BUILT
-        except (StateMismatch, StoreCorrupt, ObjectsUnreachable) as error:
+        except (ModelError, StoreCorrupt, ObjectsUnreachable) as error:
             return None, str(error)
-        self.states.keep(_key(cube), state, epoch)
+        except MemoryError:
+            return None, _NO_MEMORY
         return state, ""
 
     @contextmanager
     def _seeing(self, owner: Scope) -> Iterator[Reader]:
         """A snapshot, after the states in memory whose cubes another process removed were let go."""
         with self.vault.view(owner) as reader:
-            place = _place(owner)
+            place = place_of(owner)
             kept = [key.removeprefix(place) for key in self.states.keys if key.startswith(place)]
             gone = set(kept).difference(reader.whole.kinds(kept)) if kept else ()
             self.states.drop(*(f"{place}{one}" for one in gone))
@@ -266,13 +310,8 @@ class Activator:
         return chat if isinstance(chat, LocalChat) else None
 
 
-def _place(owner: Scope) -> str:
-    """How the keys of an owner's states begin; no other owner's begin so."""
-    return json.dumps((owner.tenant, owner.user, owner.agent, owner.namespace))
-
-
 def _key(cube: MemCube) -> str:
-    return f"{_place(cube.scope.owner)}{cube.id}"
+    return state_key(cube.scope.owner, cube.id)
 
 
 def _system(prefix: Prefix) -> list[Message]:

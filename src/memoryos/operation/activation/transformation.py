@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memoryos.choice import Choice
+from memoryos.infrastructure.vault.records import Job, JobState
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.plain import Plain
 
@@ -17,6 +19,38 @@ class Transformation(Plain):
     target: MemoryForm  #: the form that they get
     job: str | None  #: id of the job that does it; None: nothing is to be done
     ids: tuple[str, ...]  #: of the memories, as texts
+
+
+class FormState(Choice):
+    """Where a change of form stands."""
+
+    DONE = "done"  # done
+    WAITING = "waiting"  # its job waits or runs
+    REFUSED = "refused"  # the gate refused the adapter
+    FAILED = "failed"  # its job failed, or it cannot be used
+
+
+@dataclass(frozen=True, slots=True)
+class FormOutcome(Plain):
+    """What came of the latest change of form of that kind."""
+
+    name: str  #: of the activation or adapter
+    source: MemoryForm  #: the form that the memories have
+    target: MemoryForm  #: the form that they get
+    state: FormState  #: done, waiting, refused or failed
+    reason: str  #: why it is not done; empty if it is
+
+
+def stands(job: Job | None) -> tuple[FormState, str]:
+    """Where a change stands, as its job tells."""
+    if job is None or job.state is JobState.DONE:
+        return FormState.DONE, ""
+    if job.error is None:
+        return FormState.WAITING, f"its job {job.id} waits, or runs"
+    later = (
+        "it is given up: `memoryos jobs retry` tries it again" if job.state is JobState.DEAD else "it is tried again"
+    )
+    return FormState.FAILED, f"{job.error}; {later}"
 
 
 @dataclass(frozen=True, slots=True)

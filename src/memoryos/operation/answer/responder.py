@@ -20,7 +20,7 @@ from memoryos.operation.answer.streams import Streams
 from memoryos.operation.recall.hit import Hit, Recall
 from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.scheduler.background import Background
-from memoryos.operation.scheduler.spending import ModelAccount, Purpose, prompt_tokens
+from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
@@ -101,14 +101,14 @@ class Responder:
         caller, asked = current(), self._asked(query, role, owner)
         model = asked.adapted or self.model()
         marked, messages = self.marker(asked.prompt, owner), asked.prompt.messages
+        taken: list[Usage] = []
 
         def pour(flow: Flow[str]) -> None:
-            acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND))
+            taken.append(acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND)))
 
         def whole(text: str) -> Answer:
             self._remember_later(caller, query, text, owner, asked.about)
-            usage = Usage(prompt_tokens(messages), count_tokens(text))
-            return marked(_told(asked, Answer(text, usage, self.account.model_name)))
+            return marked(_told(asked, Answer(text, taken[0], self.account.model_name)))
 
         return AnswerStream(lambda: self.streams.begin(pour), whole, asked.recalled)
 

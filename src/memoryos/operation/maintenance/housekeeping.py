@@ -90,6 +90,10 @@ class Housekeeping:
         """Note that jobs were added."""
         self._schedule(scope.owner)
 
+    def later(self, task: Callable[[], None]) -> None:
+        """Run a task of others in the background, after the calls in flight."""
+        self._background.submit(task)
+
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """Note that a search returned these cubes."""
         if self._visits.record(scope, ids, at):

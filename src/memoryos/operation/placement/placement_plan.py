@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memoryos.choice import Choice
 from memoryos.operation.placement.memory_block import MemoryBlock, MemoryForm
+from memoryos.operation.placement.state_log import StateDecision
 from memoryos.plain import Plain
 
 
@@ -50,6 +51,7 @@ class PlacementPlan(Plain):
     left_out: tuple[PlacementDecision, ...]  #: with the reason of each
     preload: tuple[str, ...] = ()  #: ids of what the owner's next question probably needs
     policy: str = ""  #: name of the policy; "off" if the scheduler is off
+    states: tuple[StateDecision, ...] = ()  #: why KV states are in memory or not, newest first (`placement_states`)
 
     @property
     def tokens(self) -> int:

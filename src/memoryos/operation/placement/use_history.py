@@ -9,7 +9,7 @@ tables are bounded, and what is used least is forgotten first.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
@@ -87,6 +87,16 @@ class UseHistory:
             {block: follows[block] for block in kept if block in follows},
             tuple(used),
         )
+
+    def only(self, blocks: Container[str]) -> UseHistory:
+        """The same without all other blocks."""
+        follows = {
+            one: replace(then, blocks={block: times for block, times in then.blocks.items() if block in blocks})
+            for one, then in self.follows.items()
+            if one in blocks
+        }
+        known = {one: use for one, use in self.blocks.items() if one in blocks}
+        return UseHistory(self.asked, known, follows, tuple(one for one in self.latest if one in blocks))
 
     def paid(self, block: str) -> UseHistory:
         """The same after KV was built for that block, so that it saves time from now on."""

@@ -22,7 +22,8 @@ from memoryos.regex import regex
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
-SHORTEST = 3  # tokens of a line: who, a colon and a word
+AROUND = 2  # tokens of a line around its words: who, and a colon
+SHORTEST = 6  # tokens of a line that says something: who, a colon and some words
 
 _WORD = regex(r"[^ \t\r\n]+")  # a token at least
 _ORDER = {section: number for number, section in enumerate(Section)}
@@ -108,9 +109,9 @@ class Draft:
     def may_take(self, key: Key, words: str) -> bool:
         """Whether a line with these words might fit, estimated without counting tokens."""
         words = words.strip()
-        if not _is_too_long(words, self.room):
+        if not _is_too_long(words, self.room - AROUND):
             return True
-        return key in self._paid and not _is_too_long(words, self.room + self._paid[key])
+        return key in self._paid and not _is_too_long(words, self.room + self._paid[key] - AROUND)
 
     @property
     def has_turns(self) -> bool:

@@ -24,7 +24,7 @@ _LITERAL = 0.3  # share of the question's words that a passage has itself, from 
 _BETTER = 3  # times as much as each of the best has
 _BEST = 8  # passages that it is compared with: as many as the confidence looks at
 _OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
-_WORDS_A_TOKEN = 2  # index words of rows for each token to fill: about three times what fits
+_WORDS_A_TOKEN = 1.25  # index words of rows for each token to fill: about twice what fits
 _MORE = 4  # times the tokens
 _REACH = (1, 2, 4)  # times the wanted pages: the range in which a repetition is replaced by another turn
 

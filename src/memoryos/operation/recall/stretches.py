@@ -25,7 +25,8 @@ class Stretches:
     @classmethod
     def of(cls, words: str, spans: Iterable[Span]) -> Stretches:
         """These spans; those separated only by a few blanks are merged."""
-        return reduce(Stretches.plus, sorted(spans), cls(words))
+        ordered = sorted(spans)
+        return reduce(Stretches.plus, ordered[1:], cls(words, tuple(ordered[:1])))
 
     def plus(self, span: Span) -> Stretches:
         """The same with one more span."""

@@ -28,10 +28,12 @@ class ToldSentences:
 
     _words: set[str] = field(default_factory=set)
     _sayings: set[Hashable] = field(default_factory=set)
+    _lines: dict[str, list[Line]] = field(default_factory=dict)  # by words, those whose saying nobody asked for yet
+    _split: dict[Hashable, Sequence[tuple[Span, str]]] = field(default_factory=dict)  # lines are looked at often
 
     def unsaid(self, line: Line) -> Line | None:
         """The line without what it repeats, if that is most of it; None if nothing is new."""
-        sentences = list(_sentences(line))
+        sentences = self._sentences(line)
         words = {said for _, said in sentences}
         if len(words) == len(sentences) and self._words.isdisjoint(words):
             return line  # as nearly all
@@ -42,14 +44,21 @@ class ToldSentences:
 
     def add(self, line: Line) -> None:
         """Record the sentences of a line that stands in the text now."""
-        for _, said in _sentences(line):
+        for _, said in self._sentences(line):
             self._words.add(said)
-            self._sayings.add(_saying(line, said))
+            self._lines.setdefault(said, []).append(line)
+
+    def _sentences(self, line: Line) -> Sequence[tuple[Span, str]]:
+        place = line.key, line.spans
+        if (split := self._split.get(place)) is None:
+            split = self._split[place] = list(_sentences(line))
+        return split
 
     def _fresh(self, line: Line, sentences: Sequence[tuple[Span, str]]) -> Iterator[Span]:
         """Where the sentences are that neither the text has nor the line before them."""
         seen: set[Hashable] = set()
         for span, said in sentences:
+            self._sayings.update(_saying(told, said) for told in self._lines.pop(said, ()))
             saying = _saying(line, said)
             if saying not in self._sayings and saying not in seen:
                 yield span

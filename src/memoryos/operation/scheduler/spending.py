@@ -7,7 +7,7 @@ never exceeded: a process that dies leaves too much recorded, not too little.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
@@ -23,8 +23,10 @@ from memoryos.models.chat import (
     MOST_TOKENS,
     Answer,
     ChatModel,
+    Counting,
     Message,
     Stoppable,
+    Usage,
     answer_tokens,
     too_long,
 )
@@ -81,24 +83,32 @@ class ModelAccount:
 
     def pour(
         self, flow: Flow[str], chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose
-    ) -> None:
-        """Put the answer into the flow, in pieces. Tokens are counted here, because a stream reports none."""
+    ) -> Usage:
+        """Put the answer into the flow, in pieces; return its usage.
+
+        Tokens are counted here: few servers tell them of a stream. Those that were cached are as the model tells them.
+        """
         said: list[str] = []
-        chars = 0
+        chars, taken = 0, Usage()
         with self.limits.call(), asking(scope):
             if flow.is_over:  # nobody waited for so long
-                return
+                return taken
             reserved = self._reserve(messages, scope, purpose)
+            pieces = None
             try:
-                for piece in _heard(flow, chat.stream(messages)):
+                pieces = chat.stream(messages)
+                for piece in _heard(flow, pieces):
                     said.append(storable(piece))
                     chars += len(said[-1])
                     self._check_length(chars)
                     flow.put(said[-1])
             finally:  # also when the reader stops listening: what was said was paid for
-                tokens = count_tokens("".join(said))
-                cost = self._cost(reserved.prompt_tokens, tokens)
-                self._settle(scope, reserved, replace(reserved, completion_tokens=tokens, cost=cost))
+                cached = pieces.cached_tokens if isinstance(pieces, Counting) else 0
+                taken = Usage(
+                    reserved.prompt_tokens, count_tokens("".join(said)), _spared(cached, reserved.prompt_tokens)
+                )
+                self._settle(scope, reserved, self._spent_on(reserved, taken))
+        return taken
 
     def _usable(self, answer: Answer) -> Answer:
         """An answer that can be stored. Raises ModelError for an empty or too long one: any object may be the model."""
@@ -129,7 +139,7 @@ class ModelAccount:
             calls=taken.calls - reserved.calls,
             prompt_tokens=taken.prompt_tokens - reserved.prompt_tokens,
             completion_tokens=taken.completion_tokens - reserved.completion_tokens,
-            cost=taken.cost - reserved.cost,
+            cost=taken.cost - reserved.cost,  # no cached token is reserved
         )
         with self.vault.write(scope) as writer:
             writer.spend(correction)
@@ -141,9 +151,10 @@ class ModelAccount:
         usage, most = answer.usage, answer_tokens(self.settings) or MOST_TOKENS
         prompt = _believed(usage.prompt_tokens, reserved.prompt_tokens, asked, reserved.prompt_tokens)
         completion = _believed(usage.completion_tokens, said, said, max(most, said))
-        return replace(
-            reserved, prompt_tokens=prompt, completion_tokens=completion, cost=self._cost(prompt, completion)
-        )
+        return self._spent_on(reserved, Usage(prompt, completion, _spared(usage.cached_tokens, prompt)))
+
+    def _spent_on(self, reserved: Spending, taken: Usage) -> Spending:
+        return replace(reserved, cost=self._cost(taken.prompt_tokens, taken.completion_tokens), **asdict(taken))
 
     def _check(self, writer: Writer, wanted: Spending) -> None:
         settings = self.settings
@@ -180,6 +191,11 @@ def _heard(flow: Flow[str], pieces: Iterator[str]) -> Iterator[str]:
 def _believed(counted: int, ours: int, least: int, most: int) -> int:
     """A server's count of tokens, within half and twice of ours. 0 means that it did not count."""
     return min(max(counted, least // _TOKENIZERS), most * _TOKENIZERS) if counted else ours
+
+
+def _spared(counted: int, prompt: int) -> int:
+    """What the model had already of a prompt of so many tokens."""
+    return min(max(counted, 0), prompt)
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:

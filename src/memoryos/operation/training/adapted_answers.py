@@ -1,26 +1,26 @@
 """Adapted answers: answers of a chat model with the loaded adapters of an owner, if the setting says so.
 
-The adapters are checked when the prompt is made. One that may not be used is left out, and the answer says why.
+The adapters are checked when the prompt is made. One that may not or cannot be used is left out, and the answer says
+why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
-from memoryos.errors import ModelError, ModelNotConfigured, NotFound
+from memoryos.errors import ModelNotConfigured, NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.models.chat import Answer, ChatModel, Message, visible
 from memoryos.models.local.local_chat import LocalChat
-from memoryos.models.local.local_engine import NO_ADAPTERS
+from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.opened_model import OpenedModel
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, seen_adapters, versions_of
-from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, ready
+from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, adapters_of
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, wanted_adapters
 from memoryos.scope import Scope
 
@@ -44,9 +44,12 @@ class OwnAdapters:
         """The versions that lie there."""
         return AdapterShelf(self.vault, place, self.clock)
 
-    def loaded(self, place: Scope) -> LoadedAdapters:
-        """The loaded adapters that lie there. Raises ModelNotConfigured, ModelError."""
-        return LoadedAdapters(self.local.engine(), self.shelf(place))
+    def loaded(self, place: Scope, engine: LocalEngine | None = None) -> LoadedAdapters:
+        """The loaded adapters that lie there, for that engine, or the one that trains them.
+
+        Raises ModelNotConfigured, ModelError.
+        """
+        return LoadedAdapters(engine or self.local.engine(), self.shelf(place))
 
     def known(self, owner: Scope, name: str) -> tuple[Scope, WantedAdapter]:
         """Where an adapter of that name lies, and what is wanted of it. Raises NotFound, also if it is hidden."""
@@ -66,11 +69,16 @@ class OwnAdapters:
                 gone = {"weight": None, "pinned": None, "is_due": False, "is_withdrawn": True}
                 change_wanted(writer, name, **gone, demand=str(uuid7()), last=last)
 
-    def uses(self, owner: Scope, chosen: Sequence[tuple[Scope, WantedAdapter]] | None = None) -> Sequence[AdapterUse]:
-        """The adapters that an answer uses: the loaded ones, or those that were chosen."""
+    def uses(
+        self,
+        owner: Scope,
+        chosen: Sequence[tuple[Scope, WantedAdapter]] | None = None,
+        engine: LocalEngine | None = None,
+    ) -> Sequence[AdapterUse]:
+        """The adapters that an answer of that engine uses: the loaded ones, or those that were chosen."""
         found: list[AdapterUse] = []
         for place in self.places(owner):
-            loaded = self.loaded(place)
+            loaded = self.loaded(place, engine)
             with self.vault.view(place) as reader:
                 wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
                 found += [loaded.use(reader, one) for one in wanted]
@@ -81,9 +89,7 @@ class OwnAdapters:
         chat = model()
         if not isinstance(chat, LocalChat):
             raise ModelNotConfigured(_NOT_LOCAL)
-        if not chat.engine.has_adapters:
-            raise ModelError(NO_ADAPTERS)
-        return AdaptedModel(chat, self.uses(owner))
+        return AdaptedModel(chat, self.uses(owner, engine=chat.engine))
 
 
 @dataclass(frozen=True)
@@ -105,21 +111,14 @@ class AdaptedModel:
 
     def answer(self, messages: Sequence[Message]) -> Answer:
         """Return the whole answer. Raises ModelError, PromptTooLong."""
-        with ready(self.uses) as adapters:
-            return self.chat.answer(messages, adapters=adapters)
+        return self.chat.answer(messages, adapters=adapters_of(self.uses))
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """Yield the answer in pieces. Raises ModelError, PromptTooLong."""
-        with ExitStack() as files:
-            told = self.chat.ask(messages, adapters=files.enter_context(ready(self.uses)))
-            return visible(_within(files.pop_all(), told), told.stop)
+        told = self.chat.ask(messages, adapters=adapters_of(self.uses))
+        return visible(told, told.stop, lambda: told.cached_tokens)
 
 
 def reasons(uses: Sequence[AdapterUse]) -> tuple[str, ...]:
     """Which adapters were left out, each with the reason."""
     return tuple(f"{use.wanted.name}: {use.left_out}" for use in uses if use.cube is None)
-
-
-def _within(files: ExitStack, pieces: Iterator[str]) -> Iterator[str]:
-    with files:
-        yield from pieces

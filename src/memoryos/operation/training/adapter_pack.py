@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memoryos.errors import InvalidInput, StoreCorrupt
+from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS
 
-CONFIG, WEIGHTS, ABOUT = "adapter_config.json", "adapter_model.safetensors", "memoryos.json"
+ABOUT = "memoryos.json"
 _NAMES = (CONFIG, WEIGHTS, ABOUT)
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 MOST_BYTES = 2_000_000_000
@@ -29,11 +30,12 @@ def packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def unpacked_files(data: bytes) -> dict[str, bytes]:
-    """Return the files of a blob. Raises StoreCorrupt."""
+    """Return the files of a blob. Raises StoreCorrupt, also if one that peft needs is missing."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return {name: archive.read(name) for name in archive.namelist() if name in _NAMES}
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            wanted = {CONFIG, WEIGHTS, *archive.namelist()}.intersection(_NAMES)
+            return {name: archive.read(name) for name in sorted(wanted)}
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError) as error:
         raise StoreCorrupt(f"the bytes of the adapter are damaged: {error}; train it again") from None
 
 

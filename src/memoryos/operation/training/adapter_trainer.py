@@ -14,8 +14,8 @@ from memoryos.cube import MemCube
 from memoryos.errors import ModelError
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.lora_trainer import LAYERS, LoraTrainer
+from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in
-from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_lessons import examples_of, recalled
 from memoryos.operation.training.adapter_pack import ABOUT, packed
 from memoryos.operation.training.control_texts import HELD_OUT, REPLAYED
@@ -109,8 +109,7 @@ class AdapterTrainer:
         """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
         asked = gate_questions(pairs, most)
         texts = [self.engine.tokenise(text) for text in HELD_OUT]
-        with in_folders([(files, 1.0)]) as adapters:
-            right = recalled(self.engine, asked, adapters)
+        right = recalled(self.engine, asked, (WeightedAdapter.of(files),))
         return GateResult(
             asked=len(asked),
             recalled=right,
@@ -130,6 +129,12 @@ def gate_questions(pairs: Sequence[QuestionPair], most: int = MOST_ASKED) -> lis
 def fits(engine: LocalEngine) -> str:
     """What an adapter must fit: the model's weights and its tokenizer. How a runtime computes does not matter to it."""
     return f"{engine.fingerprint.model}.{engine.fingerprint.tokenizer}"
+
+
+def is_for(adapter: Parameter, engine: LocalEngine) -> bool:
+    """Whether an adapter fits an engine. A GGUF file has the tokenizer in it, so that one sum is that of both."""
+    model, _, tokenizer = adapter.fingerprint.partition(".")
+    return engine.fingerprint.model == model and engine.fingerprint.tokenizer in (model, tokenizer)
 
 
 def about_files(adapter: Parameter) -> bytes:

@@ -8,7 +8,8 @@ from pathlib import Path
 from memoryos.built_memory import AdapterStage, Parameter
 from memoryos.errors import InvalidInput
 from memoryos.models.local.local_engine import LocalEngine
-from memoryos.operation.training.adapter_pack import ABOUT, CONFIG, packed, read_folder
+from memoryos.models.local.weighted_adapter import CONFIG
+from memoryos.operation.training.adapter_pack import ABOUT, packed, read_folder
 from memoryos.operation.training.adapter_trainer import METHOD, fits
 
 MOST_RANK = 4_096

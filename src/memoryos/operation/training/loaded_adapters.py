@@ -1,26 +1,25 @@
 """Loaded adapters: which adapters an answer uses, after a check of each that nothing it knows has changed.
 
 The check is made for every answer. An adapter is left out, with the reason, if a memory that it was trained on is gone,
-changed, expired or hidden from the caller, or if it fits another model: an answer is never wrong because of an adapter.
+changed, expired or hidden from the caller, if it fits another model, or if its bytes are damaged or out of reach: an
+answer is never wrong because of an adapter, and never fails because of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.built_memory import AdapterStage
 from memoryos.cube import MemCube
-from memoryos.errors import NotFound
+from memoryos.errors import ModelError, NotFound, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.models.local.local_engine import LocalEngine
-from memoryos.models.local.weighted_adapter import Adapters
+from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, used_version
-from memoryos.operation.training.adapter_files import in_folders
 from memoryos.operation.training.adapter_pack import unpacked_files
-from memoryos.operation.training.adapter_trainer import fits
+from memoryos.operation.training.adapter_trainer import is_for
 from memoryos.operation.training.training_sources import stale_source
 from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
 
@@ -32,12 +31,7 @@ class AdapterUse:
     wanted: WantedAdapter
     cube: MemCube | None
     left_out: str = ""
-    data: bytes | None = None  #: its bytes, once they were read
-
-    @property
-    def weight(self) -> float:
-        """How much it counts."""
-        return 1.0 if self.wanted.weight is None else self.wanted.weight
+    adapter: WeightedAdapter | None = None  #: what the model computes with
 
 
 @dataclass(frozen=True)
@@ -52,23 +46,28 @@ class LoadedAdapters:
         return [one for one in wanted_adapters(reader).values() if one.weight is not None and not one.is_withdrawn]
 
     def use(self, reader: Reader, wanted: WantedAdapter) -> AdapterUse:
-        """The version of an adapter that is used now, with its bytes; `reader` shows what the caller may read."""
+        """The version of an adapter that is used now, with its files; `reader` shows what the caller may read."""
         if wanted.is_withdrawn:
             return AdapterUse(wanted, None, "it was withdrawn")
         try:
             cube = used_version(reader, wanted)
             if why := unusable(reader, cube, self.engine, self.shelf.clock()):
                 return AdapterUse(wanted, None, why)
-            return AdapterUse(wanted, cube, "", self.shelf.read(cube))
-        except NotFound as error:  # perhaps it went a moment ago
+            return AdapterUse(wanted, cube, "", self._checked(cube, wanted))
+        except (NotFound, StoreCorrupt, ObjectsUnreachable, ModelError) as error:  # or it went a moment ago
             return AdapterUse(wanted, None, str(error))
 
+    def _checked(self, cube: MemCube, wanted: WantedAdapter) -> WeightedAdapter:
+        """What the engine computes with. Raises NotFound, StoreCorrupt, ObjectsUnreachable, ModelError."""
+        files = unpacked_files(self.shelf.read(cube))
+        adapter = WeightedAdapter.of(files, 1.0 if wanted.weight is None else wanted.weight)
+        self.engine.check_adapter(adapter)
+        return adapter
 
-@contextmanager
-def ready(uses: Sequence[AdapterUse]) -> Iterator[Adapters]:
-    """The adapters that have bytes, as folders for as long as the block runs. Raises StoreCorrupt."""
-    with in_folders([(unpacked_files(one.data), one.weight) for one in uses if one.data is not None]) as adapters:
-        yield adapters
+
+def adapters_of(uses: Sequence[AdapterUse]) -> Adapters:
+    """Those that take part."""
+    return tuple(one.adapter for one in uses if one.adapter is not None)
 
 
 def unusable(reader: Reader, cube: MemCube, engine: LocalEngine, now: datetime) -> str:
@@ -76,7 +75,7 @@ def unusable(reader: Reader, cube: MemCube, engine: LocalEngine, now: datetime) 
     adapter = adapter_in(cube)
     if adapter.stage is not AdapterStage.READY:
         return f"it is {adapter.stage.value}: {adapter.refused}"
-    if adapter.fingerprint != fits(engine):
+    if not is_for(adapter, engine):
         return f"it was trained for another model ({adapter.model}) than {engine.name}: train it again"
     if cube.has_expired(now):
         return "a memory that it was trained on has expired"

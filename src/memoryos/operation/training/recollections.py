@@ -14,7 +14,7 @@ from memoryos.operation.calls.permission import check_new
 from memoryos.operation.training.adapted_answers import OwnAdapters
 from memoryos.operation.training.adapter_cubes import adapter_in
 from memoryos.operation.training.adapter_status import Recollection
-from memoryos.operation.training.loaded_adapters import ready
+from memoryos.operation.training.loaded_adapters import adapters_of
 from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.wanted_adapter import WantedAdapter
 from memoryos.scope import Scope
@@ -40,6 +40,5 @@ class Recollections:
         check_new(vault, place, Kind.FACT, labels_of(use.cube))
         engine = self.adapters.local.engine()
         recollector = Recollector(vault, self.embedder, place, engine, lambda text: self.said(text, place))
-        with ready([use]) as adapters:
-            told = recollector.ask(self.shown(sources), adapters)
+        told = recollector.ask(self.shown(sources), adapters_of([use]))
         return recollector.store(told, use.cube, self.adapters.clock())

@@ -110,7 +110,7 @@ CREATE TABLE usage (
 	calls BIGINT NOT NULL, 
 	prompt_tokens BIGINT NOT NULL, 
 	completion_tokens BIGINT NOT NULL, 
-	cost BIGINT NOT NULL, 
+	cost BIGINT NOT NULL, cached_tokens BIGINT DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (tenant, user_id, agent_id, namespace, day, purpose, model)
 )
 

@@ -281,6 +281,7 @@ export default {
   "usage.calls": "Calls",
   "usage.prompt_tokens": "Tokens read",
   "usage.completion_tokens": "Tokens written",
+  "usage.cached_tokens": "Tokens read from a cache",
   "usage.cost": "Cost (millionths)",
   "sizes": "Sizes",
   "size.stm_pages": "Pages, short-term",

@@ -281,6 +281,7 @@ export default {
   "usage.calls": "调用次数",
   "usage.prompt_tokens": "读入词元",
   "usage.completion_tokens": "写出词元",
+  "usage.cached_tokens": "读自缓存的词元",
   "usage.cost": "费用（百万分之一）",
   "sizes": "规模",
   "size.stm_pages": "短期对话页",

@@ -1,0 +1,214 @@
+"""KV states in memory as the scheduler decides: fair shares between owners, and what comes next is loaded in pauses."""
+
+from __future__ import annotations
+
+import pytest
+
+import same_process
+from memoryos import KeepingReason, MemoryOS, load_settings, stores
+from memoryos.errors import InvalidInput
+from memoryos.models.hashing import Hashing
+from memoryos.operation.activation.state_keeper import state_key
+
+QUESTION = "Where is it?"
+USED, LIKELY, MADE_ROOM, NO_ROOM = (
+    KeepingReason.USED,
+    KeepingReason.LIKELY,
+    KeepingReason.MADE_ROOM,
+    KeepingReason.NO_ROOM,
+)
+
+
+@pytest.fixture
+def settings(request, tiny_long):
+    is_gguf = getattr(request, "param", "transformers") == "llamacpp"
+    place = tiny_long.with_suffix(".gguf") if is_gguf else tiny_long
+    return load_settings(llm_model=f"local:{place}", llm_max_tokens=4, local_threads=1, placement_states=True)
+
+
+@pytest.fixture
+def open_store(tmp_path, settings, clock):
+    opened = []
+
+    def call(**parts):
+        known = settings.model_copy(update=parts)
+        opened.append(MemoryOS.open(tmp_path / "m.db", settings=known, embedder=Hashing(), clock=clock))
+        return opened[-1]
+
+    yield call
+    for store in opened:
+        store.close()
+
+
+def built(store, user, *names):
+    """Build prefixes of the same size for that user."""
+    memory = store.memory(user)
+    for name in names:
+        page = memory.add(f"The {name} is in the harbour of Oslo. 港口在奥斯陆。" * 4)
+        memory.activations.build(name, kinds=[], ids=[page])
+        memory.jobs.run()
+        assert memory.activations.get(name).is_usable
+    return memory
+
+
+def asked(store, memory, *names):
+    """Ask behind prefixes, one after the other, each with its pause."""
+    for name in names:
+        assert memory.activations.answer(name, QUESTION).is_from_state
+        store.wait()
+
+
+def kept(memory):
+    """The prefixes whose states are in memory."""
+    there = memory._engine.activator.states.keys
+    views = memory.activations.list()
+    return {one.name for one in views if state_key(memory.scope.owner, one.id) in there}
+
+
+def limit(store, most):
+    """Let so many bytes be held."""
+    activator = store._engine.activator
+    activator.states.most_bytes = most
+    object.__setattr__(activator.keeper.keeper._pool, "capacity", most)
+
+
+def every(memory):
+    """All decisions, oldest first."""
+    names = {one.id: one.name for one in memory.activations.list()}
+    return [(names[one.id], one.is_kept, one.reason) for one in reversed(memory.schedule.explain(QUESTION).states)]
+
+
+def told(memory):
+    """The latest decision for each prefix."""
+    return {name: (is_kept, reason) for name, is_kept, reason in every(memory)}
+
+
+def size(memory, name):
+    state = memory._engine.activator.states.get(state_key(memory.scope.owner, memory.activations.get(name).id))
+    return state.nbytes
+
+
+@pytest.mark.parametrize("settings", ["transformers", "llamacpp"], indirect=True)
+def test_what_a_session_usually_asks_next_is_loaded_in_the_pause_also_after_a_restart(open_store):
+    store = open_store()
+    ann = built(store, "ann", "ferry", "ticket", "wine")
+    assert told(ann) == {}
+    asked(store, ann, "wine", "ferry", "ticket", "ferry", "ticket", "ferry", "ticket")
+    assert kept(ann) == {"ferry", "ticket", "wine"}
+    assert told(ann) == dict.fromkeys(["ferry", "ticket", "wine"], (True, USED))
+    store.close()
+
+    store = open_store()
+    ann = store.memory("ann")
+    assert kept(ann) == set()
+    asked(store, ann, "ferry")
+    assert "ticket" in kept(ann), "which followed each time"
+    assert told(ann)["ticket"] == (True, LIKELY)
+    assert told(ann)["ferry"] == (True, USED)
+    assert ann.activations.answer("ticket", QUESTION).is_from_state
+
+
+def test_only_what_fits_is_loaded_and_the_rest_is_told_with_its_reason(open_store):
+    store = open_store()
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry", "ticket", "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    ann._engine.activator.states.clear()
+    asked(store, ann, "ferry")
+    assert kept(ann) == {"ferry"}
+    assert told(ann) == {"ferry": (True, USED), "ticket": (False, NO_ROOM)}
+    asked(store, ann, "ticket")
+    assert kept(ann) == {"ferry"}, "which followed the ticket before"
+    assert every(ann)[-5:] == [
+        ("ferry", False, MADE_ROOM),
+        ("ticket", True, USED),
+        ("ticket", False, MADE_ROOM),
+        ("ferry", True, LIKELY),
+        ("ticket", False, NO_ROOM),
+    ]
+
+
+def test_who_holds_no_more_than_a_fair_share_loses_nothing_to_others(open_store):
+    store = open_store()
+    ann, ben = built(store, "ann", "ferry"), built(store, "ben", *"abcde")
+    asked(store, ann, "ferry")
+    limit(store, 4 * size(ann, "ferry") + 1)
+    object.__setattr__(store._engine.activator.keeper.keeper._pool, "protected", 0.5)  # one state for each of the two
+    asked(store, ben, *"abcde")
+    assert len(kept(ben)) == 3
+    assert kept(ann) == {"ferry"}
+    assert told(ann) == {"ferry": (True, USED)}
+    learned = store._engine.activator.keeper.learned
+    assert learned.knows(ann.scope.owner)
+    store.memory("ann").forget()
+    assert told(store.memory("ann")) == {}
+    assert not learned.knows(ann.scope.owner), "which has the names of prefixes"
+
+
+def test_with_lru_and_no_shares_the_first_to_leave_is_the_last_used(open_store):
+    store = open_store(placement="lru")
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    asked(store, ann, "ticket")
+    assert kept(ann) == {"ticket"}
+    assert every(ann)[-3:] == [("ferry", False, MADE_ROOM), ("ticket", True, USED), ("ferry", False, NO_ROOM)]
+
+
+def test_what_is_stale_or_gone_is_not_loaded_and_not_told(open_store):
+    store = open_store()
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry", "ticket", "ferry")
+    ann.activations.delete("ticket")
+    ann._engine.activator.states.clear()
+    asked(store, ann, "ferry")
+    assert kept(ann) == {"ferry"} == {*told(ann)}
+    with ann._engine.vault.read(ann.scope.owner) as reader:
+        assert "ticket" not in reader.note("kv_states")
+
+
+def test_states_that_are_put_together_are_all_used(open_store):
+    store = open_store()
+    ann = built(store, "ann", "ferry", "ticket", "wine")
+    assert ann.activations.answer("ferry", QUESTION, beside=["ticket"], composed=True).is_composed
+    store.wait()
+    assert kept(ann) == {"ferry", "ticket"}
+    assert ann.activations.answer("wine", QUESTION, beside=["ticket"]).is_from_state
+    store.wait()
+    assert told(ann) == dict.fromkeys(["ferry", "ticket", "wine"], (True, USED))
+
+
+def test_the_command_tells_what_was_decided(open_store, settings, tmp_path):
+    store = open_store()
+    ann = built(store, "ann", "ferry")
+    asked(store, ann, "ferry")
+    variables = {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_LLM_MODEL": settings.llm_model}
+    place = ("--user", "ann", "--db", str(tmp_path / "m.db"))
+    ran = same_process.memoryos("schedule", "explain", QUESTION, *place, cwd=tmp_path, **variables)
+    assert f"KV state {ann.activations.get('ferry').id}: in memory (used)" in ran.stdout, ran.stderr
+
+
+def test_a_damaged_log_costs_no_answer(open_store, tmp_path):
+    store = open_store()
+    ann = built(store, "ann", "ferry")
+    with store._engine.vault.write(ann.scope.owner) as writer:
+        writer.write_note("kv_states", "{")
+    assert ann.activations.answer("ferry", QUESTION).is_from_state
+    store.wait()
+    store.close()
+    (damage,) = stores.verify(tmp_path / "m.db").damages
+    assert "kv_states" in damage.detail
+
+
+@pytest.mark.parametrize("parts", [{"placement": "off"}, {"placement_states": False}])
+def test_switched_off_nothing_is_decided(open_store, parts):
+    store = open_store(**parts)
+    ann = built(store, "ann", "ferry")
+    asked(store, ann, "ferry")
+    assert told(ann) == {}
+    assert kept(ann) == {"ferry"}  # as the last used stay
+
+
+def test_an_unknown_policy_is_refused_at_once(open_store):
+    with pytest.raises(InvalidInput, match="'fastest' is unknown"):
+        open_store(placement="fastest")
