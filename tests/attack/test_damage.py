@@ -220,7 +220,7 @@ def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> Me
 
 
 def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tmp_path, long):
-    chance, data = random.Random(7), whole.read_bytes()
+    chance, data = random.Random(1), whole.read_bytes()
     tables = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|UNIQUE)", data)]
     told = []
     for number in range(1000):
