@@ -17,7 +17,7 @@ from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench.scripted_reader import reply
 
 PATIENCE = 60.0  # seconds; nobody waits that long when all is well
-CALL_SECONDS = 0.1
+CALL_SECONDS = 0.05
 AHEAD = 2  # jobs of others that may begin before the one of who comes anew
 
 FLOOD, NEW = Scope(user="flood"), Scope(user="new")
@@ -129,7 +129,7 @@ def working(memory: Memory, threads: int) -> Iterator[None]:
 
 def test_a_worker_serves_a_new_owner_before_the_third_job_of_one_who_floods(opened, model):
     flood = Flood(opened("worker"), [FLOOD], NEW)
-    flood.begin(50)
+    flood.begin(8)
     model.otherwise = flood.answer
     with working(opened("worker"), threads=1):
         assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
@@ -139,7 +139,7 @@ def test_a_worker_serves_a_new_owner_before_the_third_job_of_one_who_floods(open
 def test_a_worker_shares_by_tenant_before_it_shares_by_owner(opened, model):
     crowd = [Scope(user=f"flood{number}", tenant="crowd") for number in range(8)]
     flood = Flood(opened("worker"), crowd, Scope(user="new", tenant="other"))
-    flood.begin(4)
+    flood.begin(2)
     model.otherwise = flood.answer
     with working(opened("worker"), threads=1):
         assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
@@ -147,9 +147,9 @@ def test_a_worker_shares_by_tenant_before_it_shares_by_owner(opened, model):
 
 
 def test_the_owners_of_a_tenant_take_turns_and_a_newcomer_does_not_wait_for_all_of_them(opened, model):
-    owners = [Scope(user=f"flood{number}") for number in range(6)]
+    owners = [Scope(user=f"flood{number}") for number in range(5)]
     flood = Flood(opened("worker"), owners, NEW, comes_after=len(owners) + 1)
-    flood.begin(6)
+    flood.begin(3)
     model.otherwise = flood.answer
     with working(opened("worker"), threads=1):
         assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
@@ -160,7 +160,7 @@ def test_the_owners_of_a_tenant_take_turns_and_a_newcomer_does_not_wait_for_all_
 def test_threads_that_are_all_taken_by_floods_come_to_a_new_owner_as_soon(opened, model):
     crowd = [Scope(user=f"flood{number}", tenant="crowd") for number in range(4)]
     flood = Flood(opened("worker"), crowd, Scope(user="new", tenant="other"))
-    flood.begin(8)
+    flood.begin(4)
     model.otherwise = flood.answer
     with working(opened("worker"), threads=2):
         assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
@@ -171,6 +171,6 @@ def test_threads_that_are_all_taken_by_floods_come_to_a_new_owner_as_soon(opened
 def test_a_process_that_does_its_jobs_itself_shares_likewise(opened, model, flooding):
     flood = Flood(opened("here"), flooding, NEW)
     model.otherwise = flood.answer
-    flood.begin(12)
+    flood.begin(24 // len(flooding))
     assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
     assert len(flood.ahead) <= AHEAD

@@ -42,7 +42,7 @@ def test_a_forgotten_memory_releases_its_threads_and_files(tmp_path):
     gc.collect()
     time.sleep(0.2)
     before = held()
-    for number in range(5):
+    for number in range(2):
         forget(tmp_path / f"{number}.db")
     gc.collect()  # once
     deadline = time.monotonic() + PATIENCE

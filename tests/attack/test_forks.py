@@ -17,7 +17,8 @@ from memoryos import Memory, Role, Turn, load_settings
 from memoryos.errors import StorageError
 from public import method_of, methods_of
 
-CHILDREN, LONG_CHILDREN, ADDS = 4, 8, 10
+CHILDREN, LONG_CHILDREN, ADDS = 2, 8, 5
+PAGES = 30  # of the parent; moving them is at work while it forks
 SETTINGS = load_settings(embedder="hashing", busy_timeout_seconds=20.0)
 HARMLESS = {"of"}  # it asks for nothing
 PUBLIC = [name for name in methods_of(Memory) if name not in HARMLESS]
@@ -106,7 +107,7 @@ def test_children_that_open_the_store_again_lose_nothing_while_the_parent_goes_o
             acknowledged.append(memory.add("The parent bought a pear."))
 
     with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
-        memory.add_many([Turn(role=Role.USER, text=f"I bought {number} kites.") for number in range(100)])
+        memory.add_many([Turn(role=Role.USER, text=f"I bought {number} kites.") for number in range(PAGES)])
         thread = threading.Thread(target=go_on)
         thread.start()
         children = [
@@ -119,7 +120,7 @@ def test_children_that_open_the_store_again_lose_nothing_while_the_parent_goes_o
         memory.wait()
         kept = {page.id for page in memory.pages.list()}
         assert kept.issuperset(acknowledged)
-        assert len(kept) == 100 + len(acknowledged)
+        assert len(kept) == PAGES + len(acknowledged)
     for child in range(len(children)):
         with memoryos.open(tmp_path / "a.db", user=f"child {child}", settings=SETTINGS) as memory:
             assert len(memory.pages.list()) == ADDS

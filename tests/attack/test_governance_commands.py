@@ -105,6 +105,7 @@ def plain(said: str) -> str:
     return re.sub(r'[0-9a-f]{8}-[0-9a-f-]{27}|"(last_access|recorded_at|updated_at)": "[^"]*"', "", said)
 
 
+@pytest.mark.once
 def test_hidden_words_change_nothing_that_a_command_says(places: dict[str, Any]) -> None:
     full, bare = (told(places, name, ASKED) for name in ("full", "bare"))
     for command, one, other in zip(ASKED, full, bare, strict=True):
@@ -114,6 +115,7 @@ def test_hidden_words_change_nothing_that_a_command_says(places: dict[str, Any])
     assert '"zorbitis"' not in full[5][1] and "tulips" in full[5][1]
 
 
+@pytest.mark.once
 def test_a_hidden_id_takes_a_command_as_much_as_one_that_nothing_has(places: dict[str, Any]) -> None:
     ids = [UNKNOWN, UNKNOWN, *places["hidden"]]  # the first time something may be read that is kept
     asked = [_about(named, one) for named in NAMED for one in ids]

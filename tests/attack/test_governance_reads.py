@@ -17,7 +17,7 @@ from memoryos.errors import PermissionDenied
 from . import governed
 from .governed import ANN, METHODS, NURSE, OWNER, UNKNOWN, World, leaked, outcome, statements_in
 
-AMONG = 3  # attackers, who try all words together
+AMONG = 4  # attackers, who try all words together
 
 TAKING = [name for name in METHODS if governed.takes_names(name) and name not in ("of", "forget")]
 

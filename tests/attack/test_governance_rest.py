@@ -38,12 +38,21 @@ OTHER_USER, OTHER_TENANT = "the key of another user, in the name of the victim",
 STRANGER, REVOKED = "the key of a stranger who says to be an administrator", "a key that was revoked"
 OF_STORE, OF_OWNER = ([one for one in (*ROUTES, *OTHERS) if one.is_of_store is wanted] for wanted in (True, False))
 AIMS = {  # a key is checked in one place: some addresses tell
-    OTHER_USER: OF_OWNER,
-    OTHER_TENANT: [*OF_OWNER, *OF_STORE[::3]],
-    STRANGER: [*OF_OWNER[::3], *OF_STORE],
-    REVOKED: [*OF_OWNER[::9], *OF_STORE[::9]],
+    OTHER_USER: (OF_OWNER, []),
+    OTHER_TENANT: ([], [*OF_OWNER, *OF_STORE[::3]]),
+    STRANGER: (OF_STORE, OF_OWNER[::3]),
+    REVOKED: ([], [*OF_OWNER[::9], *OF_STORE[::9]]),
 }
+ONE_IN = 4  # of the second addresses of each, in CI
+ONE_ON_A_SERVER = 9  # of what is asked of a store that is a file
 THINGS = {"hold_id": "hold", "proposal_id": "proposal", "delegation_id": "delegation"}  # other ids are of memories
+
+
+def aimed_at(how: str, back_end: str, long: bool) -> list[Route]:
+    """The addresses that are attacked so."""
+    all_of, some_of = AIMS[how]
+    found = [*all_of, *(some_of if long else some_of[::ONE_IN])]
+    return found if long or back_end == "sqlite" else found[::ONE_ON_A_SERVER]
 
 
 @dataclass(frozen=True)
@@ -87,10 +96,12 @@ def attacked(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             yield Attacked(world, served, keys)
 
 
-def test_no_address_gives_another_persons_memory_away_or_changes_it(attacked: Attacked) -> None:
+def test_no_address_gives_another_persons_memory_away_or_changes_it(
+    attacked: Attacked, back_end: str, long: bool
+) -> None:
     before = attacked.world.fingerprint()
     for how, key in attacked.keys.items():
-        for route in AIMS[how]:
+        for route in aimed_at(how, back_end, long):
             thing = attacked.thing(route)
             answer = attacked.ask(route, thing, key, user=ANN.user)
             assert not leaked(answer.text.replace(thing, "")), (how, route, answer.text)

@@ -89,7 +89,10 @@ except InvalidInput:
 
 
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_AS"), reason="no limit of memory here")
-@pytest.mark.parametrize(("kind", "megabytes"), [("empty lists", 60), ("empty objects", 1.4), ("keys", 11.5)])
+@pytest.mark.parametrize(
+    ("kind", "megabytes"),
+    [("empty lists", 60), ("empty objects", 1.4), pytest.param("keys", 11.5, marks=pytest.mark.long)],
+)
 def test_a_large_one_is_refused_within_a_bound_of_memory(tmp_path, kind, megabytes):
     path = tmp_path / "data.json"
     path.write_bytes(FILES[kind](int(megabytes * 1_000_000)))

@@ -24,7 +24,7 @@ from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput
 from public import store_of
 
-ROUNDS, LONG_ROUNDS = 5, 450  # interrupted calls of each operation, on each store
+ROUNDS, LONG_ROUNDS = 3, 450  # interrupted calls of each operation, on each store
 LONG_OTHERS = 30
 TRIES = 20  # calls for each that is to be interrupted
 SETTINGS = load_settings(embedder="hashing", busy_timeout_seconds=10.0)

@@ -15,7 +15,7 @@ from memoryos import stores
 from memoryos.infrastructure.vault.place import database_url, is_url
 
 TESTS = Path(__file__).parents[1]
-ROUNDS, LONG_ROUNDS = 5, 60
+ROUNDS, LONG_ROUNDS = 3, 60
 SOME = 10  # pages acknowledged before the end may come
 TELLING = 0.05  # seconds; a page takes some ten milliseconds, so the end hits any part of one
 

@@ -124,9 +124,16 @@ SLOW = {
 }
 
 
-@WAYS
+OF_WHOLE = {"headers byte by byte", "a body byte by byte"}  # waited for by this way in CI, the others by that
+WAITED = [
+    pytest.param(ask, slowly, marks=[] if (ask is whole) == (slowly in OF_WHOLE) else pytest.mark.long)
+    for ask in (whole, streamed)
+    for slowly in SLOW
+]
+
+
 @pytest.mark.once
-@pytest.mark.parametrize("slowly", SLOW)
+@pytest.mark.parametrize(("ask", "slowly"), WAITED)
 def test_a_call_ends_in_its_time_from_the_connection_to_the_last_byte(opened, model, ask, slowly):
     model.will(SLOW[slowly], SLOW[slowly])
     refused(opened(), ask, r"within llm_timeout_seconds \(1\)\); nothing was stored", ModelUnavailable)
@@ -340,8 +347,12 @@ USAGES = {
     "cached words": {"prompt_tokens": 300, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": "x"}},
 }
 STORED = {"negative", "huge", "missing"}  # such counts meet both stores; of the others none comes that far
-COUNTS = [name if name in STORED else pytest.param(name, marks=pytest.mark.once) for name in USAGES]
-BUDGET = 3_000
+ALIKE = {"zero", "large", "truth", "no object"}  # met like one of the others
+COUNTS = [
+    pytest.param(name, marks=[*[pytest.mark.once] * (name not in STORED), *[pytest.mark.long] * (name in ALIKE)])
+    for name in USAGES
+]
+BUDGET = 1_500
 
 
 @pytest.mark.parametrize("usage", COUNTS)
@@ -497,7 +508,10 @@ def test_what_cannot_be_stored_breaks_no_job(opened, model, odd):
     assert odd not in "".join(facts)
 
 
-CHARSETS = pytest.mark.parametrize("charset", [b"hex", b"zlib", b"bz2", b"punycode", b"utf-16"])
+CHARSETS = pytest.mark.parametrize(
+    "charset",
+    [b"hex", b"punycode", b"utf-16", *(pytest.param(one, marks=pytest.mark.long) for one in (b"zlib", b"bz2"))],
+)
 
 
 @WAYS
