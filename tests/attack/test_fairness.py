@@ -127,6 +127,7 @@ def working(memory: Memory, threads: int) -> Iterator[None]:
         worker.join()
 
 
+@pytest.mark.once  # the order is made in Python
 def test_a_worker_serves_a_new_owner_before_the_third_job_of_one_who_floods(opened, model):
     flood = Flood(opened("worker"), [FLOOD], NEW)
     flood.begin(8)
@@ -146,6 +147,7 @@ def test_a_worker_shares_by_tenant_before_it_shares_by_owner(opened, model):
     assert len(flood.ahead) <= AHEAD
 
 
+@pytest.mark.once  # the order is made in Python
 def test_the_owners_of_a_tenant_take_turns_and_a_newcomer_does_not_wait_for_all_of_them(opened, model):
     owners = [Scope(user=f"flood{number}") for number in range(5)]
     flood = Flood(opened("worker"), owners, NEW, comes_after=len(owners) + 1)
@@ -167,6 +169,7 @@ def test_threads_that_are_all_taken_by_floods_come_to_a_new_owner_as_soon(opened
     assert len(flood.ahead) <= 2 * AHEAD  # of each thread
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("flooding", [[FLOOD], [Scope(user=f"flood{number}", tenant="crowd") for number in range(8)]])
 def test_a_process_that_does_its_jobs_itself_shares_likewise(opened, model, flooding):
     flood = Flood(opened("here"), flooding, NEW)
