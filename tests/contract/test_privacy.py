@@ -341,7 +341,7 @@ def test_every_parameter_that_takes_text_is_a_door_or_is_kept_for_a_reason():
     assert gone == set()
 
 
-@pytest.mark.parametrize("action", ["mask", "pseudonym"])
+@pytest.mark.parametrize("action", ["mask", pytest.param("pseudonym", marks=pytest.mark.long)])
 def test_nothing_reaches_the_store_the_embedder_or_the_model(opened, place, action, caplog):
     caplog.set_level(logging.DEBUG)
     memory, listening = opened(action)
@@ -355,7 +355,7 @@ def test_nothing_reaches_the_store_the_embedder_or_the_model(opened, place, acti
     assert [door for door, word in words.items() if word in heard] == []
 
 
-@pytest.mark.parametrize("action", ["off", "tag"])
+@pytest.mark.parametrize("action", [pytest.param("off", marks=pytest.mark.long), "tag"])
 def test_without_a_mask_all_of_it_is_there_and_none_of_it_in_the_audit_log(opened, place, action):
     memory, listening = opened(action)
     words = words_for([*DOORS, *QUESTIONS])
