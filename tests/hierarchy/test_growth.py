@@ -58,7 +58,7 @@ LINEAR = 2.8  # a little more than twice as much
 @pytest.fixture
 def size(long: bool) -> int:
     """More than what is done in one step."""
-    return 80 if long else 40
+    return 80 if long else 34
 
 
 def towns(count: int) -> str:
