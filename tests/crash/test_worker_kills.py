@@ -23,7 +23,7 @@ from memoryos.kinds import Kind, Role
 
 TESTS = Path(__file__).parents[1]
 USERS = ("ann", "ben", "cleo", "dan", "小红")
-PAGES, READ_BY_MODEL = (40, 200), (9, 15)  # of each user; in a long run
+PAGES, READ_BY_MODEL = (24, 200), (9, 15)  # of each user; in a long run
 KILLS, KILLS_OF_MODEL = (24, 105), (6, 12)
 SEED = 20261121
 
