@@ -23,8 +23,9 @@ from memoryos.kinds import Kind, Role
 
 TESTS = Path(__file__).parents[1]
 USERS = ("ann", "ben", "cleo", "dan", "小红")
-PAGES, READ_BY_MODEL = (24, 200), (9, 15)  # of each user; in a long run
-KILLS, KILLS_OF_MODEL = (24, 105), (6, 12)
+PAGES, READ_BY_MODEL = (48, 200), (9, 15)  # of each user; in a long run
+KILLS, KILLS_OF_MODEL = (20, 105), (6, 12)
+KILLED, STATES = (14, 100), (4, 15)  # at least: a fast machine has done it all before the last ones begin
 SEED = 20261121
 
 # By page number; they come back, so that facts and traits gain support and fields change.
@@ -125,8 +126,8 @@ def test_every_page_is_read_once_however_often_workers_are_killed(tmp_path, long
     store = written(tmp_path / "written.db", None, pages)
     worked_on(store, tmp_path / "calm.db")
     killed, states = worked_on(store, tmp_path / "killed.db", kills=kills, like=tmp_path / "calm.db")
-    assert killed >= kills * 0.9
-    assert states >= kills // 6, "they died all over the work"
+    assert killed >= KILLED[long]
+    assert states >= STATES[long], "they died all over the work"
     assert_no_error_text(tmp_path / "killed.db")
     with opened(tmp_path / "calm.db", None) as calm, opened(tmp_path / "killed.db", None) as memory:
         assert_all_done(calm, pages)
