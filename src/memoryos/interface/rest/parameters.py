@@ -65,7 +65,7 @@ class Parameters:
         owner = {} if route.is_of_store else {name: one for name, one in _OWNER.items() if name not in known}
         title = "".join(part.title() for part in re.split(r"[._:]", route.operation))
         fields = {name: _field(route, name, one) for name, one in rest.items()}
-        query = _model(f"{title}Query", {**owner, **(fields if is_read else {})}, {})
+        query = _model(f"{title}Query", {**owner, **fields}, {}) if is_read and fields else _shared(tuple(owner))
         body = None if is_read or not rest else _model(f"{title}Body", fields, route.example)
         return cls(route, known, query, body)
 
@@ -104,6 +104,12 @@ def _json(field: str, text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidInput(field, "is not JSON", f"Pass e.g. {_OBJECTS[field]}") from None
+
+
+@cache
+def _shared(names: tuple[str, ...]) -> type[BaseModel]:
+    """A query that names an owner and no more. Addresses share it: FastAPI describes at most 128 models of queries."""
+    return _model("".join(map(str.title, (*names, "query"))), {name: _OWNER[name] for name in names}, {})
 
 
 def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[str, Any]) -> type[BaseModel]:
