@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 import same_process
-from mcp_session import over_http
+from mcp_session import over_http, over_stdio
 from memoryos import MemoryOS, Scope, load_settings
 from memoryos.interface.mcp.http_door import PATH, mcp_app
 from memoryos.models.hashing import Hashing
@@ -147,6 +147,14 @@ def test_the_treating_doctor_reads_by_command_with_a_purpose_of_the_key(clinic):
     assert (code, found["error"]["message"].partition(" ")[0]) == (5, "application:")
     clinic.run("keys", "revoke", made["id"], KEY=chief)
     assert ask("--purpose", "treatment", *search)[1]["error"]["message"] == "the key is not valid"
+
+
+@pytest.mark.long
+def test_an_mcp_client_reads_with_the_purpose_of_the_option(clinic):
+    known = {"DB": "clinic.db", "EMBEDDER": "hashing", "POLICIES": "clinic.cedar", "KEY": clinic.key(), "USER": "ann"}
+    more = {f"MEMORYOS_{name}": value for name, value in {**known, "PURPOSE": "billing"}.items()}
+    with over_stdio(clinic.folder, before=("--purpose", "treatment"), **more) as client:
+        assert "allergy" in client.text("search", query="diagnosis")
 
 
 def test_who_has_no_key_states_what_it_likes(clinic, tmp_path):
