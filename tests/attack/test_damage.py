@@ -220,10 +220,10 @@ def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> Me
 
 
 def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tmp_path, long):
-    chance, data = random.Random(7), whole.read_bytes()
+    chance, data = random.Random(1), whole.read_bytes()
     tables = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|UNIQUE)", data)]
     told = []
-    for number in range(1000 if long else 25):
+    for number in range(1000):
         flipped = bytearray(data)
         flipped[chance.choice(tables) + chance.randrange(500)] ^= 1 << chance.randrange(8)
         path = tmp_path / f"{number}.db"
@@ -232,6 +232,8 @@ def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tm
             page = memory.pages.list()[0].id
             told += [refusal(door, memory, page) for door in DOORS.values()]
         path.unlink()
+        if not long and number >= 24 and StoreCorrupt in map(type, told):
+            break
     assert {type(error) for error in told} == {type(None), StoreCorrupt}
 
 

@@ -65,7 +65,9 @@ class Parameters:
         owner = {} if route.is_of_store else {name: one for name, one in _OWNER.items() if name not in known}
         title = "".join(part.title() for part in re.split(r"[._:]", route.operation))
         fields = {name: _field(route, name, one) for name, one in rest.items()}
-        query = _model(f"{title}Query", {**owner, **fields}, {}) if is_read and fields else _shared(tuple(owner))
+        query = (
+            _model(f"{title}Query", {**owner, **fields}, {}) if is_read and fields else _owner_query(frozenset(owner))
+        )
         body = None if is_read or not rest else _model(f"{title}Body", fields, route.example)
         return cls(route, known, query, body)
 
@@ -106,18 +108,19 @@ def _json(field: str, text: str) -> Any:
         raise InvalidInput(field, "is not JSON", f"Pass e.g. {_OBJECTS[field]}") from None
 
 
-@cache
-def _shared(names: tuple[str, ...]) -> type[BaseModel]:
-    """A query that names an owner and no more. Addresses share it: FastAPI describes at most 128 models of queries."""
-    return _model("".join(map(str.title, (*names, "query"))), {name: _OWNER[name] for name in names}, {})
-
-
 def _model(name: str, fields: Mapping[str, tuple[Any, Any]], example: Mapping[str, Any]) -> type[BaseModel]:
     more = {"json_schema_extra": {"examples": [dict(example)]}} if example else {}
     config = ConfigDict(extra="forbid", **more)  # type: ignore[typeddict-item]
     checks = {"few_unknown": model_validator(mode="before")(partial(_with_few_unknown, frozenset(fields)))}
     made: type[BaseModel] = create_model(name, __config__=config, __validators__=checks, **fields)  # type: ignore[call-overload]
     return made
+
+
+@cache  # FastAPI describes no more than 128 such models: beyond these, /openapi.json fails with a KeyError
+def _owner_query(names: frozenset[str]) -> type[BaseModel]:
+    """The query of an address that takes nothing there but the owner."""
+    told = {name: field for name, field in _OWNER.items() if name in names}
+    return _model("".join(["Owner", *map(str.title, told), "Query"]), told, {})
 
 
 def _with_few_unknown(known: frozenset[str], told: Any) -> Any:
