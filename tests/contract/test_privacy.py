@@ -209,7 +209,7 @@ _PLACE = "the place of a file"
 KEPT: dict[str, str] = {
     **dict.fromkeys(("cube_id", "memory_id", "page_id", "id", "proposal_id", "job_ids", "about", "exclude"), _IDS),
     **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "grant_id", "identity", "to", "users"), _IDS),
-    **dict.fromkeys(("purpose", "application", "network"), "policies and the audit log name the call by it"),
+    **dict.fromkeys(("purpose", "purposes", "application", "network"), "policies and the log name the call by it"),
     **dict.fromkeys(("actions", "roles", "access"), _CHOICE),
     "sensitivity": "a class that policies name",
     "key": "a hash of it is stored",
