@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -89,11 +89,11 @@ def over_http(url: str, key: str | None = None, *, mode: str = "auto", **headers
     return talking(connected(), mode=mode)
 
 
-def over_stdio(folder: Path, *arguments: str, mode: str = "auto", **variables: str) -> Any:
+def over_stdio(folder: Path, *arguments: str, mode: str = "auto", before: Sequence[str] = (), **variables: str) -> Any:
     """Start `memoryos mcp` in a folder, and connect to it. What it logs is in `log.txt` there."""
     program = StdioServerParameters(
         command=forked.executable(),
-        args=["-m", "memoryos", "mcp", *arguments],
+        args=["-m", "memoryos", *before, "mcp", *arguments],
         env=forked.settings(**variables),
         cwd=folder,
     )

@@ -51,7 +51,7 @@ def _made(place: str) -> str:
         memory = store.memory("ann")
         memory.add("I keep bees in Lisbon.")
         memory.facts.add("Ann keeps bees.")
-        return store.keys.create("fuzz", roles=["administrator"], actions=list(Action)).key
+        return store.keys.create("fuzz", roles=["administrator"], actions=list(Action), purposes=["fuzz"]).key
 
 
 def _asked(url: str, options: list[str]) -> int:

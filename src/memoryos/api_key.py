@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from memoryos.caller import Action, Caller
+from memoryos.errors import PermissionDenied
 from memoryos.plain import Plain
 from memoryos.regex import regex
 from memoryos.scope import Scope
@@ -39,11 +41,34 @@ class ApiKey(Plain):
     created_at: datetime  #: when
     expires_at: datetime | None = None  #: until when it is valid; None: no end
     revoked_at: datetime | None = None  #: since when it is not valid any more
+    purposes: frozenset[str] = frozenset()  #: what its caller may call for; empty: it may state no purpose
+    application: str | None = None  #: program of the caller
 
     @property
     def caller(self) -> Caller:
-        """The caller who has the key."""
-        return Caller(self.identity, self.roles, key=self.id)
+        """The caller who has the key, and states nothing."""
+        return self.calling()
+
+    def calling(
+        self,
+        purpose: str | None = None,
+        application: str | None = None,
+        *,
+        session: str | None = None,
+        network: str | None = None,
+    ) -> Caller:
+        """The caller who has the key and states this; a key with one purpose has it without being told.
+
+        Raises PermissionDenied for a purpose or an application that the key does not have.
+        """
+        purpose = next(iter(self.purposes)) if purpose is None and len(self.purposes) == 1 else purpose
+        application = self.application if application is None else application
+        caller = Caller(self.identity, self.roles, purpose, session, application, network, key=self.id)
+        if not self._has_purpose(purpose):
+            raise _not_of_key("purpose", purpose, self.purposes)
+        if application != self.application:
+            raise _not_of_key("application", application, {self.application} - {None})
+        return caller
 
     def is_valid(self, now: datetime) -> bool:
         """Whether it opens anything at that time."""
@@ -54,9 +79,14 @@ class ApiKey(Plain):
         """Whether it lets this caller do this; a scope of None means the whole store."""
         if caller.identity != self.identity or not caller.roles <= self.roles or action not in self.actions:
             return False
+        if caller.application != self.application or not self._has_purpose(caller.purpose):
+            return False
         if scope is None:
             return self.users is None and self.tenant == STORE_TENANT
         return scope.tenant == self.tenant and (self.users is None or scope.user in self.users)
+
+    def _has_purpose(self, purpose: str | None) -> bool:
+        return purpose in self.purposes if len(self.purposes) == 1 else purpose is None or purpose in self.purposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +126,9 @@ def hashed(key_id: str, secret: str) -> str:
 def is_same(stored: str, key_id: str, secret: str) -> bool:
     """Whether this is the secret of the hash; takes as long for every wrong one."""
     return hmac.compare_digest(stored, hashed(key_id, secret))
+
+
+def _not_of_key(field: str, stated: str | None, known: Collection[str | None]) -> PermissionDenied:
+    named = ", ".join(sorted(filter(None, known)))
+    fix = f"State {named}" if named else "State none"
+    return PermissionDenied(f"{field}: the key does not have {stated!r}. {fix}, or create a key that has it")

@@ -255,6 +255,8 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         key: str | None = None,
         read_only: bool = False,
         encryption_key: str | None = None,
+        purpose: str | None = None,
+        application: str | None = None,
     ) -> Self:
         """Like `MemoryOS.open`."""
         store = await asyncio.to_thread(
@@ -270,6 +272,8 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             key=key,
             read_only=read_only,
             encryption_key=encryption_key,
+            purpose=purpose,
+            application=application,
         )
         return cls(store)
 

@@ -220,6 +220,8 @@ class Settings(BaseSettings):
     merge_near: float = Field(0.95, ge=0.9, le=1, description="cosine from which near memories are merged")
 
     key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
+    purpose: str | None = Field(None, min_length=1, description="purpose that the command line states; None: none")
+    application: str | None = Field(None, min_length=1, description="program that calls; None: none")
 
     # Scheduling.
     placement: str = Field(

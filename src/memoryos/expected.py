@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 from memoryos.caller import Caller
@@ -25,6 +26,8 @@ def scope(value: object) -> Scope:
     return value
 
 
-def caller(value: Caller | None, owner: Scope) -> Caller:
-    """The caller who uses the memory: by default its user."""
-    return Caller(owner.user) if value is None else instance("caller", value, Caller, "Pass Caller(...)")
+def caller(value: Caller | None, owner: Scope, of_store: Caller) -> Caller:
+    """The caller who uses the memory: by default that of the store, if it has a key, or else the user in its place."""
+    if value is not None:
+        return instance("caller", value, Caller, "Pass Caller(...)")
+    return of_store if of_store.key is not None else replace(of_store, identity=owner.user, roles=frozenset())

@@ -7,6 +7,7 @@ What works on a store, and the database below it, is imported when a store is op
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -57,6 +58,8 @@ class MemoryOS:
         key: str | None = None,
         read_only: bool = False,
         encryption_key: str | None = None,
+        purpose: str | None = None,
+        application: str | None = None,
     ) -> Self:
         """Open the store at `path`, and create the file if it does not exist.
 
@@ -64,9 +67,10 @@ class MemoryOS:
         ":memory:" is a store in a temporary folder, which is removed on close. The `gate` decides who may do what
         (default: everybody may do everything). `policies`, a .cedar file or a folder of them, decide instead of a gate
         (default: the setting `policies`). An API `key` tells who calls the operations on the store, and who uses its
-        memories unless a caller is passed; PermissionDenied is raised if it is not valid. With `read_only`, the store
-        must exist and writes raise StoreReadOnly. With an `encryption_key` (default: that of the settings), a new file
-        is encrypted; an encrypted file needs its key, and one in clear needs none, or this raises WrongKey. Raises
+        memories unless a caller is passed; PermissionDenied is raised if it is not valid. These calls are made for the
+        `purpose` by the `application`, which a key must have (`keys.caller`). With `read_only`, the store must exist
+        and writes raise StoreReadOnly. With an `encryption_key` (default: that of the settings), a new file is
+        encrypted; an encrypted file needs its key, and one in clear needs none, or this raises WrongKey. Raises
         StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError if an embedder
         behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, policies
         without `governance`, or a key without `encryption`.
@@ -90,9 +94,12 @@ class MemoryOS:
             undo.callback(engine.close)
             for mount in engine.settings.mounts:
                 store.mounts.add(mount, later=True)
-            store = cls(engine, store._caller if key is None else store.keys.caller(key))
+            if key is None:
+                known = replace(OPERATOR, purpose=purpose, application=application)
+            else:
+                known = store.keys.caller(key, purpose=purpose, application=application)
             undo.pop_all()
-        return store
+        return cls(engine, known)
 
     def memory(
         self,
@@ -113,8 +120,8 @@ class MemoryOS:
 
     def of(self, scope: Scope, caller: Caller | None = None) -> memoryos.Memory:
         """Like `memory`, for a scope."""
-        known = self._caller if caller is None and self._caller.key is not None else caller
-        return memoryos.Memory(self._engine, expected.scope(scope), expected.caller(known, scope))
+        known = expected.caller(caller, expected.scope(scope), self._caller)
+        return memoryos.Memory(self._engine, scope, known)
 
     def by(self, caller: Caller) -> MemoryOS:
         """Return the same store, whose operations are those of this caller. Closing it closes the store."""
@@ -220,14 +227,17 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     policies: str | Path | None = None,
     read_only: bool = False,
     encryption_key: str | None = None,
+    purpose: str | None = None,
+    application: str | None = None,
 ) -> memoryos.Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
     The arguments are those of `MemoryOS.open` and `MemoryOS.memory`. An API `key` tells who calls, in place of the
     `caller`; PermissionDenied is raised if it is not valid.
     """
-    if key is not None and caller is not None:
-        raise InvalidInput("key", "is passed together with a caller", "Pass one of them")
+    told = {"key": key, "purpose": purpose, "application": application}
+    if caller is not None and (twice := next((name for name, one in told.items() if one is not None), None)):
+        raise InvalidInput(twice, "is passed together with a caller", "Pass one of them")
     owner = Scope(user, agent, session, tenant, namespace)
     store = MemoryOS.open(
         path,
@@ -238,11 +248,14 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         clock=clock,
         gate=gate,
         policies=policies,
+        key=key,
         read_only=read_only,
         encryption_key=encryption_key,
+        purpose=purpose,
+        application=application,
     )
     with ExitStack() as undo:
         undo.callback(store.close)
-        known = expected.caller(caller, owner) if key is None else store.keys.caller(key)
+        known = expected.caller(caller, owner, store._caller)
         undo.pop_all()
     return memoryos.Memory(store._engine, owner, known, store.close)

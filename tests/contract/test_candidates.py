@@ -14,7 +14,7 @@ from contract import milvus, server
 from memoryos.errors import StorageError
 from memoryos.filter import Filter
 from memoryos.infrastructure.candidates import milvus as milvus_candidates
-from memoryos.infrastructure.candidates import postgres
+from memoryos.infrastructure.candidates import postgres, turns_collection, turns_table
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.port import CandidateIndex, Change, IndexTotals, Narrow, Place
@@ -327,12 +327,14 @@ def test_milvus_finds_the_nearest_of_many_by_its_own_index(milvus_index, monkeyp
     assert len(set(nearest(index, question, 50)) & set(order[:50])) >= 45
 
 
-def test_many_turns_come_in_at_once(index):
+def test_many_turns_come_in_at_once(index, monkeypatch):
     """More than go to the table, or to Milvus, in one portion."""
-    index.build(ALICE, (turn(f"p{n}", f"word{n % 10} bee") for n in range(5_500)), 1)
+    monkeypatch.setattr(turns_table, "_AT_A_TIME", 200)
+    monkeypatch.setattr(turns_collection, "AT_A_TIME", 200)
+    index.build(ALICE, (turn(f"p{n}", f"word{n % 10} bee") for n in range(550)), 1)
     with index.asking(ALICE) as turns:
-        assert turns.totals == IndexTotals(5_500, 11_000)
-        assert turns.frequencies(["word3", "bee"]) == {"word3": 550, "bee": 5_500}
+        assert turns.totals == IndexTotals(550, 1_100)
+        assert turns.frequencies(["word3", "bee"]) == {"word3": 55, "bee": 550}
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -28,7 +29,7 @@ def store(place, clock) -> Iterator[MemoryOS]:
 
 
 def test_a_key_makes_its_holder_a_caller(store):
-    made = store.keys.create("dr-lee", roles=["doctor"], actions=["read"])
+    made = store.keys.create("dr-lee", roles=["doctor"], actions=["read"], purposes=["treatment"])
     assert made.key.startswith(f"mos_{made.info.id}_")
     caller = store.keys.caller(made.key, purpose="treatment")
     assert (caller.identity, caller.roles, caller.purpose) == ("dr-lee", {"doctor"}, "treatment")
@@ -36,6 +37,52 @@ def test_a_key_makes_its_holder_a_caller(store):
     assert len(doctor.search("bees").hits) == 1
     with pytest.raises(PermissionDenied, match="dr-lee may not write"):
         doctor.add("I am the doctor.")
+
+
+def test_the_caller_of_a_key_states_a_purpose_of_the_key_and_its_application(store):
+    several = store.keys.create("lee", purposes=["treatment", "研究"], application="病房").key
+    told = [store.keys.caller(several, purpose=one) for one in (None, "treatment", "研究")]
+    assert [(one.purpose, one.application) for one in told] == [
+        (None, "病房"),
+        ("treatment", "病房"),
+        ("研究", "病房"),
+    ]
+    assert store.memory("ann", caller=told[2]).search("bees").hits
+    one, none = (store.keys.create("kim", purposes=some).key for some in (["care"], []))
+    assert (store.keys.caller(one).purpose, store.keys.caller(none).purpose) == ("care", None)
+    assert store.keys.caller(several, application="病房") == told[0]
+    for key, wrong, fix in (
+        (several, {"purpose": "billing"}, "purpose: the key does not have 'billing'. State treatment, 研究, or"),
+        (one, {"purpose": "cure"}, "purpose: the key does not have 'cure'. State care, or"),
+        (none, {"purpose": "care"}, "purpose: the key does not have 'care'. State none, or"),
+        (several, {"application": "lab"}, "application: the key does not have 'lab'. State 病房, or"),
+        (none, {"application": "lab"}, "application: the key does not have 'lab'. State none, or"),
+    ):
+        with pytest.raises(PermissionDenied, match=re.escape(fix)):
+            store.keys.caller(key, **wrong)
+    forged = replace(store.keys.caller(one), purpose=None)
+    with pytest.raises(PermissionDenied, match="with its key"):
+        store.memory("ann", caller=forged).search("bees")
+
+
+def test_a_rotated_key_keeps_its_purposes_and_its_application(store):
+    made = store.keys.create("lee", purposes=["treatment", "research"], application="ward")
+    new = store.keys.rotate(made.info.id).info
+    assert [one.purposes for one in store.keys.list()] == [{"treatment", "research"}] * 2
+    assert (new.purposes, new.application) == (made.info.purposes, "ward")
+
+
+def test_a_store_without_a_key_is_opened_for_any_purpose(place):
+    for opened in (
+        lambda **more: memoryos.open(place, user="ann", settings=SETTINGS, embedder=Hashing(), **more),
+        lambda **more: MemoryOS.open(place, settings=SETTINGS, embedder=Hashing(), **more),
+    ):
+        with closing(opened(purpose="care", application="ward")) as one:
+            caller = one.caller if isinstance(one, memoryos.Memory) else one.memory("ann").caller
+            assert caller == Caller("ann", purpose="care", application="ward")
+    for wrong in ({"purpose": "care"}, {"application": "ward"}):
+        with pytest.raises(InvalidInput, match="is passed together"):
+            memoryos.open(place, user="ann", caller=Caller("lee"), settings=SETTINGS, **wrong)
 
 
 def test_a_server_learns_of_a_key_what_it_needs(store, clock):
@@ -168,6 +215,8 @@ def test_the_caller_of_a_key_cannot_be_changed(store):
         replace(caller, identity="ann"),
         replace(caller, roles=frozenset({"reader", "doctor"})),
         replace(caller, key="0" * 16),
+        replace(caller, purpose="treatment"),
+        replace(caller, application="ward"),
     ):
         with pytest.raises(PermissionDenied):
             store.memory("ann", caller=forged).search("bees")

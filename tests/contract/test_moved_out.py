@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import pytest
 
@@ -95,27 +96,33 @@ FILTERS = {
 }
 
 
-def test_the_same_is_found_as_in_memory(memory, open_memory):
+def asked(long: bool) -> list[tuple[Strategy, str, str]]:
+    """Each question with each filter, by all strategies in a long run, else by one in turn."""
+    strategies = (Strategy.HYBRID, Strategy.BM25, Strategy.DENSE)
+    pairs = list(product(FILTERS, QUESTIONS))
+    turns = [(strategies[number % len(strategies)], *pair) for number, pair in enumerate(pairs)]
+    return [(one, *pair) for one in strategies for pair in pairs] if long else turns
+
+
+def test_the_same_is_found_as_in_memory(memory, open_memory, long):
     def recalled(memory):
         return {
-            (strategy, name, question): memory.search(question, strategy=strategy, pages=8, **only)
-            for strategy in (Strategy.HYBRID, Strategy.BM25, Strategy.DENSE)
-            for name, only in FILTERS.items()
-            for question in QUESTIONS
+            (strategy, name, question): memory.search(question, strategy=strategy, pages=8, **FILTERS[name])
+            for strategy, name, question in asked(long)
         }
 
     whole = recalled(memory)
     assert memory.upkeep.index()
-    for asked, moved in recalled(open_memory()).items():
-        expected = whole[asked]
+    for query, moved in recalled(open_memory()).items():
+        expected = whole[query]
         assert [(hit.cube.id, hit.index) for hit in moved.turns] == [
             (hit.cube.id, hit.index) for hit in expected.turns
-        ], asked
+        ], query
         scores = [hit.score for hit in expected.turns]
-        assert [hit.score for hit in moved.turns] == pytest.approx(scores, abs=0.01), asked
-        assert [hit.topic for hit in moved.hits] == [hit.topic for hit in expected.hits], asked
-        assert moved.user_facts == expected.user_facts, asked
-        assert [hit.id for hit in moved.recent] == [hit.id for hit in expected.recent], asked
+        assert [hit.score for hit in moved.turns] == pytest.approx(scores, abs=0.01), query
+        assert [hit.topic for hit in moved.hits] == [hit.topic for hit in expected.hits], query
+        assert moved.user_facts == expected.user_facts, query
+        assert [hit.id for hit in moved.recent] == [hit.id for hit in expected.recent], query
 
 
 def test_the_other_strategies_find_the_same(memory):

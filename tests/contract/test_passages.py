@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from memoryos.cube import Fact, Governance, Lifespan
+from memoryos.infrastructure.vault import statements
 from memoryos.infrastructure.vault.records import UNMARKED, Entry, Extent, Facet, Mark, Operation, Passage
 from memoryos.kinds import State, Subject, Tier
 from memoryos.scope import Scope
@@ -226,10 +227,11 @@ def test_the_pages_asked_for_and_no_others(vault, insert, passage):
         assert list(reader.passages([])) == []
 
 
-def test_more_rows_than_are_held_at_once_all_come(vault, page, passage):
+def test_more_rows_than_are_held_at_once_all_come(vault, page, passage, monkeypatch):
+    monkeypatch.setattr(statements, "_ROWS_AT_ONCE", 100)
     with vault.write(ALICE) as writer:
-        writer.insert([Entry(page(id=f"{index:04d}"), passages=[passage(str(index))]) for index in range(4_500)])
-    assert [one.words for one in passages(vault)] == [str(index) for index in range(4_500)]
+        writer.insert([Entry(page(id=f"{index:04d}"), passages=[passage(str(index))]) for index in range(250)])
+    assert [one.words for one in passages(vault)] == [str(index) for index in range(250)]
 
 
 def test_new_passages_replace_the_old_ones(vault, insert, passage):

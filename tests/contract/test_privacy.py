@@ -209,7 +209,7 @@ _PLACE = "the place of a file"
 KEPT: dict[str, str] = {
     **dict.fromkeys(("cube_id", "memory_id", "page_id", "id", "proposal_id", "job_ids", "about", "exclude"), _IDS),
     **dict.fromkeys(("hold_id", "memory", "delegation_id", "key_id", "grant_id", "identity", "to", "users"), _IDS),
-    **dict.fromkeys(("purpose", "application", "network"), "policies and the audit log name the call by it"),
+    **dict.fromkeys(("purpose", "purposes", "application", "network"), "policies and the log name the call by it"),
     **dict.fromkeys(("actions", "roles", "access"), _CHOICE),
     "sensitivity": "a class that policies name",
     "key": "a hash of it is stored",
@@ -341,7 +341,7 @@ def test_every_parameter_that_takes_text_is_a_door_or_is_kept_for_a_reason():
     assert gone == set()
 
 
-@pytest.mark.parametrize("action", ["mask", "pseudonym"])
+@pytest.mark.parametrize("action", ["mask", pytest.param("pseudonym", marks=pytest.mark.long)])
 def test_nothing_reaches_the_store_the_embedder_or_the_model(opened, place, action, caplog):
     caplog.set_level(logging.DEBUG)
     memory, listening = opened(action)
@@ -355,7 +355,7 @@ def test_nothing_reaches_the_store_the_embedder_or_the_model(opened, place, acti
     assert [door for door, word in words.items() if word in heard] == []
 
 
-@pytest.mark.parametrize("action", ["off", "tag"])
+@pytest.mark.parametrize("action", [pytest.param("off", marks=pytest.mark.long), "tag"])
 def test_without_a_mask_all_of_it_is_there_and_none_of_it_in_the_audit_log(opened, place, action):
     memory, listening = opened(action)
     words = words_for([*DOORS, *QUESTIONS])

@@ -79,7 +79,7 @@ def test_a_cube_with_more_rows_loses_these_first(vault, pages):
 
 
 def test_no_more_characters_of_documents_go_at_once_but_always_one_document(vault, store):
-    page = store(" ".join(token_hex(60) for _ in range(2_500))).cube.id  # too long to be packed
+    page = store(" ".join(token_hex(60) for _ in range(1_000))).cube.id  # too long to be packed
     passages = rows_of(vault, page)
     revise(vault, page, 4)
     for versions in (3, 2, 1, 0):

@@ -506,7 +506,11 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings.default.max_examples // 3,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.sampled_from(["page", "fact", "profile"]), STEPS)
 def test_whatever_is_done_history_has_each_version_once_and_the_latest_says_what_was_asked(shared, kind, steps):
     memory = shared.of(Scope(user=f"u{uuid4().hex}"))

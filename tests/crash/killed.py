@@ -50,12 +50,12 @@ def copy(path: Path, folder: Path) -> Path:
     return target
 
 
-def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
+def victims_of(scenario: str, template: Path, folder: Path, *, long: bool) -> list[Victim]:
     """The stores of all who died in the scenario, and last that of the one who lived.
 
     Of those in a row who left the same, one is given.
     """
-    ended = forked.python("-m", "crash.victims", scenario, str(template), str(folder), cwd=TESTS)
+    ended = forked.python("-m", "crash.victims", scenario, str(template), str(folder), *["long"] * long, cwd=TESTS)
     assert ended.returncode == 0, ended.stderr
     steps = sorted(int(path.stem) for path in folder.glob("[0-9]*.db"))
     found = [Victim.at(folder / f"{step}.db") for step in steps]
@@ -64,9 +64,9 @@ def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
     return [replace(group[-1], deaths=len(group)) for group in alike]
 
 
-def deaths(found: list[Victim]) -> int:
-    """How many processes left these stores."""
-    return sum(victim.deaths for victim in found)
+def steps(found: list[Victim]) -> int:
+    """About how many steps the scenario has: the number of the one that the last did not meet."""
+    return int(found[-1].path.stem)
 
 
 def _left(victim: Victim) -> dict[str, bytes]:

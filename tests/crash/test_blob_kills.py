@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crash.killed import deaths, victims
+from crash.killed import steps
 from crash.stores import SETTINGS, open_store
 from crash.victims import PICTURE
 from memoryos import Memory, stores
@@ -28,9 +28,9 @@ def objects(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("scenario", ["attach", "detach"])
-def test_a_page_and_its_bytes_are_there_together_or_not_at_all(template, tmp_path, scenario):
+def test_a_page_and_its_bytes_are_there_together_or_not_at_all(victims, template, tmp_path, scenario):
     found = victims(scenario, template, tmp_path)
-    assert deaths(found) >= 10
+    assert steps(found) >= 28
     outcomes = []
     for victim in found:
         assert stores.verify(victim.path, settings=SETTINGS).is_sound

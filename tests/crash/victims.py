@@ -1,6 +1,6 @@
 """Processes that die: one is killed before each SQL statement and each COMMIT of a scenario.
 
-    python -m crash.victims SCENARIO TEMPLATE FOLDER
+    python -m crash.victims SCENARIO TEMPLATE FOLDER [long]
 
 Forks one process per kill point, so that the imports are paid once. The n-th works on FOLDER/n.db, a
 copy of TEMPLATE, and is killed by SIGKILL right before its n-th step; what it was told is done it
@@ -9,7 +9,8 @@ writes to FOLDER/n.done. The last one has no n-th step, lives, and ends the seri
 Reads in a row are one step, for nothing is written between them; so is a statement with one row after the other.
 All have the same time and make the same ids, so that two who died in one state leave the same.
 
-Scenarios of many steps die only before every so many (`STRIDES`).
+Most die only before every so many (`STRIDES`), which are fewer in a long run. What a scenario needs is made once
+(`PREPARED`).
 
     python -m crash.victims forever STORE FIRST
 
@@ -56,20 +57,26 @@ from memoryos.operation.maintenance import repairer as repairing
 UNDONE = SETTINGS.model_copy(update={"mid_term_capacity": 20, "heat_threshold": 1e9, "self_repair": False})
 
 STRIDES = {
-    "create": 2,
-    "attach": 3,
-    "detach": 3,
-    "rebuild": 8,
-    "delete_segment": 4,
-    "forget": 4,
-    "undo": 5,
-    "sweep": 3,
-    "reembed": 3,
-    "backup": 11,
-    "restore": 11,
-    "copy": 11,
-    "erase": 3,
-}  # steps from one death to the next
+    "add": (3, 1),
+    "create": (2, 2),
+    "attach": (7, 3),
+    "detach": (7, 3),
+    "rebuild": (31, 8),
+    "delete": (5, 1),
+    "delete_segment": (11, 4),
+    "forget": (17, 4),
+    "undo": (13, 5),
+    "update": (5, 1),
+    "visits": (5, 1),
+    "sweep": (8, 3),
+    "reembed": (11, 3),
+    "backup": (31, 11),
+    "restore": (31, 11),
+    "copy": (31, 11),
+    "cool": (3, 1),
+    "warm": (3, 1),
+    "erase": (8, 3),
+}  # steps from one death to the next, and in a long run; of the other scenarios, one
 
 FEW_ROWS = 10  # in a transaction of a copy
 
@@ -174,9 +181,7 @@ def delete_segment(path: Path, step: int, done: Done) -> None:
     """Delete the pages that one fact rests on, a link at a time, and each memory in a transaction of its own."""
     support.FEW, support.LINKS_AT_ONCE, changes.CHARS_AT_ONCE, removal.PAGES_AT_ONCE = 0, 1, 1, 2
     with opened(path) as memory:
-        said = "I love green tea with honey. My brother is called Tom."
-        first, *_ = [memory.add(f"{said} {unique_word(number)}") for number in range(NEW, NEW + 6)]
-        memory.consolidate()
+        first = next(page.id for page in memory.pages.list() if unique_word(NEW) in page.text)
         (segment,) = [view.cube.id for view in memory.segments.list() if first in view.page_ids]
         kill_at(step)
         memory.delete(segment)
@@ -205,10 +210,6 @@ def undo(path: Path, step: int, done: Done) -> None:
     """Put pages back into the segments from which they were moved, two at a time."""
     repairing.MOVED_AT_ONCE = 2
     with opened(path, settings=UNDONE) as memory:
-        for number in range(NEW, NEW + 6):
-            add_page(memory, number)
-        acting(SYSTEM, lambda: _moved_together(memory))
-        memory.jobs.run()
         moved = moves(memory)
         kill_at(step)
         memory.upkeep.undo(*moved)
@@ -285,14 +286,10 @@ def warm(path: Path, step: int, done: Done) -> None:
 def sweep(path: Path, step: int, done: Done) -> None:
     """Remove pages whose lifespan has ended, two at a time, with the facts that rest on them."""
     removal.PAGES_AT_ONCE = 2
-    with opened(path) as memory:
-        said = "I love green tea with honey. My brother is called Tom."
-        page, *_ = [memory.add(f"{said} {unique_word(number)}", ttl=3600) for number in range(NEW, NEW + 3)]
-        memory.consolidate()
     with opened(path, lambda: now() + timedelta(hours=2)) as memory:
         kill_at(step)
         memory.jobs.run()
-        done(page)
+        done("sweep")
 
 
 def erase(path: Path, step: int, done: Done) -> None:
@@ -338,6 +335,31 @@ def _with_picture(memory: Memory) -> str:
     return page
 
 
+def with_tea(path: Path, pages: int, ttl: int | None = None) -> None:
+    """Add so many pages that one fact rests on."""
+    said = "I love green tea with honey. My brother is called Tom."
+    with opened(path) as memory:
+        for number in range(NEW, NEW + pages):
+            memory.add(f"{said} {unique_word(number)}", ttl=ttl)
+        memory.consolidate()
+
+
+def with_moves(path: Path) -> None:
+    """Add pages, and move all that left STM into one segment."""
+    with opened(path, settings=UNDONE) as memory:
+        for number in range(NEW, NEW + 6):
+            add_page(memory, number)
+        acting(SYSTEM, lambda: _moved_together(memory))
+        memory.jobs.run()
+
+
+PREPARED = {
+    "delete_segment": lambda path: with_tea(path, 6),
+    "sweep": lambda path: with_tea(path, 3, ttl=3600),
+    "undo": with_moves,
+}  # what is done to the template before the first death
+
+
 def forever(place: str, first: int) -> None:
     """Add pages until somebody kills this process."""
     memory = open_store(place)
@@ -350,11 +372,12 @@ def _middle_page(memory: Memory) -> str:
     return memory.pages.list(tier=Tier.MTM)[-1].id
 
 
-def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path) -> None:
+def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path, is_long: bool) -> None:
     """Run the scenario again and again, each time with a later death, until it survives."""
+    template = _prepared(scenario.__name__, template, folder)
     _warm_up(scenario, template)
     _make_the_same_ids()
-    for step in count(1, STRIDES.get(scenario.__name__, 1)):
+    for step in count(1, STRIDES.get(scenario.__name__, (1, 1))[is_long]):
         victim = fork()
         if victim == 0:
             _die(scenario, template, folder, step)
@@ -363,6 +386,15 @@ def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Pa
             sys.exit(os.WEXITSTATUS(status))
         if os.WTERMSIG(status) != signal.SIGKILL:
             sys.exit(f"step {step} ended with signal {os.WTERMSIG(status)}")
+
+
+def _prepared(scenario: str, template: Path, folder: Path) -> Path:
+    if scenario not in PREPARED:
+        return template
+    path = folder / "prepared.db"
+    shutil.copyfile(template, path)
+    PREPARED[scenario](path)
+    return path
 
 
 def _warm_up(scenario: Callable[[Path, int, Done], None], template: Path) -> None:
@@ -428,4 +460,4 @@ if __name__ == "__main__":
             detach,
         )
         known = {case.__name__: case for case in cases}
-        main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))
+        main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]), "long" in sys.argv[4:])

@@ -58,7 +58,7 @@ LINEAR = 2.8  # a little more than twice as much
 @pytest.fixture
 def size(long: bool) -> int:
     """More than what is done in one step."""
-    return 80 if long else 40
+    return 80 if long else 34
 
 
 def towns(count: int) -> str:
@@ -929,7 +929,7 @@ def test_what_a_load_stores_in_one_step_does_not_grow(world: World, tmp_path: Pa
     """One transaction stored 64 memories with all their versions, however many, and all their links."""
     monkeypatch.setattr(load_export, "CHARS_AT_ONCE", 60_000)
     monkeypatch.setattr(load_export, "LINKS_AT_ONCE", 40)
-    for count in (80, 160):
+    for count in (40, 80):
         file, trait = exported(world, count, tmp_path)
         largest = len(to_json(trait))
         with stored_by(world.vault) as stored:

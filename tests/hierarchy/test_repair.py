@@ -496,7 +496,7 @@ def test_a_single_topic_with_noise_is_rarely_split(size: int, noise: float):
     assert split <= 1
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings.default.max_examples // 3)  # each takes as long as a test
 @given(st.lists(st.sampled_from([TEA, BIKE, MOON, "🍵🚲 tea bike", "🍞 bread"]), min_size=2, max_size=16), st.randoms())
 def test_a_store_is_whole_after_repair_and_as_before_after_undo(
     tmp_path_factory: pytest.TempPathFactory, said: list[str], random

@@ -123,4 +123,5 @@ class Memory(RuleBasedStateMachine):
 
 
 TestMemory = Memory.TestCase
-TestMemory.settings = settings(max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+SOME = settings.default.max_examples * 2 // 5  # each takes as long as a test
+TestMemory.settings = settings(max_examples=SOME, stateful_step_count=25, suppress_health_check=list(HealthCheck))

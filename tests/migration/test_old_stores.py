@@ -16,9 +16,10 @@ from alembic.config import Config
 from sqlalchemy import create_engine, event
 
 import memoryos
-from memoryos import Memory, Role, Scope, Strategy, Tier, load_settings, stores
+from memoryos import Caller, Memory, MemoryOS, Role, Scope, Strategy, Tier, load_settings, stores
+from memoryos.api_key import hashed, written
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment, Turn, to_json
-from memoryos.errors import StorageError
+from memoryos.errors import PermissionDenied, StorageError
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.records import JobKind, JobState, Operation, Spending
 from memoryos.kinds import Origin, SemanticType, State
@@ -368,6 +369,33 @@ def test_jobs_that_wait_in_an_older_schema_wait_on_and_go_with_their_cube(path, 
         with memory._engine.vault.write(ANN) as writer:
             writer.delete(["segment"])
             assert writer.jobs() == []
+
+
+def test_a_key_of_an_older_schema_has_no_purposes(path):
+    migrate(path, "0018")
+    with closing(sqlite3.connect(path)) as connection:
+        row = (
+            "default",
+            "0" * 16,
+            hashed("0" * 16, "x" * 43),
+            "lee",
+            "[]",
+            '["read"]',
+            None,
+            "operator",
+            0,
+            None,
+            None,
+        )
+        connection.execute(f"INSERT INTO keys VALUES ({', '.join('?' * len(row))})", row)
+        connection.commit()
+    key = written("0" * 16, "x" * 43)
+    with MemoryOS.open(path, settings=load_settings(embedder="hashing")) as store:
+        (old,) = store.keys.list()
+        assert (old.purposes, old.application) == (frozenset(), None)
+        assert store.keys.caller(key) == Caller("lee", key="0" * 16)
+        with pytest.raises(PermissionDenied, match="State none"):
+            store.keys.caller(key, purpose="treatment")
 
 
 def test_usage_of_an_older_schema_had_nothing_cached_and_adds_up(path):

@@ -27,8 +27,9 @@ def _forked_actors(monkeypatch):
 
 
 @pytest.mark.parametrize("workers", [0, 2], ids=["jobs here", "jobs by workers"])
-def test_processes_on_one_store_keep_what_each_was_promised(place, workers):
-    report = measure_processes(place, Crowd(writers=4, readers=4, workers=workers, seconds=3), SETTINGS)
+def test_processes_on_one_store_keep_what_each_was_promised(place, workers, long):
+    crowd = Crowd(writers=4, readers=4, workers=workers, seconds=3) if long else Crowd(3, 2, workers, seconds=1)
+    report = measure_processes(place, crowd, SETTINGS)
     assert report.errors == {}
     assert report.violations == []
     assert report.is_sound
@@ -36,7 +37,9 @@ def test_processes_on_one_store_keep_what_each_was_promised(place, workers):
     assert report.counts["search"] > 0
     assert report.pages == report.counts["add"] - report.counts.get("delete", 0)
     assert report.jobs.get("dead", 0) == 0
-    assert [len(sizes) for sizes in report.rss_mb.values()] == [4, 4, workers][: len(report.rss_mb)]
+    assert [len(sizes) for sizes in report.rss_mb.values()] == [crowd.writers, crowd.readers, workers][
+        : len(report.rss_mb)
+    ]
 
 
 def test_a_process_that_cannot_use_the_store_is_told_of(tmp_path):

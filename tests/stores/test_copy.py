@@ -116,7 +116,7 @@ def test_what_is_written_meanwhile_comes_along(store, new_place, small_steps, ta
     with opened(store) as memory:
 
         def progress(_done: int, _total: int) -> None:
-            if len(added) < 30:
+            if len(added) < 10:
                 added.append(memory.add(f"while it was copied {len(added)}"))
                 memory.wait()
 

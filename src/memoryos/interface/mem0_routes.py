@@ -86,7 +86,7 @@ class Mem0Address:
         scope["route"] = self
         request = Request(scope, receive)
         asking, given = request.state.asking, _given(request, await request.body())
-        memory = Mem0Memory(self.desk.store, tenant=asking.tenant, caller=asking.caller)
+        memory = Mem0Memory(self.desk.store.by(asking.caller), tenant=asking.tenant)
         document = await self.desk.run(lambda: self.do(memory, given))
         await JSONResponse(document)(scope, receive, send)
 

@@ -39,16 +39,19 @@ class Keys:
         users: Iterable[str] | None = None,
         ttl: timedelta | float | None = None,
         expires_at: datetime | str | None = None,
+        purposes: Iterable[str] = (),
+        application: str | None = None,
     ) -> NewApiKey:
         """Create a key for a caller, and return it: it is shown only now, and the store keeps a hash.
 
         The key opens memories of the `tenant`, or only those of these `users`, for these `actions` at most; policies,
         if there are any, decide about the rest. It ends after `ttl` (a timedelta or seconds) or at `expires_at`; by
-        default it does not end. Raises InvalidInput.
+        default it does not end. Its caller may state one of the `purposes`, and none without any; with a single one,
+        that is the purpose of every call. Its calls are those of the `application`. Raises InvalidInput.
         """
         self._engine.admit(Action.ADMINISTER)
         now = self._engine.clock()
-        known = Caller(identity, frozenset(arguments.sequence("roles", roles, str)))
+        known = Caller(identity, frozenset(arguments.sequence("roles", roles, str)), application=application)
         info = ApiKey(
             id=api_key.new_id(),
             tenant=checked_text("tenant", tenant, limit=ID_LIMIT),
@@ -59,6 +62,8 @@ class Keys:
             created_by=self._caller.identity,
             created_at=now,
             expires_at=about(now, ttl=ttl, expires_at=expires_at).expires_at,
+            purposes=_names("purposes", purposes),
+            application=known.application,
         )
         return self._stored(info)
 
@@ -103,10 +108,10 @@ class Keys:
     ) -> Caller:
         """Return the caller who has this key, to be passed to `MemoryOS.memory`; each of its calls checks the key.
 
+        The `purpose` must be one of the key's, and the `application` its own, which is that of the caller in any case.
         Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
         """
-        known = self.info(key).caller
-        return replace(known, purpose=purpose, session=session, application=application, network=network)
+        return self.info(key).calling(purpose, application, session=session, network=network)
 
     def info(self, key: str) -> ApiKey:
         """Return what the store knows of a key, such as its tenant; whoever has the key may ask.
@@ -143,7 +148,11 @@ def _actions(values: Iterable[Action | str]) -> frozenset[Action]:
 
 
 def _users(values: Iterable[str]) -> frozenset[str]:
-    names = arguments.sequence("users", values, str)
+    names = _names("users", values)
     if not names:
         raise InvalidInput("users", "is empty", "Name at least one, or leave it out for all of the tenant")
-    return frozenset(checked_text("users", name, limit=NAME_LIMIT) for name in names)
+    return names
+
+
+def _names(field: str, values: Iterable[str]) -> frozenset[str]:
+    return frozenset(checked_text(field, name, limit=NAME_LIMIT) for name in arguments.sequence(field, values, str))

@@ -48,6 +48,8 @@ class KeyPart:
             "created_at": micros(key.created_at),
             "expires_at": micros(key.expires_at) if key.expires_at else None,
             "revoked_at": None,
+            "purposes": json.dumps(sorted(key.purposes), ensure_ascii=False) if key.purposes else None,
+            "application": key.application,
         }
         with self.changing() as connection:
             connection.execute(insert(_keys), row)
@@ -98,4 +100,6 @@ def _key(row: Mapping[str, Any]) -> ApiKey:
             created_at=from_micros(row["created_at"]),
             expires_at=None if row["expires_at"] is None else from_micros(row["expires_at"]),
             revoked_at=None if row["revoked_at"] is None else from_micros(row["revoked_at"]),
+            purposes=frozenset(json.loads(row["purposes"] or "[]")),
+            application=row["application"],
         )

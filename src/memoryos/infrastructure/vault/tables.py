@@ -307,6 +307,8 @@ keys = Table(  # of callers; a key itself is only known to who has it
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
+    Column("purposes", _Text),  # a JSON list of what its caller may call for; NULL: it may state none
+    Column("application", _Text),  # of its caller
     PrimaryKeyConstraint("tenant", "id"),
     Index("keys_by_id", "id"),
 )

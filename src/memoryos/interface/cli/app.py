@@ -16,6 +16,7 @@ from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.cli.json_wanted import JsonFlag, is_json_wanted
 from memoryos.interface.cli.lazy import LazyGroup, Places, group
+from memoryos.interface.cli.stated_context import state
 from memoryos.interface.faults import exit_code
 
 _NAME = "memoryos"  # however it was started: shells complete the command of this name
@@ -378,8 +379,15 @@ def root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
     _json: JsonFlag = False,
+    purpose: Annotated[
+        str | None, typer.Option(help="Why you call, for policies (default: MEMORYOS_PURPOSE).", show_default=False)
+    ] = None,
+    application: Annotated[
+        str | None, typer.Option(help="Your program (default: MEMORYOS_APPLICATION).", show_default=False)
+    ] = None,
 ) -> None:
     """Memory for AI agents: layered, durable, searchable, in one file."""
+    state(purpose=purpose, application=application)
 
 
 @cache

@@ -30,6 +30,11 @@ def create(
         typer.Option("--user", help="Only memories of this user; may be repeated.", show_default=False),
     ] = None,
     ttl: Annotated[str | None, typer.Option(help="Time until it ends, e.g. 12h, 90d (default: no end).")] = None,
+    purpose: Annotated[
+        list[str] | None,
+        typer.Option("--purpose", help="What it may call for; may be repeated (default: nothing).", show_default=False),
+    ] = None,
+    application: Annotated[str | None, typer.Option(help="The program that calls with it.", show_default=False)] = None,
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
@@ -43,6 +48,8 @@ def create(
             actions=action or (Action.READ, Action.WRITE),
             users=user or None,
             ttl=seconds_of(ttl) if ttl else None,
+            purposes=purpose or (),
+            application=application,
         )
     _tell(made, json=json)
 
@@ -56,7 +63,7 @@ def list_keys(tenant: Tenant = "default", db: Db = None, json: Json = False) -> 
         return
     table = Table(title=f"Keys of {tenant}", title_justify="left")
     table.add_column("id", no_wrap=True)
-    for column in ("caller", "roles", "actions", "users", "until"):
+    for column in ("caller", "roles", "actions", "users", "purposes", "application", "until"):
         table.add_column(column, overflow="fold")
     for one in found:
         table.add_row(*map(Text, _cells(one)))
@@ -98,4 +105,5 @@ def _cells(one: ApiKey) -> list[str]:
     ends = [end for end in (one.expires_at, one.revoked_at) if end]
     until = min(ends).isoformat(timespec="seconds") if ends else ""
     users = "all" if one.users is None else ", ".join(sorted(one.users))
-    return [one.id, one.identity, ", ".join(sorted(one.roles)), ", ".join(sorted(one.actions)), users, until]
+    named = [", ".join(sorted(some)) for some in (one.roles, one.actions)]
+    return [one.id, one.identity, *named, users, ", ".join(sorted(one.purposes)), one.application or "", until]

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.json_wanted import JsonFlag
+from memoryos.interface.cli.stated_context import stated_settings
 from memoryos.scope import Scope
 
 if TYPE_CHECKING:
@@ -115,14 +116,14 @@ def open_memory(
 ) -> Memory:
     """Open one owner's memory; `must_exist` refuses to create a store, for commands that only read."""
     from memoryos.arguments import naming
-    from memoryos.config import load_settings
     from memoryos.memory_os import open as opening
 
-    settings = load_settings()
+    settings = stated_settings()
     path = _path(db, settings, must_exist=must_exist)
-    key = settings.key.get_secret_value() if settings.key else None
     with naming("--db"):
-        return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings, key=key)
+        return opening(
+            path, user=user, agent=agent, tenant=tenant, session=session, settings=settings, **called_with(settings)
+        )
 
 
 def open_store(
@@ -130,13 +131,26 @@ def open_store(
 ) -> MemoryOS:
     """Open the store, with settings that an option changed; `must_exist` refuses to create one."""
     from memoryos.arguments import naming
-    from memoryos.config import load_settings
     from memoryos.memory_os import MemoryOS
 
-    settings = load_settings(**(changed or {}))
-    key = settings.key.get_secret_value() if settings.key else None
+    settings = stated_settings(**(changed or {}))
     with naming("--db"):
-        return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings, key=key)
+        path = _path(db, settings, must_exist=must_exist)
+        return MemoryOS.open(path, settings=settings, **called_with(settings))
+
+
+class CalledWith(TypedDict):
+    """Arguments of `open` that say who calls, and in which context."""
+
+    key: str | None
+    purpose: str | None
+    application: str | None
+
+
+def called_with(settings: Settings) -> CalledWith:
+    """The key of the caller, and what it states."""
+    key = settings.key.get_secret_value() if settings.key else None
+    return {"key": key, "purpose": settings.purpose, "application": settings.application}
 
 
 def others_in(store: MemoryOS, tenant: str, *, limit: int | None = None) -> Sequence[Scope]:

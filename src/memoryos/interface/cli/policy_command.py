@@ -11,9 +11,9 @@ import typer
 
 from memoryos.caller import Action, Caller
 from memoryos.clock import parse_time
-from memoryos.config import load_settings
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, called_with, existing_place, open_store
+from memoryos.interface.cli.stated_context import stated_settings
 from memoryos.memory_os import open as open_memory
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_schema import SCHEMA
@@ -73,12 +73,12 @@ def explain(
 ) -> None:
     """Say whether a caller may do something with a memory, and which policies decide so."""
     asked = Caller(caller, frozenset(role or ()), purpose, session, application, network, _moment(at))
-    settings = load_settings()
+    settings = stated_settings()
     path = db or settings.db
     existing_place(path, "Add or import something first, or name another file")
     ungoverned = settings.model_copy(update={"policies": None})  # who asks is not the caller
-    key = settings.key.get_secret_value() if settings.key else None
-    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned, key=key) as memory:
+    called = called_with(settings)
+    with open_memory(path, user=user, agent=agent, tenant=tenant, settings=ungoverned, **called) as memory:
         decision = memory.governance.explain(memory_id, asked, action, policies=policies or settings.policies)
     if json:
         render.print_json({"id": memory_id, **decision.to_dict(), "reason": decision.reason})

@@ -47,10 +47,10 @@ class RequestedMemory:
         asking: Asking = request.state.asking
         user = _named(request, "user") or self._only_user(asking)
         agent, session = (_named(request, name) or getattr(self.default, name) for name in ("agent", "session"))
-        return self.store.of(Scope(user, agent, session, asking.tenant), asking.caller)
+        return self.store.by(asking.caller).of(Scope(user, agent, session, asking.tenant))
 
     def _only_user(self, asking: Asking) -> str:
-        if asking.caller is None:
+        if not asking.has_key:
             return self.default.user
         if asking.users is None or len(asking.users) != 1:
             raise InvalidInput("user", "is missing", f"Name it in the address, as {PATH}?user=NAME, or in {HEADER}user")

@@ -97,7 +97,7 @@ class ProxyDoor:
             return _OFF
         if asked is None or not asked.is_read:
             return _UNREAD
-        memory = self.desk.store.of(terms.owner, request.state.asking.caller)
+        memory = self.desk.store.by(request.state.asking.caller).of(terms.owner)
         return ProxiedMemory(memory, terms, asked, self.recent)
 
     async def _noted(self, memory: ProxiedMemory, body: bytes) -> tuple[ProxiedNotes, bytes]:

@@ -90,13 +90,13 @@ def _memoryos_key(request: Request) -> bytes:
     """The key of MemoryOS with which the client asks; empty if it has none."""
     asking: Asking = request.state.asking
     key = request.headers.get("authorization", "").partition(" ")[2].strip()
-    return b"" if asking.caller is None else key.encode("latin-1")
+    return key.encode("latin-1") if asking.has_key else b""
 
 
 def _own_key(request: Request) -> str | None:
     """The key of the client, for the model server; None if it is one of MemoryOS, which is not passed on."""
     asking: Asking = request.state.asking
-    return request.headers.get("authorization") if asking.caller is None else None
+    return None if asking.has_key else request.headers.get("authorization")
 
 
 def _refuse_loop(request: Request) -> None:

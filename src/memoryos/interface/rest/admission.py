@@ -9,14 +9,16 @@ from starlette.requests import Request
 from starlette.types import Scope as HttpScope
 
 from memoryos import api_key
-from memoryos.api_key import STORE_TENANT
-from memoryos.caller import Caller
-from memoryos.errors import PermissionDenied
+from memoryos.api_key import STORE_TENANT, ApiKey
+from memoryos.caller import NAME_LIMIT, Caller
+from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import Rate
 from memoryos.memory_os import MemoryOS
 from memoryos.regex import regex
+from memoryos.text import checked_text
 
+PURPOSE = "X-MemoryOS-Purpose"  #: the header that states what a request is for
 MEM0 = "/mem0"  #: begins the addresses of mem0's clients, who send their key in headers of their own
 
 _LOOPBACK = regex(r"(?i)(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
@@ -29,10 +31,15 @@ _USUAL_PORT = regex(r":(80|443)$")
 class Asking:
     """Who asks: the caller, and the tenant whose memories its key opens."""
 
-    caller: Caller | None  #: None: a request without a key, on a store without keys
+    caller: Caller  #: without a key, on a store without keys: the caller of the store
     tenant: str
     name: str  #: for the rate limit and the log: the id of the key or the address
     users: frozenset[str] | None = None  #: the users whose memories its key opens; None: all of the tenant
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the request has a key."""
+        return self.caller.key is not None
 
     @property
     def user(self) -> str | None:
@@ -52,45 +59,55 @@ class Admission:
     def admit(self, request: Request) -> None:
         """Note who asks, in the state of the request.
 
-        Raises Refusing: 401 without a valid key, 403 from a page of another site, 429 beyond the rate.
+        Raises Refusing: 401 without a valid key, 403 from a page of another site, 429 beyond the rate; and
+        PermissionDenied for a purpose that the key does not have.
         """
         _refuse_other_sites(request)
         address = request.client.host if request.client else "unknown"
         kind, key = _told_key(request)
-        found = self._with_key(key, address) if kind.lower() == "bearer" else None
-        if found is None:
-            self.rate.take(address)
+        info = self._known(key) if kind.lower() == "bearer" else None
+        self.rate.take(info.id if info else address)
+        if info is None:
             kind = "" if api_key.read(key) is None and self._is_for_others(request) else kind
-            found = self._without_key(kind, address, request.headers.get("host", ""))
+            request.state.asking = self._without_key(kind, address, request)
         else:
-            self.rate.take(found.name)
-        request.state.asking = found
+            caller = info.calling(_purpose(request), network=address)
+            request.state.asking = Asking(caller, info.tenant, info.id, info.users)
 
     def check(self, asking: Asking) -> None:
         """Raise PermissionDenied if the key of a running request was revoked or has expired."""
-        if asking.caller is not None and asking.caller.key is not None and not self.store.keys.is_valid(asking.name):
+        if asking.has_key and not self.store.keys.is_valid(asking.name):
             raise PermissionDenied("the key is not valid any more")
 
     def _is_for_others(self, request: Request) -> bool:
         """Whether the key of a request may be for another server, also at an address that is answered there alone."""
         return request.scope["path"].startswith(self.proxied) or not self.is_served(request.scope)
 
-    def _with_key(self, key: str, address: str) -> Asking | None:
+    def _known(self, key: str) -> ApiKey | None:
         try:
-            info = self.store.keys.info(key)
+            return self.store.keys.info(key)
         except PermissionDenied:
             return None
-        caller = replace(info.caller, network=address)
-        return Asking(caller, info.tenant, info.id, info.users)
 
-    def _without_key(self, kind: str, address: str, host: str) -> Asking:
+    def _without_key(self, kind: str, address: str, request: Request) -> Asking:
         if kind or self.store.keys.exist():
             fix = "Send the header `Authorization: Bearer KEY`; `memoryos keys create` makes a key"
             bearer = {"WWW-Authenticate": "Bearer"}
             raise Refusing(401, "KeyNeeded", "The request has no valid API key", fix, bearer)
+        host = request.headers.get("host", "")
         if not _LOOPBACK.fullmatch(host):  # a page of another site, whose name now means this machine
             raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
-        return Asking(None, STORE_TENANT, address)
+        caller = self.store._caller
+        return Asking(replace(caller, purpose=_purpose(request) or caller.purpose), STORE_TENANT, address)
+
+
+def _purpose(request: Request) -> str | None:
+    """The purpose that a request states; None: none. Raises InvalidInput."""
+    told = request.headers.getlist(PURPOSE)
+    if len(told) > 1:
+        raise InvalidInput(PURPOSE, "is stated twice", "State it once")
+    # A header is UTF-8, which was read as Latin-1.
+    return checked_text(PURPOSE, told[0].encode("latin-1").decode(), limit=NAME_LIMIT) if told else None
 
 
 def _told_key(request: Request) -> tuple[str, str]:

@@ -86,7 +86,7 @@ class Desk:
     def memory(self, parameters: Parameters, asked: RestRequest) -> Memory:
         """The memory that a request is about, used by who asks."""
         asking = asked.asking
-        return self.store.of(parameters.owner(asked.query, asking.tenant), asking.caller)
+        return self.store.by(asking.caller).of(parameters.owner(asked.query, asking.tenant))
 
     def _done(self, parameters: Parameters, asked: RestRequest) -> Mapping[str, Any] | None:
         """Do what is asked, and return the document of the answer; None: there is nothing to tell."""
@@ -113,7 +113,7 @@ class Desk:
     def _method(self, parameters: Parameters, asked: RestRequest) -> Callable[..., Any]:
         asking = asked.asking
         if parameters.route.is_of_store:
-            thing: Any = self.store if asking.caller is None else self.store.by(asking.caller)
+            thing: Any = self.store.by(asking.caller)
         else:
             thing = self.memory(parameters, asked)
         for name in parameters.route.name.split("."):
@@ -125,7 +125,7 @@ class Desk:
         """Raise PermissionDenied if the caller has lost the right to do this."""
         asking, route = asked.asking, parameters.route
         scope = None if route.is_of_store else parameters.owner(asked.query, asking.tenant)
-        if asking.caller is not None:
+        if asking.has_key:
             acting(asking.caller, lambda: self.store._engine.admit(route.action, scope))
 
 

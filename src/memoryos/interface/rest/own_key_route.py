@@ -14,7 +14,7 @@ OWN_KEY = Route("store:keys.info", "GET", "/keys/own", named="key", without=("ke
 
 async def own_key(desk: Desk, _: Parameters, asked: RestRequest) -> Response:
     """Answer with the key of the request, without its secret; null if the store has no keys."""
-    if asked.asking.caller is None:
+    if not asked.asking.has_key:
         return JSONResponse({"key": None})
     key = asked.request.headers["authorization"].partition(" ")[2].strip()
     info = await desk.run(lambda: desk.store.keys.info(key))

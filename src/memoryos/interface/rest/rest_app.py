@@ -18,12 +18,13 @@ from starlette.routing import Match
 from starlette.routing import Route as HttpRoute
 from starlette.types import Scope
 
+from memoryos.caller import NAME_LIMIT
 from memoryos.distribution import VERSION as RELEASE
 from memoryos.errors import MemoryOSError
 from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
-from memoryos.interface.rest.admission import Admission
+from memoryos.interface.rest.admission import PURPOSE, Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
@@ -48,7 +49,8 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _ABOUT = """Memory for AI agents over HTTP. Names are those of the Python library.
 
 Each request about a memory names its owner in the query: `user`, and if need be `agent`, `session` and `namespace`. The
-API key (`Authorization: Bearer KEY`) decides the tenant. An error is a problem of RFC 9457; `field` and `fix` say what
+API key (`Authorization: Bearer KEY`) decides the tenant, the purposes that the header `X-MemoryOS-Purpose` may state,
+and the application. An error is a problem of RFC 9457; `field` and `fix` say what
 to change. A list has `items` and a `cursor`, which the next request passes on. Changes take an `Idempotency-Key`."""
 
 _PROBLEMS = {
@@ -144,9 +146,12 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
     parts = document["components"]
     parts["schemas"]["Problem"] = _SCHEMA
     parts["responses"] = {f"Problem{status}": _described(status, *one) for status, one in _TOLD.items()}
-    for path in document["paths"].values():
+    for address, path in document["paths"].items():
         for operation in path.values():
             _refer(operation["responses"])
+            if not is_open(address):
+                others = [one for one in operation.get("parameters", ()) if one != _PURPOSE]
+                operation["parameters"] = [*others, _PURPOSE]
     return document
 
 
@@ -257,6 +262,15 @@ _SCHEMA: dict[str, Any] = {
         "fix": {"type": "string", "description": "What to do."},
         "step": {"type": "string", "description": "The step of a pipeline that failed."},
     },
+}
+
+
+_PURPOSE: dict[str, Any] = {
+    "name": PURPOSE,
+    "in": "header",
+    "required": False,
+    "description": "What the request is for, in UTF-8: one of the purposes of its key. Policies see it.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": NAME_LIMIT, "pattern": r"[^ \t]"},
 }
 
 
