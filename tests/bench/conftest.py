@@ -1,14 +1,16 @@
-"""The command in a process of its own, and LoCoMo files."""
+"""The command, in this process or in one of its own, and LoCoMo files."""
 
 from __future__ import annotations
 
 import json
-import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import forked
+import same_process
 
 from .talk import talk
 
@@ -43,10 +45,15 @@ def command(tmp_path):
 
 
 @pytest.fixture
-def bench(command):
-    """bench(argument, ...): run it to its end."""
+def bench(tmp_path, monkeypatch):
+    """bench(argument, ...): run it to its end, in this process."""
 
     def run(*rest, **variables):
-        return subprocess.run(**command(*rest, **variables), capture_output=True, timeout=300)
+        scratch = tmp_path / "scratch"
+        scratch.mkdir(exist_ok=True)
+        monkeypatch.setattr(tempfile, "tempdir", None)  # as the environment says
+        monkeypatch.setattr(sys, "executable", forked.executable())  # of what it starts
+        chosen = {"COLUMNS": "100", "TMPDIR": str(scratch), **variables}
+        return same_process.memoryos("bench", *map(str, rest), cwd=tmp_path, **chosen)
 
     return run
