@@ -1,16 +1,14 @@
-"""The command, in this process or in one of its own, and LoCoMo files."""
+"""The command in a process of its own, and LoCoMo files."""
 
 from __future__ import annotations
 
 import json
-import sys
-import tempfile
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import forked
-import same_process
 
 from .talk import talk
 
@@ -45,15 +43,10 @@ def command(tmp_path):
 
 
 @pytest.fixture
-def bench(tmp_path, monkeypatch):
-    """bench(argument, ...): run it to its end, in this process."""
+def bench(command):
+    """bench(argument, ...): run it to its end."""
 
     def run(*rest, **variables):
-        scratch = tmp_path / "scratch"
-        scratch.mkdir(exist_ok=True)
-        monkeypatch.setattr(tempfile, "tempdir", None)  # as the environment says
-        monkeypatch.setattr(sys, "executable", forked.executable())  # of what it starts
-        chosen = {"COLUMNS": "100", "TMPDIR": str(scratch), **variables}
-        return same_process.memoryos("bench", *map(str, rest), cwd=tmp_path, **chosen)
+        return subprocess.run(**command(*rest, **variables), capture_output=True, timeout=300)
 
     return run
