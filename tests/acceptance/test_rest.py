@@ -240,53 +240,55 @@ def test_a_change_that_failed_is_tried_again_with_its_key(api, page):
     assert api.ask("PATCH", f"/memories/{page}", change, headers=header).status_code == 200
 
 
-@pytest.mark.once
-@pytest.mark.parametrize(
-    ("verb", "path", "body", "status", "field"),
-    [
-        ("POST", "/search", {"query": ""}, 422, "query"),
-        ("POST", "/search", {}, 422, "query"),
-        ("POST", "/search", {"query": "x", "limit": 3}, 422, "limit"),
-        ("POST", "/search", {"query": "x", "pages": "many"}, 422, "pages"),
-        ("POST", "/search", {"query": "x", "tiers": ["attic"]}, 422, "tiers.0"),
-        ("POST", "/search", None, 422, "body"),
-        ("GET", "/pages?users=bob", None, 422, "users"),
-        ("GET", "/memories/nowhere", None, 404, None),
-        ("GET", "/nowhere", None, 404, None),
-        ("PUT", "/search", {}, 405, None),
-    ],
-)
-def test_a_wrong_request_is_a_problem_that_names_the_field(api, verb, path, body, status, field):
-    answer = api.http.request(verb, f"/v1{path}", params={"user": "ann"} if "?" not in path else None, json=body)
-    told = answer.json()
-    assert (answer.status_code, told["status"], told.get("field")) == (status, status, field)
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert told["type"] == f"urn:memoryos:problem:{told['title']}"
+WRONG = [
+    ("POST", "/search", {"query": ""}, 422, "query"),
+    ("POST", "/search", {}, 422, "query"),
+    ("POST", "/search", {"query": "x", "limit": 3}, 422, "limit"),
+    ("POST", "/search", {"query": "x", "pages": "many"}, 422, "pages"),
+    ("POST", "/search", {"query": "x", "tiers": ["attic"]}, 422, "tiers.0"),
+    ("POST", "/search", None, 422, "body"),
+    ("GET", "/pages?users=bob", None, 422, "users"),
+    ("GET", "/memories/nowhere", None, 404, None),
+    ("GET", "/nowhere", None, 404, None),
+    ("PUT", "/search", {}, 405, None),
+]
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(
-    ("verb", "path", "body", "field", "fix"),
-    [
-        ("POST", "/forget", {"session": "s1"}, "session", "Put session into the address"),
-        ("POST", "/forget", {"why": 1, "session": "s1"}, "session", "Put session into the address"),
-        ("POST", "/forget", {"why": 1}, "why", "Send no body"),
-        ("POST", "/forget", {"\ud800": 1}, "?", "Send no body"),
-        ("POST", "/forget", ["s1"], "body", "Send no body"),
-        ("DELETE", "/memories/{page}", {"expected_version": 7}, "expected_version", "Send no body"),
-        ("GET", "/export", {"agent": "x"}, "agent", "Put agent into the address"),
-        ("POST", "/memories", {"query": "x", "session": "s1"}, "session", "Put session into the address"),
-        ("POST", "/search?session=s1", {"query": "bees"}, "session", "Put session into the body"),
-        ("POST", "/forget?session=s1&session=s2", None, "session", "Pass it once"),
-        ("GET", "/pages?limit=1&limit=2", None, "limit", "Pass it once"),
-    ],
-)
-def test_what_is_in_the_wrong_place_is_refused(api, page, verb, path, body, field, fix):
-    where = f"/v1{path.format(page=page)}{'&' if '?' in path else '?'}user=ann"
-    content = None if body is None else json.dumps(body)
-    answer = api.http.request(verb, where, content=content, headers={"Content-Type": "application/json"})
-    assert (answer.status_code, answer.json().get("field"), answer.json().get("fix")) == (422, field, fix)
-    assert api("GET", "/pages/count") == {"count": 1}
+def test_a_wrong_request_is_a_problem_that_names_the_field(api):
+    for verb, path, body, status, field in WRONG:
+        answer = api.http.request(verb, f"/v1{path}", params={"user": "ann"} if "?" not in path else None, json=body)
+        told = answer.json()
+        shown = answer.status_code, told["status"], told.get("field")
+        assert shown == (status, status, field), (verb, path, body)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert told["type"] == f"urn:memoryos:problem:{told['title']}"
+
+
+MISPLACED = [
+    ("POST", "/forget", {"session": "s1"}, "session", "Put session into the address"),
+    ("POST", "/forget", {"why": 1, "session": "s1"}, "session", "Put session into the address"),
+    ("POST", "/forget", {"why": 1}, "why", "Send no body"),
+    ("POST", "/forget", {"\ud800": 1}, "?", "Send no body"),
+    ("POST", "/forget", ["s1"], "body", "Send no body"),
+    ("DELETE", "/memories/{page}", {"expected_version": 7}, "expected_version", "Send no body"),
+    ("GET", "/export", {"agent": "x"}, "agent", "Put agent into the address"),
+    ("POST", "/memories", {"query": "x", "session": "s1"}, "session", "Put session into the address"),
+    ("POST", "/search?session=s1", {"query": "bees"}, "session", "Put session into the body"),
+    ("POST", "/forget?session=s1&session=s2", None, "session", "Pass it once"),
+    ("GET", "/pages?limit=1&limit=2", None, "limit", "Pass it once"),
+]
+
+
+@pytest.mark.once
+def test_what_is_in_the_wrong_place_is_refused(api, page):
+    for verb, path, body, field, fix in MISPLACED:
+        where = f"/v1{path.format(page=page)}{'&' if '?' in path else '?'}user=ann"
+        content = None if body is None else json.dumps(body)
+        answer = api.http.request(verb, where, content=content, headers={"Content-Type": "application/json"})
+        told = answer.status_code, answer.json().get("field"), answer.json().get("fix")
+        assert told == (422, field, fix), (verb, path, body)
+        assert api("GET", "/pages/count") == {"count": 1}
 
 
 @pytest.mark.once

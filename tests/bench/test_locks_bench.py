@@ -65,6 +65,8 @@ def test_each_operation_is_measured_in_both_scopes():
     for change in ("add", "update"):
         assert hostile.held[f"{change}, a page of 6,400 characters"].steps > 0
         assert f"{change}, a page of 6,400 characters" not in ordinary.held
+    assert list(ordinary.held)[-2:] == ["forget", "load"]  # what is forgotten last leaves nothing to measure
+    assert ordinary.held["forget"].steps > 1
 
 
 def test_what_was_chosen_is_measured_alone():
@@ -81,12 +83,6 @@ def test_only_work_counts_as_over_the_bound():
     assert (held.over, held.longest_work_ms, held.longest_cpu_ms) == (2, pytest.approx(60), 80)
     assert held.longest_ms == 400
     assert Held.of([], seconds=0.0).over == 0
-
-
-def test_what_is_forgotten_last_leaves_nothing_to_measure():
-    (found,) = measure([ScopeKind.ORDINARY], 60, load_settings(embedder="hashing"))
-    assert list(found.held)[-2:] == ["forget", "load"]
-    assert found.held["forget"].steps > 1
 
 
 def test_it_waits_for_what_goes_on_beside_it(monkeypatch: pytest.MonkeyPatch):

@@ -73,7 +73,13 @@ PASSING = {
 
 
 ON_BOTH_STORES = {"busy", "no answer in time", "wrong shape"}  # all the others are stored as one of these are
-FAULTS = [name if name in ON_BOTH_STORES else pytest.param(name, marks=pytest.mark.once) for name in PASSING]
+ALIKE = {"server error", "a list of numbers", "two megabytes", "HTML"}  # each as another one, but for its bytes
+FAULTS = [
+    name
+    if name in ON_BOTH_STORES
+    else pytest.param(name, marks=[pytest.mark.once, *([pytest.mark.long] if name in ALIKE else [])])
+    for name in PASSING
+]
 LASTING = {"busy", "no answer in time", "reset", "wrong shape", "truncated JSON"}
 LASTING_FAULTS = [one for one in FAULTS if (one if isinstance(one, str) else one.values[0]) in LASTING]
 RARELY = [pytest.param(name, marks=[pytest.mark.once, pytest.mark.long]) for name in PASSING if name not in LASTING]

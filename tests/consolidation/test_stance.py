@@ -25,6 +25,8 @@ from memoryos.operation.consolidation.stance import Said, stance
 
 BELIEVED = english_stances.BELIEVED + chinese_stances.BELIEVED
 NOT_BELIEVED = english_stances.NOT_BELIEVED + chinese_stances.NOT_BELIEVED
+OTHERS = [*BELIEVED[16::32], *NOT_BELIEVED[12::24]]
+SAMPLE = [*BELIEVED[::32], *NOT_BELIEVED[::24], *(pytest.param(*one, marks=pytest.mark.long) for one in OTHERS)]
 ADVERSARIES = (english_adversaries, chinese_adversaries)
 AT = datetime(2024, 5, 6, 12, tzinfo=UTC)
 STANCES = {Flaw.DENIED, Flaw.SUPPOSED, Flaw.OTHERS}
@@ -118,7 +120,7 @@ def test_what_is_taken_back_may_be_told_as_denied():
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(("said", "quote", "fact"), [*BELIEVED[::16], *NOT_BELIEVED[::12]])
+@pytest.mark.parametrize(("said", "quote", "fact"), SAMPLE)
 def test_the_memory_keeps_of_a_models_answer_what_is_meant(opened, model, said, quote, fact):
     memory = opened()
     memory.add(said, "I see.")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
+from contextvars import Context
 from pathlib import Path
+from types import ModuleType
+from unittest import mock
 
 import pytest
 
@@ -33,12 +37,32 @@ NOT_RUN = [  # ```python not run, it needs ...
 ]
 
 
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """run(code): what it prints, as a program of its own where it starts others: forked, as they are."""
+
+    def told(code):
+        if "sys.executable" in code:
+            command = [forked.executable(), "-W", "error", "-c", code]
+            done = subprocess.run(
+                command, cwd=tmp_path, env=forked.settings(), capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        with mock.patch.dict(os.environ, forked.settings(), clear=True):
+            Context().run(exec, compile(code, "example", "exec"), vars(sys.modules["__main__"]))
+        return capsys.readouterr().out
+
+    return told
+
+
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES)
-def test_python_example_prints_what_is_shown(code, printed, tmp_path):
-    result = forked.python("-c", code, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.strip(), "an example that shows nothing explains nothing"
-    assert not printed or is_printed(printed, result.stdout), result.stdout
+def test_python_example_prints_what_is_shown(run, code, printed):
+    told = run(code)
+    assert told.strip(), "an example that shows nothing explains nothing"
+    assert not printed or is_printed(printed, told), told
 
 
 def is_printed(shown, printed):
