@@ -47,7 +47,7 @@ class StoredNames:
     def beginning(self, kind: str, start: str, now: datetime) -> list[str]:
         """The names of users, agents, adapters, activations, snapshots or branches that begin so.
 
-        None if the store is missing, locked, encrypted, keyed, damaged or of an older schema.
+        There are none if the store is missing, locked, encrypted, keyed, damaged or of an older schema.
         """
         try:
             with closing(self._connection()) as connection:

@@ -88,32 +88,23 @@ class StateKeeper:
     ) -> None:
         """An answer to the owner used these states, by the names of the prefixes. `find` finds those of others."""
         with suppress(MemoryOSError):  # the answer is there; without this, the next one only takes longer
-            self._used(owner, taken, epoch, find)
+            self._learn(owner)
+            self.keeper.retain(self.states.keys)
+            found = {one.key: state for one, state in taken.values()}
+            owed = {
+                name: 0.0 if one.key in self.keeper.kept else SMOLLM2.saved_ms(one.tokens)
+                for name, (one, _) in taken.items()
+            }
+            self.learned.asked(owner, owed)
+            blocks = [one.block(state.nbytes) for one, state in taken.values()]
+            decisions = self.keeper.used(blocks, _task(owner))
+            self._carried_out(decisions, found, epoch)
+            caller = current()
+            self.later(lambda: acting(caller, lambda: self._rest(owner, owed, decisions, find)))
 
     def forget(self) -> None:
         """Know nothing of the owners any more but what the store has: something was erased."""
         self.learned.forget()
-
-    def _used(
-        self,
-        owner: Scope,
-        taken: Mapping[str, tuple[PrefixState, KVState]],
-        epoch: int,
-        find: Callable[[str], PrefixState | None],
-    ) -> None:
-        self._learn(owner)
-        self.keeper.retain(self.states.keys)
-        found = {one.key: state for one, state in taken.values()}
-        owed = {
-            name: 0.0 if one.key in self.keeper.kept else SMOLLM2.saved_ms(one.tokens)
-            for name, (one, _) in taken.items()
-        }
-        self.learned.asked(owner, owed)
-        blocks = [one.block(state.nbytes) for one, state in taken.values()]
-        decisions = self.keeper.used(blocks, _task(owner))
-        self._carried_out(decisions, found, epoch)
-        caller = current()
-        self.later(lambda: acting(caller, lambda: self._rest(owner, owed, decisions, find)))
 
     def _rest(
         self,
