@@ -164,7 +164,10 @@ class SqliteVault(SqlVault):
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
         """Rewrite the file without the traces of deleted rows, and empty its log."""
         before, refused = self.nbytes(), []
-        steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", partial(is_log_cut, most=0))]
+        steps: list[tuple[str, Callable[[Connection], bool]]] = [
+            ("file", _is_compacted),
+            ("log", partial(is_log_cut, most=0)),
+        ]
         with self._alone(), self._usable():
             for number, (name, step) in enumerate(steps, 1):
                 if not step(self._kept_writer()):
@@ -232,9 +235,8 @@ class SqliteVault(SqlVault):
     def _empties_log(self, wait_ms: int) -> bool:
         """Try to empty the log a few times, while others read and write between two tries."""
         for _ in range(_LOG_TRIES):
-            if self._is_log_copied() or wait_ms:
-                if self._cuts_log(wait_ms):
-                    return True
+            if (self._is_log_copied() or wait_ms) and self._cuts_log(wait_ms):
+                return True
             time.sleep(_LOG_PAUSE)
         return False
 
