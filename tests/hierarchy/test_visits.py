@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 
@@ -122,6 +123,23 @@ def test_many_visits_are_written_without_waiting(world: World):
     memory.wait()
     done = [event.operation for event in memory.log.events()][before:]
     assert done.count(Operation.VISIT) == done.count(Operation.TRANSITION) == FLUSH_AT + 5  # the first use activates
+
+
+def test_searches_whose_visits_wait_for_the_background_start_no_threads(world: World):
+    memory = world.open(short_term_capacity=FLUSH_AT + 5)
+    for number in range(FLUSH_AT + 5):
+        memory.add(f"🍵 {number}")
+    memory.wait()
+
+    def started() -> int:
+        """How many threads without a name of their own were made by now."""
+        return int(Thread().name.partition("-")[2])
+
+    with memory._engine.housekeeping.call():  # the background lets it go first
+        before = started()
+        for _ in range(5):
+            memory.search("🍵", pages=FLUSH_AT + 5)
+        assert started() - before <= 3, "one each for the background and its timer, and the one that tells"
 
 
 def test_visits_of_the_next_seconds_wait_for_each_other_and_slow_down_no_search(world: World, monkeypatch):
