@@ -35,6 +35,8 @@ def test_a_segment_gets_one_visit_for_a_search_however_many_pages(world: World):
     again = world.open()
     assert visits(again)[segment] == 1
     assert sorted(visits(again).values()) == [0, 1]
+    states = {view.cube.id: view.cube.state for view in again.segments.list()}
+    assert states == {one: State.ACTIVATED if one == segment else State.GENERATED for one in states}
 
 
 def test_two_stage_visits_each_segment_that_it_retrieves(world: World):
