@@ -13,6 +13,7 @@ from memoryos.config import LocalRuntime, Settings
 from memoryos.errors import MissingExtra
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.short_waits import short_waits
 
 _NEEDED = {
     LocalRuntime.TRANSFORMERS: ("torch", "transformers", "safetensors"),
@@ -44,7 +45,8 @@ def opened(files: ModelFiles, settings: Settings) -> LocalEngine:
     with _lock:
         engine = _opened.get(key)
         if engine is None:
-            engine = _opened[key] = _made(files, runtime, threads, settings)
+            with short_waits():
+                engine = _opened[key] = _made(files, runtime, threads, settings)
         return engine
 
 
