@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 
 import pytest
 from typer.testing import CliRunner
 
-from memoryos.bench.kv_speed import CONTEXTS, PAPER, QUERIES, KvCell, KvReport
+from memoryos.bench.kept_results import Unfinished
+from memoryos.bench.kv_speed import CONTEXTS, PAPER, QUERIES, KvBench, KvCell, KvReport
 from memoryos.interface.cli.app import app
 
 SIZES = ["--context", "60", "--context", "200", "--query", "20", "--answer-tokens", "8", "--threads", "1", "--json"]
@@ -28,6 +30,36 @@ def test_both_runtimes_are_measured(tiny, tmp_path):
         assert all(cell["is_equal"] and cell["difference"] < 2e-3 for cell in report["cells"])
         assert all(cell["with_s"] > 0 and cell["without_s"] > 0 for cell in report["cells"])
     assert (tmp_path / "kv.svg").stat().st_size > 1000
+
+
+def test_a_measurement_that_is_stopped_goes_on_from_what_it_kept(tiny, tmp_path, monkeypatch):
+    asked = ["--model", f"local:{tiny.with_suffix('.gguf')}", "--runtime", "llamacpp", "--keep", str(tmp_path / "kept")]
+    file, cell = tmp_path / "kept" / "results.jsonl", KvBench._cell
+
+    def stops(bench: KvBench, prompt: list[int], size: int) -> KvCell:
+        found = cell(bench, prompt, size)
+        bench.results._until = 0.0
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KvBench, "_cell", stops)
+        done = CliRunner().invoke(app, ["bench", "kv", *asked, "--for", "60", *SIZES])
+    assert isinstance(done.exception, Unfinished)
+    assert "2 results are kept" in str(done.exception)
+    del done  # and with its frames the closed engine
+    gc.collect()
+    with file.open("a") as cut:
+        cut.write('\n{"llamacpp')  # as `kill -9` leaves it
+    told = run(*asked)
+    assert [(one["context"], one["difference"] < 2e-3) for one in told["reports"][0]["cells"]] == [
+        (60, True),
+        (200, True),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(KvBench, "_answer", None)  # nothing is measured again
+        assert run(*asked)["reports"] == told["reports"]
+    done = CliRunner().invoke(app, ["bench", "kv", *asked, *SIZES, "--answer-tokens", "9"])
+    assert "results with another answer_tokens" in str(done.exception)
 
 
 def test_a_shape_without_weights_is_measured(tiny, tmp_path):

@@ -26,7 +26,7 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState, Link, LinkKind
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.kept_states import KeptStates
@@ -87,7 +87,7 @@ class Activator:
         """Store a recipe, and return the id of the job that builds its state."""
         with self.vault.write(owner) as writer:
             write_recipes(writer, {**recipes(writer), recipe.name: recipe})
-            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload={"name": recipe.name})
+            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
         return job_id
 
     def build(self, scope: Scope, job: Job) -> None:
@@ -319,6 +319,11 @@ def _system(prefix: Prefix) -> list[Message]:
     return [{"role": "system", "content": prefix.text}]
 
 
+def building_of(name: str) -> dict[str, str]:
+    """The payload of the job that builds the state of a prefix."""
+    return {"name": name}
+
+
 def _built(reader: Reader, name: str) -> list[MemCube]:
     """The cubes of that name, the latest first; a crash or an import may leave more than one."""
     return [cube for cube in reversed(reader.cubes(Kind.ACTIVATION)) if cube.descriptive.title == name]
@@ -326,10 +331,8 @@ def _built(reader: Reader, name: str) -> list[MemCube]:
 
 def _not_built(reader: Reader, name: str) -> str:
     """Why there is no cube of that name, with the error of the last job that failed to build it."""
-    jobs = reader.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
-    failed = [job.error for job in jobs if job.kind == JobKind.ACTIVATE and (job.payload or {}).get("name") == name]
-    error = next((one for one in reversed(failed) if one), None)
-    return f"{_NOT_BUILT}; the last failure: {error}" if error else _NOT_BUILT
+    job = reader.latest_job(JobKind.ACTIVATE, [building_of(name)])
+    return f"{_NOT_BUILT}; the last failure: {job.error}" if job is not None and job.error else _NOT_BUILT
 
 
 def _payload(cube: MemCube) -> Activation:
