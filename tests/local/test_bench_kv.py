@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from memoryos.bench.answer_likeness import difference, divergence, same_tokens
 from memoryos.bench.kept_results import Unfinished
 from memoryos.bench.kv_speed import CONTEXTS, PAPER, QUERIES, KvBench, KvCell, KvReport
-from memoryos.bench.likeness import difference, divergence, same_tokens
 from memoryos.interface.cli.app import app
 
 SIZES = ["--context", "60", "--context", "200", "--query", "20", "--answer-tokens", "8", "--threads", "1", "--json"]

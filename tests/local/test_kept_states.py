@@ -221,6 +221,9 @@ def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
     ran = same_process.memoryos(*words.split(), "--megabytes", "1", "--answer-tokens", "4", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout
     report = json.loads(ran.stdout)["report"]
-    assert [(one["name"], one["preloaded"]) for one in report["ways"]] == [("off", 0), ("on", 0)]  # all states have room
+    assert [(one["name"], one["preloaded"]) for one in report["ways"]] == [
+        ("off", 0),
+        ("on", 0),
+    ]  # all states have room
     assert all(0 < one["median_ms"] <= one["slowest_ms"] for one in report["ways"])
     assert (report["prefixes"], report["questions"], report["tokens"] > 100) == (3, 4, True)

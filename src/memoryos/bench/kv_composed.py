@@ -15,7 +15,7 @@ from statistics import median
 
 import numpy as np
 
-from memoryos.bench.likeness import Chances, divergence, same_tokens
+from memoryos.bench.answer_likeness import Chances, divergence, same_tokens
 from memoryos.bench.progress_callback import Progress
 from memoryos.models.local.local_engine import KVState, LocalEngine, Sampling
 from memoryos.plain import Plain

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 
+from memoryos.bench.answer_likeness import difference, divergence, same_tokens
 from memoryos.bench.kept_results import KeptResults
-from memoryos.bench.likeness import difference, divergence, same_tokens
 from memoryos.bench.progress_callback import Progress
 from memoryos.models.local.local_engine import LocalEngine, Sampling
 from memoryos.plain import Plain
