@@ -387,9 +387,13 @@ def root(
     application: Annotated[
         str | None, typer.Option(help="Your program (default: MEMORYOS_APPLICATION).", show_default=False)
     ] = None,
+    caller_session: Annotated[
+        str | None,
+        typer.Option(help="The session in which you call (default: MEMORYOS_CALLER_SESSION).", show_default=False),
+    ] = None,
 ) -> None:
     """Memory for AI agents: layered, durable, searchable, in one file."""
-    state(purpose=purpose, application=application)
+    state(purpose=purpose, application=application, caller_session=caller_session)
 
 
 @cache

@@ -153,12 +153,18 @@ class CalledWith(TypedDict):
     key: str | None
     purpose: str | None
     application: str | None
+    caller_session: str | None
 
 
 def called_with(settings: Settings) -> CalledWith:
     """The key of the caller, and what it states."""
     key = settings.key.get_secret_value() if settings.key else None
-    return {"key": key, "purpose": settings.purpose, "application": settings.application}
+    return {
+        "key": key,
+        "purpose": settings.purpose,
+        "application": settings.application,
+        "caller_session": settings.caller_session,
+    }
 
 
 def others_in(store: MemoryOS, tenant: str, *, limit: int | None = None) -> Sequence[Scope]:
