@@ -164,7 +164,10 @@ class SqliteVault(SqlVault):
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
         """Rewrite the file without the traces of deleted rows, and empty its log."""
         before, refused = self.nbytes(), []
-        steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", partial(is_log_cut, most=0))]
+        steps: list[tuple[str, Callable[[Connection], bool]]] = [
+            ("file", _is_compacted),
+            ("log", partial(is_log_cut, most=0)),
+        ]
         with self._alone(), self._usable():
             for number, (name, step) in enumerate(steps, 1):
                 if not step(self._kept_writer()):
