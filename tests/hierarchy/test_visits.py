@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 
@@ -35,6 +36,8 @@ def test_a_segment_gets_one_visit_for_a_search_however_many_pages(world: World):
     again = world.open()
     assert visits(again)[segment] == 1
     assert sorted(visits(again).values()) == [0, 1]
+    states = {view.cube.id: view.cube.state for view in again.segments.list()}
+    assert states == {one: State.ACTIVATED if one == segment else State.GENERATED for one in states}
 
 
 def test_two_stage_visits_each_segment_that_it_retrieves(world: World):
@@ -123,6 +126,23 @@ def test_many_visits_are_written_without_waiting(world: World):
     memory.wait()
     done = [event.operation for event in memory.log.events()][before:]
     assert done.count(Operation.VISIT) == done.count(Operation.TRANSITION) == FLUSH_AT + 5  # the first use activates
+
+
+def test_searches_whose_visits_wait_for_the_background_start_no_threads(world: World):
+    memory = world.open(short_term_capacity=FLUSH_AT + 5)
+    for number in range(FLUSH_AT + 5):
+        memory.add(f"🍵 {number}")
+    memory.wait()
+
+    def started() -> int:
+        """How many threads without a name of their own were made by now."""
+        return int(Thread().name.partition("-")[2])
+
+    with memory._engine.housekeeping.call():  # the background lets it go first
+        before = started()
+        for _ in range(5):
+            memory.search("🍵", pages=FLUSH_AT + 5)
+        assert started() - before <= 3, "one each for the background and its timer, and the one that tells"
 
 
 def test_visits_of_the_next_seconds_wait_for_each_other_and_slow_down_no_search(world: World, monkeypatch):

@@ -98,13 +98,20 @@ class Housekeeping:
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """Note that a search returned these cubes."""
         if not self._vault.is_only_read and self._visits.record(scope, ids, at):
-            self._timer.set(scope.owner, self._visits.rests(scope))
+            self._write_visits(scope.owner, self._visits.rests(scope))
         if owner := self._visits.overdue():
             self._visits.hasten(owner)
             self._schedule(owner)
         if self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
         self._meet(scope.owner)
+
+    def _write_visits(self, owner: Scope, seconds: float) -> None:
+        """Write an owner's visits after that many seconds; a timer starts a thread, which now needs none."""
+        if seconds:
+            self._timer.set(owner, seconds)
+        else:
+            self._schedule(owner)
 
     def unvisited(self, scope: Scope) -> None:
         """Drop the visits of an owner that are not written yet."""
