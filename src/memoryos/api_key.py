@@ -43,6 +43,7 @@ class ApiKey(Plain):
     revoked_at: datetime | None = None  #: since when it is not valid any more
     purposes: frozenset[str] = frozenset()  #: what its caller may call for; empty: it may state no purpose
     application: str | None = None  #: program of the caller
+    session: str | None = None  #: the one session in which its caller acts; None: the one that the caller states
 
     @property
     def caller(self) -> Caller:
@@ -59,15 +60,19 @@ class ApiKey(Plain):
     ) -> Caller:
         """The caller who has the key and states this; a key with one purpose has it without being told.
 
-        Raises PermissionDenied for a purpose or an application that the key does not have.
+        Raises PermissionDenied for a purpose or an application that the key does not have, or another session than its
+        own.
         """
         purpose = next(iter(self.purposes)) if purpose is None and len(self.purposes) == 1 else purpose
         application = self.application if application is None else application
+        session = self.session if session is None else session
         caller = Caller(self.identity, self.roles, purpose, session, application, network, key=self.id)
         if not self._has_purpose(purpose):
             raise _not_of_key("purpose", purpose, self.purposes)
         if application != self.application:
             raise _not_of_key("application", application, {self.application} - {None})
+        if not self._has_session(session):
+            raise _not_of_key("session", session, {self.session})
         return caller
 
     def is_valid(self, now: datetime) -> bool:
@@ -81,12 +86,17 @@ class ApiKey(Plain):
             return False
         if caller.application != self.application or not self._has_purpose(caller.purpose):
             return False
+        if not self._has_session(caller.session):
+            return False
         if scope is None:
             return self.users is None and self.tenant == STORE_TENANT
         return scope.tenant == self.tenant and (self.users is None or scope.user in self.users)
 
     def _has_purpose(self, purpose: str | None) -> bool:
         return purpose in self.purposes if len(self.purposes) == 1 else purpose is None or purpose in self.purposes
+
+    def _has_session(self, session: str | None) -> bool:
+        return self.session is None or session == self.session
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,6 +257,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         encryption_key: str | None = None,
         purpose: str | None = None,
         application: str | None = None,
+        caller_session: str | None = None,
     ) -> Self:
         """Like `MemoryOS.open`."""
         store = await asyncio.to_thread(
@@ -274,6 +275,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             encryption_key=encryption_key,
             purpose=purpose,
             application=application,
+            caller_session=caller_session,
         )
         return cls(store)
 

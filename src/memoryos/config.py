@@ -222,6 +222,9 @@ class Settings(BaseSettings):
     key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
     purpose: str | None = Field(None, min_length=1, description="purpose that the command line states; None: none")
     application: str | None = Field(None, min_length=1, description="program that calls; None: none")
+    caller_session: str | None = Field(
+        None, min_length=1, description="session in which the command line calls, for policies; None: none"
+    )
 
     # Scheduling.
     placement: str = Field(

@@ -60,6 +60,7 @@ class MemoryOS:
         encryption_key: str | None = None,
         purpose: str | None = None,
         application: str | None = None,
+        caller_session: str | None = None,
     ) -> Self:
         """Open the store at `path`, and create the file if it does not exist.
 
@@ -68,12 +69,12 @@ class MemoryOS:
         (default: everybody may do everything). `policies`, a .cedar file or a folder of them, decide instead of a gate
         (default: the setting `policies`). An API `key` tells who calls the operations on the store, and who uses its
         memories unless a caller is passed; PermissionDenied is raised if it is not valid. These calls are made for the
-        `purpose` by the `application`, which a key must have (`keys.caller`). With `read_only`, the store must exist
-        and writes raise StoreReadOnly. With an `encryption_key` (default: that of the settings), a new file is
-        encrypted; an encrypted file needs its key, and one in clear needs none, or this raises WrongKey. Raises
-        StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError if an embedder
-        behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, policies
-        without `governance`, or a key without `encryption`.
+        `purpose` by the `application`, which a key must have (`keys.caller`), in the session `caller_session`. With
+        `read_only`, the store must exist and writes raise StoreReadOnly. With an `encryption_key` (default: that of the
+        settings), a new file is encrypted; an encrypted file needs its key, and one in clear needs none, or this raises
+        WrongKey. Raises StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError
+        if an embedder behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra
+        `postgres`, policies without `governance`, or a key without `encryption`.
         """
         from memoryos.opening import engine_at  # with all that works on a store: most of the time of an import
 
@@ -95,9 +96,9 @@ class MemoryOS:
             for mount in engine.settings.mounts:
                 store.mounts.add(mount, later=True)
             if key is None:
-                known = replace(OPERATOR, purpose=purpose, application=application)
+                known = replace(OPERATOR, purpose=purpose, session=caller_session, application=application)
             else:
-                known = store.keys.caller(key, purpose=purpose, application=application)
+                known = store.keys.caller(key, purpose=purpose, session=caller_session, application=application)
             undo.pop_all()
         return cls(engine, known)
 
@@ -229,13 +230,14 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     encryption_key: str | None = None,
     purpose: str | None = None,
     application: str | None = None,
+    caller_session: str | None = None,
 ) -> memoryos.Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
     The arguments are those of `MemoryOS.open` and `MemoryOS.memory`. An API `key` tells who calls, in place of the
     `caller`; PermissionDenied is raised if it is not valid.
     """
-    told = {"key": key, "purpose": purpose, "application": application}
+    told = {"key": key, "purpose": purpose, "application": application, "caller_session": caller_session}
     if caller is not None and (twice := next((name for name, one in told.items() if one is not None), None)):
         raise InvalidInput(twice, "is passed together with a caller", "Pass one of them")
     owner = Scope(user, agent, session, tenant, namespace)
@@ -253,6 +255,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         encryption_key=encryption_key,
         purpose=purpose,
         application=application,
+        caller_session=caller_session,
     )
     with ExitStack() as undo:
         undo.callback(store.close)

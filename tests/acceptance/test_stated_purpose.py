@@ -1,4 +1,4 @@
-"""The purpose of a call, by every door: the treating doctor reads with a purpose of the key, and not without."""
+"""The purpose and the session of a call, by every door: who states what a policy asks for reads, and nobody else."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import same_process
 from mcp_session import over_http, over_stdio
 from memoryos import MemoryOS, Scope, load_settings
 from memoryos.interface.mcp.http_door import PATH, mcp_app
+from memoryos.interface.rest.admission import PURPOSE, SESSION
 from memoryos.models.hashing import Hashing
 from proxy.scripted_upstream import ScriptedUpstream, answer, scripted_upstream
 from served import Served, serving
@@ -30,10 +31,14 @@ permit (principal, action == Action::"read", resource is Cube)
 when { principal in Role::"doctor" || principal == User::"bob" }
 when { context has purpose && ["treatment", "治疗"].contains(context.purpose) }
 when { context has application && context.application == "ward" };
+permit (principal in Role::"guest", action == Action::"read", resource is Cube)
+when { context has session && ["visit 7", "探视"].contains(context.session) };
 """
 PURPOSES = ["treatment", "治疗", "billing"]
 NOT_OF_KEY = "purpose: the key does not have 'research'. State billing, treatment, 治疗, or create a key that has it"
 FOUND, DENIED = (200, 1), (403, "lee may not read this memory: no policy permits it")
+AWAY = (403, "mia may not read this memory: no policy permits it")
+NOT_ITS_OWN = "session: the key does not have 'visit 8'. State visit 7, or create a key that has it"
 
 
 @dataclass(frozen=True)
@@ -49,15 +54,21 @@ class Clinic:
         told = {"roles": ["doctor"], "actions": ["read"], "application": "ward", "purposes": PURPOSES, **more}
         return self.served.store.keys.create("lee", **told).key
 
-    def post(self, path: str, body: Any, key: str, *purposes: str | bytes, **query: str) -> httpx.Response:
-        """Ask an address with these headers."""
-        told = [("X-MemoryOS-Purpose", one if isinstance(one, bytes) else one.encode()) for one in purposes]
+    def guest(self, **more: Any) -> str:
+        """A key of a guest, who may read during a visit."""
+        return self.served.store.keys.create("mia", roles=["guest"], actions=["read"], **more).key
+
+    def post(
+        self, path: str, body: Any, key: str, *stated: str | bytes, by: str = PURPOSE, **query: str
+    ) -> httpx.Response:
+        """Ask an address with what the header `by` states."""
+        told = [(by, one if isinstance(one, bytes) else one.encode()) for one in stated]
         headers = [("Authorization", f"Bearer {key}"), *told]
         return self.served.http.post(path, json=body, params=query, headers=headers)
 
-    def search(self, key: str, *purposes: str | bytes) -> tuple[int, Any]:
+    def search(self, key: str, *stated: str | bytes, by: str = PURPOSE) -> tuple[int, Any]:
         """Search what is stored of Ann: the status, and the number of hits or what is wrong."""
-        got = self.post("/v1/search", {"query": "diagnosis"}, key, *purposes, user="ann")
+        got = self.post("/v1/search", {"query": "diagnosis"}, key, *stated, by=by, user="ann")
         return got.status_code, len(got.json()["hits"]) if got.is_success else got.json()["detail"]
 
     def run(self, *arguments: str, **variables: str) -> tuple[int, Any]:
@@ -114,8 +125,9 @@ def test_the_other_addresses_take_the_same_header(clinic):
     for path in ("/mem0/search", "/v1/chat/completions"):
         assert clinic.post(path, chat, key, "research").json()["detail"] == NOT_OF_KEY
     described = clinic.served.http.get("/openapi.json").json()
-    without = {path for path, some in described["paths"].items() if "X-MemoryOS-Purpose" not in json.dumps(some)}
-    assert without == {"/health", "/ready"}
+    for header in (PURPOSE, SESSION):
+        without = {path for path, some in described["paths"].items() if header not in json.dumps(some)}
+        assert without == {"/health", "/ready"}
     with serving(clinic.served.store, partial(mcp_app, default=Scope("ann"))) as mcp:
         address = f"{mcp.url}{PATH}?user=ann"
         with over_http(address, key, X_MemoryOS_Purpose="treatment") as client:
@@ -124,6 +136,65 @@ def test_the_other_addresses_take_the_same_header(clinic):
             assert "no policy permits it" in client.refused("search", query="diagnosis")
         refused = mcp.http.post(PATH, headers={"Authorization": f"Bearer {key}", "X-MemoryOS-Purpose": "research"})
         assert (refused.status_code, refused.json()["detail"]) == (403, NOT_OF_KEY)
+
+
+def test_a_guest_reads_over_http_in_the_session_of_a_visit(clinic):
+    store, free, bound = clinic.served.store, clinic.guest(), clinic.guest(session="visit 7")
+    search = partial(clinic.search, by=SESSION)
+    assert [search(free, one) for one in ("visit 7", "探视")] == [FOUND] * 2  # its own statement
+    assert [search(free, *some) for some in ((), ("visit 8",))] == [AWAY] * 2
+    assert [search(bound), search(bound, "visit 7"), search(bound, "visit 8")] == [FOUND, FOUND, (403, NOT_ITS_OWN)]
+    wrong = ("x" * 257, "", "探视".encode("gb18030"))
+    assert [search(free, one)[0] for one in wrong] == [422] * len(wrong)
+    assert search(free, "visit 7", "visit 7") == (422, f"{SESSION}: is stated twice")
+    of_memory = clinic.post("/v1/search", {"query": "diagnosis", "session": "visit 7"}, free, user="ann")
+    assert (of_memory.status_code, of_memory.json()["detail"]) == AWAY  # says nothing about the caller
+    told = [dict(entry.context) for entry in store.audit.list(caller="mia", operation="memory.search")]
+    assert {"session": "探视", "network": "127.0.0.1"} in told
+    assert clinic.served("GET", "/keys/own", key=bound, user=None)["key"]["session"] == "visit 7"
+
+
+def test_the_other_addresses_take_the_session_of_the_caller(clinic):
+    free, bound = clinic.guest(), clinic.guest(session="visit 7")
+    chat = {"model": "m", "messages": [{"role": "user", "content": "What is the diagnosis?"}]}
+    clinic.upstream.will(answer("An allergy."))
+    for session, is_found in (("visit 7", True), ("visit 8", False)):
+        got = clinic.post("/mem0/search", {"query": "x", "filters": {"user_id": "ann"}}, free, session, by=SESSION)
+        assert got.is_success is is_found
+        got = clinic.post("/v1/chat/completions", chat, free, session, by=SESSION, user="ann")
+        assert (got.headers.get("x-memoryos-status") == "used") is is_found
+    assert SESSION.lower() not in {name.lower() for name in clinic.upstream.last.headers}
+    for path in ("/mem0/search", "/v1/chat/completions"):
+        assert clinic.post(path, chat, bound, "visit 8", by=SESSION).json()["detail"] == NOT_ITS_OWN
+    with serving(clinic.served.store, partial(mcp_app, default=Scope("ann"))) as mcp:
+        address = f"{mcp.url}{PATH}?user=ann"
+        with over_http(address, free, X_MemoryOS_Caller_Session="visit 7") as client:
+            assert "allergy" in client.text("search", query="diagnosis")
+        with over_http(address, free, X_MemoryOS_Session="visit 7") as client:  # that of the memory
+            assert "no policy permits it" in client.refused("search", query="diagnosis")
+
+
+def test_a_guest_reads_by_command_in_the_session_of_a_visit(clinic):
+    chief = clinic.served.store.keys.create("chief", roles=["administrator"], actions=["administer"]).key
+    guest = ("keys", "create", "mia", "--role", "guest", "--action", "read")
+    _, free = clinic.run(*guest, KEY=chief)
+    code, bound = clinic.run(*guest, "--session", "visit 7", KEY=chief)
+    assert (code, free["session"], bound["session"]) == (0, None, "visit 7")
+    _, new = clinic.run("keys", "rotate", bound["id"], KEY=chief)
+    _, listed = clinic.run("keys", "list", KEY=chief)
+    assert [one["session"] for one in listed["keys"] if one["id"] == new["id"]] == ["visit 7"]
+    ask = partial(clinic.run, KEY=free["key"])
+    search = ("search", "diagnosis", "--user", "ann")
+    assert ask(*search, CALLER_SESSION="探视")[0] == 0
+    assert ask("--caller-session", "visit 7", *search, CALLER_SESSION="visit 8")[0] == 0
+    for told in ((), ("--caller-session", "visit 8")):
+        code, found = ask(*told, *search)
+        assert (code, found["error"]["message"]) == (5, AWAY[1])
+    assert ask(*search, "--session", "visit 7")[0] == 5  # the session of the memory
+    assert clinic.run(*search, KEY=new["key"])[0] == 0
+    for command in (search, ("verify",)):
+        code, found = clinic.run("--caller-session", "visit 8", *command, KEY=new["key"])
+        assert (code, found["error"]["message"]) == (5, NOT_ITS_OWN)
 
 
 def test_the_treating_doctor_reads_by_command_with_a_purpose_of_the_key(clinic):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-import forked
+import same_process
 from conftest import FrozenClock
 from contract import server
 from memoryos import MemoryOS, load_settings
 from memoryos.models.hashing import Hashing
 
 from .arguments import NOW
-from .governed import UNKNOWN
+from .governed import UNKNOWN, statements_in
 from .test_governance_words import ANN, OWNER, POLICIES, fill
 
 OPERATING = 'permit (principal == User::"operator", action == Action::"administer", resource is Store);'
@@ -40,25 +39,6 @@ NAMED = [
     ["governance", "freeze"],
 ]
 
-# Each command with its exit code, what it said, and how many statements it sent to the database.
-RUN_ALL = """
-import contextlib, io, json, sys
-from sqlalchemy import Engine, event
-from memoryos.interface.cli.app import main
-told, sent = [], []
-event.listen(Engine, "before_cursor_execute", lambda *said: sent.append(said[2]))
-for arguments in json.loads(sys.argv[-1]):
-    sys.argv, _ = ["memoryos", *arguments], sent.clear()
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-    told.append([code, out.getvalue(), len(sent)])
-print(json.dumps(told))
-"""
-
 
 @pytest.fixture(scope="module")
 def places(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
@@ -77,8 +57,8 @@ def places(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             fill(store, clock, hidden=name == "full")
             ann = store.of(ANN, OWNER)
             ann.stats()  # no page waits to be moved
-            found["hidden"] += [one.id for one in ann.pages.list() if "diagnosis" in one.governance.sensitivity][:2]
-            found["hidden"] += [one.id for one in ann.facts.list() if "diagnosis" in one.governance.sensitivity]
+            for kind in (ann.pages, ann.facts):
+                found["hidden"] += [one.id for one in kind.list() if "diagnosis" in one.governance.sensitivity][:1]
             key = MemoryOS(store._engine).keys.create("nurse-kim", roles=["nurse"], users=["ann"])
             found[name] = (place, key.key)
     yield found
@@ -87,17 +67,14 @@ def places(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             server.give_back(folder / name)
 
 
-def told(places: dict[str, Any], name: str, commands: list[list[str]]) -> list[list[Any]]:
-    """What the nurse is told by these commands."""
+def told(places: dict[str, Any], name: str, command: list[str]) -> tuple[int, str]:
+    """What the nurse is told by a command: the exit code, and the words."""
     place, key = places[name]
-    policies = str(places["folder"] / "ward.cedar")
-    asked = [[*one, "--user", "ann", "--db", place, "--json"] for one in commands]
-    known = forked.settings(
-        MEMORYOS_EMBEDDER="hashing", MEMORYOS_POLICIES=policies, MEMORYOS_KEY=key, MEMORYOS_SHORT_TERM_CAPACITY="100"
-    )
-    done = forked.python("-c", RUN_ALL, json.dumps(asked), cwd=places["folder"], env=known)
-    assert done.returncode == 0, done.stderr
-    return [[code, said.replace(place, "PLACE"), sent] for code, said, sent in json.loads(done.stdout)]
+    known = {"EMBEDDER": "hashing", "POLICIES": str(places["folder"] / "ward.cedar"), "SHORT_TERM_CAPACITY": "100"}
+    variables = {f"MEMORYOS_{one}": value for one, value in {**known, "KEY": key}.items()}
+    asked = [*command, "--user", "ann", "--db", place, "--json"]
+    done = same_process.memoryos(*asked, cwd=places["folder"], **variables)
+    return done.returncode, (done.stdout + done.stderr).replace(place, "PLACE")
 
 
 def plain(said: str) -> str:
@@ -105,26 +82,34 @@ def plain(said: str) -> str:
     return re.sub(r'[0-9a-f]{8}-[0-9a-f-]{27}|"(last_access|recorded_at|updated_at)": "[^"]*"', "", said)
 
 
-@pytest.mark.once
+@pytest.mark.each
 def test_hidden_words_change_nothing_that_a_command_says(places: dict[str, Any]) -> None:
-    full, bare = (told(places, name, ASKED) for name in ("full", "bare"))
-    for command, one, other in zip(ASKED, full, bare, strict=True):
-        assert one[0] == 0, (command, one)
-        differing = set(plain(one[1]).splitlines()) ^ set(plain(other[1]).splitlines())
-        assert not differing and len(plain(one[1])) == len(plain(other[1])), (command, sorted(differing)[:3])
-    assert '"zorbitis"' not in full[5][1] and "tulips" in full[5][1]
+    found = []
+    for command in ASKED:
+        (code, full), (_, bare) = (told(places, name, command) for name in ("full", "bare"))
+        assert code == 0, (command, full)
+        differing = set(plain(full).splitlines()) ^ set(plain(bare).splitlines())
+        assert not differing and len(plain(full)) == len(plain(bare)), (command, sorted(differing)[:3])
+        found.append(full)
+    assert '"zorbitis"' not in found[5] and "tulips" in found[5]
 
 
-@pytest.mark.once
+@pytest.mark.each
 def test_a_hidden_id_takes_a_command_as_much_as_one_that_nothing_has(places: dict[str, Any]) -> None:
-    ids = [UNKNOWN, UNKNOWN, *places["hidden"]]  # the first time something may be read that is kept
-    asked = [_about(named, one) for named in NAMED for one in ids]
-    found = iter(told(places, "full", asked))
     for named in NAMED:
-        _, expected, *others = [next(found) for _ in ids]
+        told(places, "full", _about(named, UNKNOWN))  # the first time something may be read that is kept
+        expected = _with_statements(places, named, UNKNOWN)
         assert expected[0] in (3, 5) and expected[2] > 0, (named, expected)
-        for one, (code, said, sent) in zip(places["hidden"], others, strict=True):
-            assert [code, said.replace(one, UNKNOWN), sent] == expected, named
+        for one in places["hidden"]:
+            code, said, sent = _with_statements(places, named, one)
+            assert (code, said.replace(one, UNKNOWN), sent) == expected, named
+
+
+def _with_statements(places: dict[str, Any], named: list[str], memory: str) -> tuple[int, str, int]:
+    """What a command says about a memory, and how many statements it sends."""
+    found: list[tuple[int, str]] = []
+    sent = statements_in(lambda: found.append(told(places, "full", _about(named, memory))))
+    return *found[0], sent
 
 
 def _about(named: list[str], memory: str) -> list[str]:

@@ -251,12 +251,12 @@ OTHERS = {
 
 
 def test_no_command_gives_another_persons_memory_away_or_changes_it(commanded, back_end, long):
-    """Each command on a file by one attacker, and some on a server; in a long attack each by all of them."""
+    """Each command on a file by one attacker, and those that read on a server; in a long attack each by all of them."""
     folder, known, world = commanded
     before = world.fingerprint()
     asked = [*_asked(known, long)]
     assert len(asked) > 100
-    asked = asked if long or back_end == "sqlite" else asked[::SHARES]
+    asked = asked if long or back_end == "sqlite" else _of_each_way(asked)
     sent = json.dumps(asked)
     model = {"MEMORYOS_LLM_MODEL": "none", "MEMORYOS_LLM_BASE_URL": "http://127.0.0.1:9", "MEMORYOS_LLM_RETRIES": "0"}
     settings = forked.settings(MEMORYOS_EMBEDDER="hashing", **model)
@@ -267,6 +267,12 @@ def test_no_command_gives_another_persons_memory_away_or_changes_it(commanded, b
         assert not leaked(said.lower().replace("zorbtag", "").replace("zorbitis", "")), (command, said)
         assert "Traceback" not in said
     assert world.changed(before) == {}
+
+
+def _of_each_way(asked: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """Each command that reads what a person has once, and of all the others, and of names that look alike, some."""
+    first = {name: next(one for one in asked if one[1][: len(name.split())] == name.split()) for name in COMMANDS}
+    return [*first.values(), *(one for one in asked[::SHARES] if one not in first.values())]
 
 
 def _asked(known: dict[str, str], long: bool) -> Iterator[tuple[str, list[str]]]:

@@ -39,7 +39,7 @@ def test_policies_are_measured():
     assert found.pages == 100
     assert found.classes == 10  # one for each tag; two of the ten are sensitive
     assert found.guest_pages == 80
-    for times in (found.ungoverned_ms, found.owner_ms, found.guest_ms):
+    for times in (found.bare_ms, found.ungoverned_ms, found.owner_ms, found.guest_ms):
         assert 0 < times["p50"] <= times["p95"]
 
 
@@ -50,6 +50,8 @@ def test_the_command_prints_ratios():
     assert told["audit"]["audit"]["add_ratio"] > 0
     assert told["audit"]["encrypted"]["search_ratio"] > 0
     assert told["policies"]["guest_ratio"] > 0
+    ungoverned, bare = (told["policies"][f"{one}_ms"]["p50"] for one in ("ungoverned", "bare"))
+    assert told["policies"]["ungoverned_ratio"] == pytest.approx(ungoverned / bare, rel=0.02)
     alone = [*OPTIONS, "--part", "policies", "--searches", "2", "--json"]
     (told,) = json.loads(CliRunner().invoke(app, alone).stdout)["sizes"]
     assert told.keys() == {"pages", "policies"}

@@ -489,6 +489,7 @@ def test_a_search_waits_for_no_write(store, doctor, vault):
 
 
 def test_a_read_is_written_without_another_call(store, doctor, vault):
+    assert 2 * audit_trail.WRITE_AFTER <= 1.0  # seconds of reads that a crash can lose
     doctor.search("bees")
     deadline = time.monotonic() + PATIENCE
     while not logged(vault):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from contextvars import Context
 from dataclasses import dataclass, field
@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from attack.arguments import plain
-from memoryos import Action, AsyncMemory, Caller, Memory, MemoryOS, Mount, Scope
+from attack.governed import statements_in
+from memoryos import Action, AsyncMemory, Caller, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.caller import OPERATOR, SYSTEM, current
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Entry
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from public import function_of, method_of, methods_of
@@ -213,6 +215,43 @@ class EmptyRules(dict):
 def test_a_gate_that_is_empty_is_asked(vault, clock):
     with MemoryOS(Engine(vault, Hashing(), clock=clock, gate=EmptyRules())) as store, pytest.raises(PermissionDenied):
         store.of(ANN).add("I keep bees.")
+
+
+@pytest.mark.each
+def test_without_policies_nothing_is_asked_and_no_statement_is_added(place, entry, monkeypatch):
+    """What a person without policies does reaches the store as if there were no gate at all."""
+    asked: list[Any] = []
+    with MemoryOS.open(place, settings=load_settings(jobs="worker"), embedder=Hashing()) as store:
+        vault, page = store._engine.vault, store.of(ANN).add("I keep bees.", "How many hives?")
+        store.of(ANN).facts.add("has bees")
+        for part, name in ((vault.keys, "find"), (vault.roles, "rights"), (vault.delegations, "of")):
+            monkeypatch.setattr(type(part), name, lambda *told: asked.append(told))
+        compare(vault, [lambda: stored(vault, entry("Hello."))])
+    with MemoryOS.open(place, embedder=Hashing(), read_only=True) as store:  # which notes no visits
+        compare(store._engine.vault, reads(store.of(ANN), page))
+    assert (asked, vault.views) == ([], None)
+
+
+def stored(vault: Vault, one: Entry) -> str:
+    with vault.write(one.cube.scope) as writer:
+        writer.insert([one])
+    return one.cube.id
+
+
+def reads(memory: Memory, page: str) -> list[Callable[[], object]]:
+    by_id = [lambda: memory.get(page), lambda: memory.history(page)]
+    found = [lambda: memory.search("bees").hits, lambda: memory.context("bees").text]
+    return [*by_id, *found, memory.pages.list, memory.facts.count]
+
+
+def compare(vault: Vault, acts: list[Callable[[], object]]) -> None:
+    """Each sends as many statements through the gate as without it."""
+    assert all(act() for act in acts)  # what is read once is remembered
+    gated = [statements_in(act) for act in acts]
+    gate, vault.gate = vault.gate, None
+    assert gate is not None
+    assert gated == [statements_in(act) for act in acts]
+    assert sum(gated) > len(acts)
 
 
 @pytest.mark.file

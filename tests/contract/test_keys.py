@@ -65,11 +65,25 @@ def test_the_caller_of_a_key_states_a_purpose_of_the_key_and_its_application(sto
         store.memory("ann", caller=forged).search("bees")
 
 
-def test_a_rotated_key_keeps_its_purposes_and_its_application(store):
-    made = store.keys.create("lee", purposes=["treatment", "research"], application="ward")
+def test_a_rotated_key_keeps_what_its_caller_may_state(store):
+    made = store.keys.create("lee", purposes=["treatment", "research"], application="ward", session="第七次")
     new = store.keys.rotate(made.info.id).info
     assert [one.purposes for one in store.keys.list()] == [{"treatment", "research"}] * 2
-    assert (new.purposes, new.application) == (made.info.purposes, "ward")
+    assert (new.purposes, new.application, new.session) == (made.info.purposes, "ward", "第七次")
+
+
+def test_a_key_may_be_of_one_session(store):
+    bound, free = (store.keys.create("lee", session=one).key for one in ("round 7", None))
+    told = [store.keys.caller(bound), store.keys.caller(bound, session="round 7"), store.keys.caller(free, session="x")]
+    assert [one.session for one in told] == ["round 7", "round 7", "x"]
+    assert all(store.memory("ann", caller=one).search("bees").hits for one in told)
+    with pytest.raises(PermissionDenied, match=re.escape("session: the key does not have 'x'. State round 7, or")):
+        store.keys.caller(bound, session="x")
+    for forged in (replace(told[0], session=None), replace(told[0], session="x")):
+        with pytest.raises(PermissionDenied, match="with its key"):
+            store.memory("ann", caller=forged).search("bees")
+    with pytest.raises(InvalidInput, match="session"):
+        store.keys.create("lee", session="")
 
 
 def test_a_store_without_a_key_is_opened_for_any_purpose(place):
@@ -77,10 +91,10 @@ def test_a_store_without_a_key_is_opened_for_any_purpose(place):
         lambda **more: memoryos.open(place, user="ann", settings=SETTINGS, embedder=Hashing(), **more),
         lambda **more: MemoryOS.open(place, settings=SETTINGS, embedder=Hashing(), **more),
     ):
-        with closing(opened(purpose="care", application="ward")) as one:
+        with closing(opened(purpose="care", application="ward", caller_session="s")) as one:
             caller = one.caller if isinstance(one, memoryos.Memory) else one.memory("ann").caller
-            assert caller == Caller("ann", purpose="care", application="ward")
-    for wrong in ({"purpose": "care"}, {"application": "ward"}):
+            assert caller == Caller("ann", purpose="care", application="ward", session="s")
+    for wrong in ({"purpose": "care"}, {"application": "ward"}, {"caller_session": "s"}):
         with pytest.raises(InvalidInput, match="is passed together"):
             memoryos.open(place, user="ann", caller=Caller("lee"), settings=SETTINGS, **wrong)
 

@@ -108,9 +108,13 @@ def test_facts_merge_with_their_lineage(open_memory, clock):
     memory.update(again, "Ann keeps bees in the garden!")
     (group,) = memory.duplicates.list(kind=Kind.FACT)
     assert set(group.ids) == {first, again}
-    memory.duplicates.merge([first, again])
+    memory.duplicates.merge([first, again], reason="said twice")
     assert known(memory) == {first, other}
     assert memory.facts.count() == 2
+    assert [one.id for one in memory.duplicates.merged(first)] == [again]
+    assert [one.text for one in memory.history(again)] == ["Ann sells honey", "Ann keeps bees in the garden!"]
+    lineage = memory.governance.provenance(again)
+    assert (lineage.replaced_by, lineage.transitions[-1].cause) == (first, "said twice")
     memory.duplicates.unmerge(again)
     assert known(memory) == {first, other, again}
 

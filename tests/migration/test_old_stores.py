@@ -376,7 +376,7 @@ def test_jobs_that_wait_in_an_older_schema_wait_on_and_go_with_their_cube(path, 
             assert writer.jobs() == []
 
 
-def test_a_key_of_an_older_schema_has_no_purposes(path):
+def test_a_key_of_an_older_schema_has_no_purposes_and_no_session(path):
     migrate(path, "0018")
     with closing(sqlite3.connect(path)) as connection:
         row = (
@@ -397,7 +397,7 @@ def test_a_key_of_an_older_schema_has_no_purposes(path):
     key = written("0" * 16, "x" * 43)
     with MemoryOS.open(path, settings=load_settings(embedder="hashing")) as store:
         (old,) = store.keys.list()
-        assert (old.purposes, old.application) == (frozenset(), None)
+        assert (old.purposes, old.application, old.session) == (frozenset(), None, None)
         assert store.keys.caller(key) == Caller("lee", key="0" * 16)
         with pytest.raises(PermissionDenied, match="State none"):
             store.keys.caller(key, purpose="treatment")

@@ -1,12 +1,14 @@
-"""Policy cost: what policies cost a search, beside the same search without them, in one run on one file.
+"""Policy cost: what the gate and policies cost a search, beside the same search without them, in one run on one file.
 
-Two callers are measured with policies: the owner, whom they permit everything, and a guest, whom they permit what is
-not sensitive. The classes of what is stored differ by tags and sensitivity. The searches take turns, so that a busy
-machine slows all of them alike.
+A search of a store without policies is measured beside that of a vault without any gate. Two callers are measured with
+policies: the owner, whom they permit everything, and a guest, whom they permit what is not sensitive. The classes of
+what is stored differ by tags and sensitivity. The searches take turns, each is the first of a round as often as the
+others, and a busy machine slows all of them alike.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -54,10 +56,16 @@ class PolicyCost:
     pages: int
     classes: int  #: of pages, by their labels
     guest_pages: int  #: that the guest may read
-    ungoverned_ms: dict[str, float]  #: p50 and p95
+    bare_ms: dict[str, float]  #: p50 and p95 without a gate
+    ungoverned_ms: dict[str, float]  #: without policies: the gate admits everybody
     owner_ms: dict[str, float]  #: with policies, by who may read everything
     guest_ms: dict[str, float]  #: with policies, by who may read some
     first_ms: float  #: the guest's first search, which decides about each class
+
+    @property
+    def ungoverned_ratio(self) -> float:
+        """The median without policies over the one without a gate."""
+        return self.ungoverned_ms["p50"] / self.bare_ms["p50"]
 
     @property
     def owner_ratio(self) -> float:
@@ -91,25 +99,31 @@ def _measure(
         for number in range(FACTS):
             store.of(_scope()).facts.add(f"Item {number} is kept in drawer {number % 7}.", tags=[f"tag{number % 20}"])
     with ExitStack() as stores:
-        plain = stores.enter_context(open_store(read_only=True))
+        bare, plain = (stores.enter_context(open_store(read_only=True)) for _ in range(2))
+        bare._engine.vault.gate = None
         governed = stores.enter_context(open_store(read_only=True, policies=policies))
         ways = {
+            "bare": bare.of(_scope(), OWNER),
             "ungoverned": plain.of(_scope(), OWNER),
             "owner": governed.of(_scope(), OWNER),
             "guest": governed.of(_scope(), GUEST),
         }
         first, *questions = Dialogue(_SEEDS[1]).questions(1 + WARM_UP + searches)
-        ways["ungoverned"].search(first)
-        ways["owner"].search(first)
+        for name in ("bare", "ungoverned", "owner"):
+            ways[name].search(first)
         first_ms = milliseconds(partial(ways["guest"].search, first))
         times: dict[str, list[float]] = {name: [] for name in ways}
+        names = deque(ways)
         for number, question in enumerate(questions):
-            for name, memory in ways.items():
-                times[name].append(milliseconds(partial(memory.search, question)))
+            for name in names:
+                times[name].append(milliseconds(partial(ways[name].search, question)))
+            names.rotate()
             progress(f"{pages:,} pages: searching", number + 1, len(questions))
         guest_pages = ways["guest"].pages.count()
     found = {name: percentiles(taken[WARM_UP:], 50, 95) for name, taken in times.items()}
-    return PolicyCost(pages, classes, guest_pages, found["ungoverned"], found["owner"], found["guest"], first_ms)
+    return PolicyCost(
+        pages, classes, guest_pages, **{f"{name}_ms": one for name, one in found.items()}, first_ms=first_ms
+    )
 
 
 def _fill(place: Path, pages: int, embedder: Embedder, progress: Progress) -> int:

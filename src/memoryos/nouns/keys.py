@@ -41,17 +41,20 @@ class Keys:
         expires_at: datetime | str | None = None,
         purposes: Iterable[str] = (),
         application: str | None = None,
+        session: str | None = None,
     ) -> NewApiKey:
         """Create a key for a caller, and return it: it is shown only now, and the store keeps a hash.
 
         The key opens memories of the `tenant`, or only those of these `users`, for these `actions` at most; policies,
         if there are any, decide about the rest. It ends after `ttl` (a timedelta or seconds) or at `expires_at`; by
         default it does not end. Its caller may state one of the `purposes`, and none without any; with a single one,
-        that is the purpose of every call. Its calls are those of the `application`. Raises InvalidInput.
+        that is the purpose of every call. Its calls are those of the `application`. With a `session`, its caller acts
+        in that one alone; without, in the one that the caller states. Raises InvalidInput.
         """
         self._engine.admit(Action.ADMINISTER)
         now = self._engine.clock()
-        known = Caller(identity, frozenset(arguments.sequence("roles", roles, str)), application=application)
+        named = frozenset(arguments.sequence("roles", roles, str))
+        known = Caller(identity, named, session=session, application=application)
         info = ApiKey(
             id=api_key.new_id(),
             tenant=checked_text("tenant", tenant, limit=ID_LIMIT),
@@ -64,6 +67,7 @@ class Keys:
             expires_at=about(now, ttl=ttl, expires_at=expires_at).expires_at,
             purposes=_names("purposes", purposes),
             application=known.application,
+            session=known.session,
         )
         return self._stored(info)
 
@@ -109,6 +113,7 @@ class Keys:
         """Return the caller who has this key, to be passed to `MemoryOS.memory`; each of its calls checks the key.
 
         The `purpose` must be one of the key's, and the `application` its own, which is that of the caller in any case.
+        So is the `session` of a key that has one; of other keys the caller may state any.
         Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
         """
         return self.info(key).calling(purpose, application, session=session, network=network)

@@ -50,6 +50,7 @@ class KeyPart:
             "revoked_at": None,
             "purposes": json.dumps(sorted(key.purposes), ensure_ascii=False) if key.purposes else None,
             "application": key.application,
+            "session": key.session,
         }
         with self.changing() as connection:
             connection.execute(insert(_keys), row)
@@ -102,4 +103,5 @@ def _key(row: Mapping[str, Any]) -> ApiKey:
             revoked_at=None if row["revoked_at"] is None else from_micros(row["revoked_at"]),
             purposes=frozenset(json.loads(row["purposes"] or "[]")),
             application=row["application"],
+            session=row["session"],
         )

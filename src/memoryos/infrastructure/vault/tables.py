@@ -309,6 +309,7 @@ keys = Table(  # of callers; a key itself is only known to who has it
     Column("revoked_at", BigInteger),
     Column("purposes", _Text),  # a JSON list of what its caller may call for; NULL: it may state none
     Column("application", _Text),  # of its caller
+    Column("session", _Text),  # in which its caller acts; NULL: the one that the caller states
     PrimaryKeyConstraint("tenant", "id"),
     Index("keys_by_id", "id"),
 )

@@ -325,10 +325,12 @@ class _Benches(LazyGroup):
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
         "composed": ("bench_composed", "composed"),
+        "rounded": ("bench_rounded", "rounded"),
         "watermark": ("bench_watermark", "watermark"),
         "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "scheduler": ("bench_scheduler", "scheduler"),
+        "kept-states": ("bench_kept_states", "kept_states"),
         "load": ("bench_load", "load"),
     }
 
@@ -385,9 +387,13 @@ def root(
     application: Annotated[
         str | None, typer.Option(help="Your program (default: MEMORYOS_APPLICATION).", show_default=False)
     ] = None,
+    caller_session: Annotated[
+        str | None,
+        typer.Option(help="The session in which you call (default: MEMORYOS_CALLER_SESSION).", show_default=False),
+    ] = None,
 ) -> None:
     """Memory for AI agents: layered, durable, searchable, in one file."""
-    state(purpose=purpose, application=application)
+    state(purpose=purpose, application=application, caller_session=caller_session)
 
 
 @cache

@@ -68,7 +68,8 @@ def _as_json(pages: int, audited: Mapping[str, AuditCost] | None, cost: PolicyCo
     if audited is not None:
         told["audit"] = {name: _compared(variant, audited) for name, variant in audited.items()}
     if cost is not None:
-        told["policies"] = {**asdict(cost), "owner_ratio": cost.owner_ratio, "guest_ratio": cost.guest_ratio}
+        ratios = {name: getattr(cost, name) for name in ("ungoverned_ratio", "owner_ratio", "guest_ratio")}
+        told["policies"] = {**asdict(cost), **ratios}
     return _rounded(told)
 
 
@@ -109,11 +110,13 @@ def _print_audit(pages: int, variants: Mapping[str, AuditCost]) -> None:
 
 def _print_policies(found: Sequence[PolicyCost]) -> None:
     table = Table(title="Searches with policies, ms (median)", title_justify="left")
-    for column in ("pages", "classes", "without", "owner", "ratio", "guest", "ratio", "guest's first"):
+    columns = ("pages", "classes", "no gate", "no policy", "ratio", "owner", "ratio", "guest", "ratio", "guest's first")
+    for column in columns:
         table.add_column(column, justify="right")
     for one in found:
         owner = f"{one.owner_ms['p50']:.2f}", f"{one.owner_ratio:.2f}"
         guest = f"{one.guest_ms['p50']:.2f}", f"{one.guest_ratio:.2f}"
         sizes = f"{one.pages:,}", f"{one.classes:,}"
-        table.add_row(*sizes, f"{one.ungoverned_ms['p50']:.2f}", *owner, *guest, f"{one.first_ms:.1f}")
+        without = (f"{one.bare_ms['p50']:.2f}", f"{one.ungoverned_ms['p50']:.2f}", f"{one.ungoverned_ratio:.2f}")
+        table.add_row(*sizes, *without, *owner, *guest, f"{one.first_ms:.1f}")
     render.wide_console().print(table)

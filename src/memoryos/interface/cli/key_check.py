@@ -31,7 +31,7 @@ def check_key(store: str | Path) -> None:
         place = store_place(store)
     with closing(_opened(place, settings)) as vault:
         known = valid_key(vault.keys, settings.key.get_secret_value(), system_clock())
-        caller = known.calling(settings.purpose, settings.application)
+        caller = known.calling(settings.purpose, settings.application, session=settings.caller_session)
         gate = gate_of(None, settings.policies, system_clock) or OpenGate()
         KeyedGate(gate, vault, system_clock).admit(caller, Action.ADMINISTER, None)
 

@@ -35,6 +35,10 @@ def create(
         typer.Option("--purpose", help="What it may call for; may be repeated (default: nothing).", show_default=False),
     ] = None,
     application: Annotated[str | None, typer.Option(help="The program that calls with it.", show_default=False)] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(help="The one session in which it calls (default: the one it states).", show_default=False),
+    ] = None,
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
@@ -50,6 +54,7 @@ def create(
             ttl=seconds_of(ttl) if ttl else None,
             purposes=purpose or (),
             application=application,
+            session=session,
         )
     _tell(made, json=json)
 
@@ -63,7 +68,7 @@ def list_keys(tenant: Tenant = "default", db: Db = None, json: Json = False) -> 
         return
     table = Table(title=f"Keys of {tenant}", title_justify="left")
     table.add_column("id", no_wrap=True)
-    for column in ("caller", "roles", "actions", "users", "purposes", "application", "until"):
+    for column in ("caller", "roles", "actions", "users", "purposes", "application", "session", "until"):
         table.add_column(column, overflow="fold")
     for one in found:
         table.add_row(*map(Text, _cells(one)))
@@ -106,4 +111,5 @@ def _cells(one: ApiKey) -> list[str]:
     until = min(ends).isoformat(timespec="seconds") if ends else ""
     users = "all" if one.users is None else ", ".join(sorted(one.users))
     named = [", ".join(sorted(some)) for some in (one.roles, one.actions)]
-    return [one.id, one.identity, *named, users, ", ".join(sorted(one.purposes)), one.application or "", until]
+    stated = [", ".join(sorted(one.purposes)), one.application or "", one.session or ""]
+    return [one.id, one.identity, *named, users, *stated, until]

@@ -54,6 +54,14 @@ Meta = Annotated[
     typer.Option("--meta", help="key=value in the metadata; if repeated, all must match.", metavar="KEY=VALUE"),
 ]
 Json = JsonFlag
+Keep = Annotated[
+    Path | None,
+    typer.Option(help="Keep each result in this folder as soon as it is there; the same command goes on from there."),
+]
+ForSeconds = Annotated[
+    float | None,
+    typer.Option("--for", help="Seconds after which nothing more is begun; pass it with --keep.", min=0),
+]
 Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
 Until = Annotated[str | None, typer.Option(help="Only what was said until then; a day counts whole.")]
 Question = Annotated[str, typer.Argument(help="The question.")]
@@ -145,12 +153,18 @@ class CalledWith(TypedDict):
     key: str | None
     purpose: str | None
     application: str | None
+    caller_session: str | None
 
 
 def called_with(settings: Settings) -> CalledWith:
     """The key of the caller, and what it states."""
     key = settings.key.get_secret_value() if settings.key else None
-    return {"key": key, "purpose": settings.purpose, "application": settings.application}
+    return {
+        "key": key,
+        "purpose": settings.purpose,
+        "application": settings.application,
+        "caller_session": settings.caller_session,
+    }
 
 
 def others_in(store: MemoryOS, tenant: str, *, limit: int | None = None) -> Sequence[Scope]:

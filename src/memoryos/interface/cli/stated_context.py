@@ -1,4 +1,4 @@
-"""StatedContext: the purpose and the application of the calls of a command, which options before its name say."""
+"""StatedContext: the purpose, application and session of the calls of a command, which options before its name say."""
 
 from __future__ import annotations
 

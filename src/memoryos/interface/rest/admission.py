@@ -19,6 +19,7 @@ from memoryos.regex import regex
 from memoryos.text import checked_text
 
 PURPOSE = "X-MemoryOS-Purpose"  #: the header that states what a request is for
+SESSION = "X-MemoryOS-Caller-Session"  #: states in which session the caller acts; that of the memory is another
 MEM0 = "/mem0"  #: begins the addresses of mem0's clients, who send their key in headers of their own
 
 _LOOPBACK = regex(r"(?i)(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
@@ -60,7 +61,7 @@ class Admission:
         """Note who asks, in the state of the request.
 
         Raises Refusing: 401 without a valid key, 403 from a page of another site, 429 beyond the rate; and
-        PermissionDenied for a purpose that the key does not have.
+        PermissionDenied for a purpose or a session that the key does not have.
         """
         _refuse_other_sites(request)
         address = request.client.host if request.client else "unknown"
@@ -71,7 +72,7 @@ class Admission:
             kind = "" if api_key.read(key) is None and self._is_for_others(request) else kind
             request.state.asking = self._without_key(kind, address, request)
         else:
-            caller = info.calling(_purpose(request), network=address)
+            caller = info.calling(_stated(request, PURPOSE), session=_stated(request, SESSION), network=address)
             request.state.asking = Asking(caller, info.tenant, info.id, info.users)
 
     def check(self, asking: Asking) -> None:
@@ -98,16 +99,17 @@ class Admission:
         if not _LOOPBACK.fullmatch(host):  # a page of another site, whose name now means this machine
             raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
         caller = self.store._caller
-        return Asking(replace(caller, purpose=_purpose(request) or caller.purpose), STORE_TENANT, address)
+        purpose, session = _stated(request, PURPOSE) or caller.purpose, _stated(request, SESSION) or caller.session
+        return Asking(replace(caller, purpose=purpose, session=session), STORE_TENANT, address)
 
 
-def _purpose(request: Request) -> str | None:
-    """The purpose that a request states; None: none. Raises InvalidInput."""
-    told = request.headers.getlist(PURPOSE)
+def _stated(request: Request, header: str) -> str | None:
+    """What a request states in a header; None: nothing. Raises InvalidInput."""
+    told = request.headers.getlist(header)
     if len(told) > 1:
-        raise InvalidInput(PURPOSE, "is stated twice", "State it once")
+        raise InvalidInput(header, "is stated twice", "State it once")
     # A header is UTF-8, which was read as Latin-1.
-    return checked_text(PURPOSE, told[0].encode("latin-1").decode(), limit=NAME_LIMIT) if told else None
+    return checked_text(header, told[0].encode("latin-1").decode(), limit=NAME_LIMIT) if told else None
 
 
 def _told_key(request: Request) -> tuple[str, str]:

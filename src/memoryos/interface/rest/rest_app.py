@@ -24,7 +24,7 @@ from memoryos.errors import MemoryOSError
 from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
-from memoryos.interface.rest.admission import PURPOSE, Admission
+from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
@@ -50,8 +50,9 @@ _ABOUT = """Memory for AI agents over HTTP. Names are those of the Python librar
 
 Each request about a memory names its owner in the query: `user`, and if need be `agent`, `session` and `namespace`. The
 API key (`Authorization: Bearer KEY`) decides the tenant, the purposes that the header `X-MemoryOS-Purpose` may state,
-and the application. An error is a problem of RFC 9457; `field` and `fix` say what
-to change. A list has `items` and a `cursor`, which the next request passes on. Changes take an `Idempotency-Key`."""
+the application, and possibly the session of `X-MemoryOS-Caller-Session`. An error is a problem of RFC 9457; `field` and
+`fix` say what to change. A list has `items` and a `cursor`, which the next request passes on. Changes take an
+`Idempotency-Key`."""
 
 _PROBLEMS = {
     400: ("Unreadable", "The body is not JSON"),
@@ -150,8 +151,8 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
         for operation in path.values():
             _refer(operation["responses"])
             if not is_open(address):
-                others = [one for one in operation.get("parameters", ()) if one != _PURPOSE]
-                operation["parameters"] = [*others, _PURPOSE]
+                others = [one for one in operation.get("parameters", ()) if one not in _STATED]
+                operation["parameters"] = [*others, *_STATED]
     return document
 
 
@@ -265,13 +266,19 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-_PURPOSE: dict[str, Any] = {
-    "name": PURPOSE,
-    "in": "header",
-    "required": False,
-    "description": "What the request is for, in UTF-8: one of the purposes of its key. Policies see it.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": NAME_LIMIT, "pattern": r"[^ \t]"},
-}
+_STATED: list[dict[str, Any]] = [
+    {
+        "name": name,
+        "in": "header",
+        "required": False,
+        "description": f"{told} Policies see it.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": NAME_LIMIT, "pattern": r"[^ \t]"},
+    }
+    for name, told in (
+        (PURPOSE, "What the request is for, in UTF-8: one of the purposes of its key."),
+        (SESSION, "The session in which the caller acts, in UTF-8: that of its key, if the key has one."),
+    )
+]
 
 
 def _header(parameters: Parameters) -> dict[str, Any]:

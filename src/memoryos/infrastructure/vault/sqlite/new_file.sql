@@ -225,7 +225,7 @@ CREATE TABLE keys (
 	created_by TEXT NOT NULL, 
 	created_at BIGINT NOT NULL, 
 	expires_at BIGINT, 
-	revoked_at BIGINT, purposes TEXT, application TEXT, 
+	revoked_at BIGINT, purposes TEXT, application TEXT, session TEXT, 
 	PRIMARY KEY (tenant, id)
 )
 

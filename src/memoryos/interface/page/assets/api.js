@@ -1,5 +1,5 @@
-// Api: requests to the addresses below /v1 of this server, with the key of the session.
-import { key, session, signal, signOut } from "./session.js";
+// Api: requests to the addresses below /v1 of this server, with the key and the purpose of the session.
+import { key, purpose, session, signal, signOut } from "./session.js";
 
 const BASE = new URL("../v1", document.baseURI).href;
 
@@ -17,7 +17,7 @@ export async function ask(verb, path, { owner, query = {}, body } = {}) {
   const asked = session.get();
   const answer = await fetch(`${BASE}${path}${written({ ...owner, ...query })}`, request(verb, body)).catch(unreachable);
   const told = answer.status === 204 ? null : await answer.json().catch(() => ({}));
-  if (session.get().key !== asked.key) throw new DOMException("signed out", "AbortError");
+  if (isOver(asked)) throw new DOMException("asked by another key, or for another purpose", "AbortError");
   if (answer.ok) return told;
   if (answer.status === 401) signOut(asked.key ? "key-refused" : null);
   throw new Problem(answer.status, told);
@@ -26,9 +26,12 @@ export async function ask(verb, path, { owner, query = {}, body } = {}) {
 // A path with an id or a name that may have any characters.
 export const at = (parts, ...values) => parts.reduce((path, part, index) => path + encodeURIComponent(values[index - 1]) + part);
 
+const isOver = (asked) => session.get().key !== asked.key || session.get().purpose !== asked.purpose;
+
 function request(verb, body) {
   const headers = { Accept: "application/json" };
   if (key()) headers.Authorization = `Bearer ${key()}`;
+  if (purpose()) headers["X-MemoryOS-Purpose"] = String.fromCharCode(...new TextEncoder().encode(purpose())); // UTF-8
   if (body !== undefined) headers["Content-Type"] = "application/json";
   return { method: verb, headers, signal: signal(), body: body === undefined ? undefined : JSON.stringify(body), credentials: "omit" };
 }

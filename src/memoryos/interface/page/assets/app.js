@@ -10,13 +10,13 @@ import { language } from "./words.js";
 
 export function App() {
   const chosen = language.use();
-  const { state, key } = session.use();
+  const { state, key, purpose } = session.use();
   useEffect(() => {
     document.documentElement.lang = chosen === "zh" ? "zh-CN" : "en";
   }, [chosen]);
   if (state === "refused") return html`<${SignIn} />`;
   if (state === "asking") return html`<${Greeting} key=${key} />`;
-  return html`<${Frame} key=${key} />`;
+  return html`<${Frame} key=${JSON.stringify([key, purpose])} />`;
 }
 
 // Asks the server what the key of the session opens, if it needs one.

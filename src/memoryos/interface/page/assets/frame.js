@@ -6,6 +6,7 @@ import { Notice } from "./notice.js";
 import { OwnerForm, OwnerPicker } from "./owner_picker.js";
 import { link, ownerOf, place } from "./place.js";
 import { Preferences } from "./preferences.js";
+import { PurposePicker } from "./purpose_picker.js";
 import { session, signOut } from "./session.js";
 import { VIEWS } from "./views.js";
 import { Stored } from "./stored.js";
@@ -47,6 +48,7 @@ function Who() {
   if (state === "open") return html`<p class="small">${say("no-keys")}</p>`;
   return html`<div class="who">
     <p class="small">${say("signed-in")} <strong><${Stored} text=${info.identity} most=${60} /></strong><br />${say("tenant")} <${Stored} text=${info.tenant} most=${60} /></p>
+    <${PurposePicker} />
     <button type="button" onClick=${() => { location.hash = ""; signOut(); }}>${say("sign-out")}</button>
   </div>`;
 }

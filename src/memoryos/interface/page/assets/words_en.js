@@ -24,6 +24,8 @@ export default {
   "key-kept": "Kept in this tab until you sign out or close it.",
   "key-refused": "The key is not valid, or not any more.",
   "sign-out": "Sign out",
+  "purpose": "Purpose",
+  "no-purpose": "none",
   "signed-in": "Signed in as",
   "tenant": "Tenant",
   "no-keys": "No keys in this store: this machine sees everything.",

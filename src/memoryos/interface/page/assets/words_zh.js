@@ -23,6 +23,8 @@ export default {
   "api-key": "API 密钥",
   "key-kept": "只保存在此标签页中，退出或关闭后即消失。",
   "key-refused": "密钥无效或已失效。",
+  "purpose": "用途",
+  "no-purpose": "无",
   "sign-out": "退出登录",
   "signed-in": "当前身份",
   "tenant": "租户",
