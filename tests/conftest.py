@@ -80,6 +80,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also what is marked long, and more examples: an hour")
+    parser.addoption("--fuzz", type=float, metavar="SECONDS", help="CPU time of calls with wrong arguments that go on")
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
 
 

@@ -1,4 +1,4 @@
-"""The memoryos command, as a person and a program use it: real processes, real files."""
+"""The memoryos command, as a person and a program use it, on real files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import sqlite3
 import subprocess
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import forked
 import memoryos
+import same_process
 from memoryos import Role, Turn, load_settings
 from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.errors import EmbedderMismatch
@@ -38,7 +40,7 @@ LOCOMO = [
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, **variables)
 
     return call
 
@@ -56,7 +58,8 @@ def document(result):
     return json.loads(result.stdout)
 
 
-def test_what_one_process_adds_the_next_one_finds(run):
+def test_what_one_process_adds_the_next_one_finds(tmp_path):
+    run = partial(forked.memoryos, cwd=tmp_path)
     added = document(run("add", "我叫王小红，住在成都。", "你好，小红！", "--user", "红", "--json"))
     found = document(run("search", "小红住在哪里？", "--user", "红", "--json"))
     assert [hit["id"] for hit in found["hits"]] == [added["id"]]
@@ -489,7 +492,7 @@ def test_a_process_searches_and_adds_while_another_one_reembeds(tmp_path):
     command = [forked.executable(), "-m", "memoryos", "reembed", "--embedder", "minilm", "--json"]
     with memoryos.open(path, user="ann") as memory:
         memory.add("The boat is called Aurora.")
-        memory.add_many(Dialogue(1).session(80))
+        memory.add_many(Dialogue(1).session(30))
         memory.wait()
         added = []
         with subprocess.Popen(

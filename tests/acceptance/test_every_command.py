@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import forked
+import same_process
 from memoryos.interface.cli.app import command, main
 
 
@@ -26,7 +26,7 @@ PATHS = pytest.mark.parametrize("path", [path for path, _ in EVERY], ids=" ".joi
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, **variables)
 
     return call
 

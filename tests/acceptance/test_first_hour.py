@@ -15,8 +15,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from openai.types.chat import ChatCompletionMessage
 
-import forked
 import memoryos
+import same_process
 from generation.scripted_model import says, scripted_model
 from memoryos import AsyncMemory, AsyncMemoryOS, Attachment, Memory, MemoryOS, Origin, load_settings
 from memoryos.errors import StillRunning
@@ -45,7 +45,7 @@ def model():
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments):
-        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160")
+        return same_process.memoryos(*arguments, cwd=tmp_path, COLUMNS="160")
 
     return call
 
@@ -281,7 +281,7 @@ def test_the_command_does_the_same(run):
 
 def test_lists_corrections_and_deletion_by_command(tmp_path):
     def run(*arguments):
-        done = forked.memoryos(*arguments, "--json", cwd=tmp_path, MEMORYOS_SHORT_TERM_CAPACITY="1")
+        done = same_process.memoryos(*arguments, "--json", cwd=tmp_path, MEMORYOS_SHORT_TERM_CAPACITY="1")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

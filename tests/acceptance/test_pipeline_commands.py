@@ -1,4 +1,4 @@
-"""`memoryos pipelines`, and the commands that had no door yet, each as a process of its own."""
+"""`memoryos pipelines`, and the commands that had no door yet."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import json
 import pytest
 
 import forked
+import same_process
 
 
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+        return same_process.memoryos(*arguments, cwd=tmp_path, **variables)
 
     return call
 
@@ -45,7 +46,7 @@ def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
     assert told("pipelines", "check", str(file)) == {"name": "note", "version": 1, "steps": 2}
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "yaml.py").write_text("raise ImportError")  # as if it was not installed
-    bare = run("pipelines", "show", "tidy-old", PYTHONPATH=str(tmp_path / "bare"))
+    bare = forked.memoryos("pipelines", "show", "tidy-old", cwd=tmp_path, PYTHONPATH=str(tmp_path / "bare"))
     assert (bare.returncode, "pip install 'memoryos-engine[yaml]'; --json needs none" in bare.stderr) == (1, True)
     file.write_text("name: note\nparameters: {query: text}\nsteps: [retrieve: {}, augment: {tokens: 50}, arhcive: {}]")
     wrong = run("pipelines", "check", str(file))

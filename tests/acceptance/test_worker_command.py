@@ -14,6 +14,7 @@ import pytest
 
 import forked
 import memoryos
+import same_process
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import load_settings
 from memoryos.bench.scripted_reader import reply
@@ -59,7 +60,7 @@ def run(tmp_path, wanted):
     """run(argument, ...): its exit code and what it printed."""
 
     def call(*arguments, **variables):
-        done = forked.memoryos(*arguments, cwd=tmp_path, **wanted | variables)
+        done = same_process.memoryos(*arguments, cwd=tmp_path, **wanted | variables)
         assert re.fullmatch(
             r"(a job \(\w+\) failed: \w+; see `memoryos jobs list`\n)?", done.stderr
         )  # and no word of what was said
@@ -173,7 +174,7 @@ def test_a_worker_does_jobs_of_kinds_that_a_module_registers(data, tmp_path, wan
 )
 def test_a_function_that_is_not_there_is_said(wanted, tmp_path, name, says):
     (tmp_path / "kinds_of_mine.py").write_text(KINDS)
-    done = forked.memoryos("worker", "--once", "--register", name, cwd=tmp_path, **wanted)
+    done = same_process.memoryos("worker", "--once", "--register", name, cwd=tmp_path, **wanted)
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
 

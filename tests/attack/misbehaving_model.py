@@ -6,6 +6,7 @@ import gzip
 import json
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -162,6 +163,13 @@ def bomb(megabytes: int, layers: int = 1) -> bytes:
     for _ in range(layers):
         packed = gzip.compress(packed, 6)
     return packed
+
+
+def cheap_bomb(megabytes: int) -> bytes:
+    """The same without its end, made of one megabyte: for very large ones, of which only the beginning is read."""
+    packing = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    first, each = (packing.compress(b" " * 2**20) + packing.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + each * (megabytes - 1)
 
 
 def redirects(url: str, status: int = 307) -> Replies:

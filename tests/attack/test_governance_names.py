@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import forked
+import same_process
 from acceptance.test_keyed_commands import COMMANDS as EVERY_COMMAND
 from acceptance.test_keyed_commands import NO_USER
 from contract import server
@@ -304,7 +305,7 @@ def _attacks(
 
 def test_the_victims_memory_is_as_it_was(commanded):
     _, known, _ = commanded
-    told_now = forked.memoryos(
+    told_now = same_process.memoryos(
         "get",
         known["PAGE"],
         "--user",

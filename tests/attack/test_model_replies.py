@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from memoryos.bench.scripted_reader import reply as reading
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.records import JobState
 from memoryos.models import loop
+from memoryos.models.body import MOST_BYTES
 from memoryos.models.embedder import load_embedder
 
 from .misbehaving_model import (
@@ -35,6 +37,7 @@ from .misbehaving_model import (
     Asked,
     Misbehaving,
     bomb,
+    cheap_bomb,
     completion,
     drips,
     event,
@@ -224,6 +227,28 @@ LARGE = {
 def test_an_answer_is_read_up_to_16_megabytes_unpacked(opened, model, ask, large, megabytes):
     model.will(LARGE[large](megabytes))
     refused(opened(llm_timeout_seconds=45), ask, "more than 16 MB; nothing was stored", within=50)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("ask", "status", "encoding"),
+    [(whole, 200, b"gzip"), (streamed, 200, b"gzip"), (whole, 400, b"gzip"), (whole, 200, b"gzip, gzip")],
+)
+def test_what_is_unpacked_takes_little_more_memory_than_what_may_be_read(opened, model, ask, status, encoding):
+    """As many bytes of gzip, packed twice, took 17 GB."""
+    body = cheap_bomb(270) if encoding == b"gzip" else gzip.compress(cheap_bomb(17_000))
+    assert len(body) < 292_000
+    reply = sends(body, b"Content-Encoding: " + encoding, status=status, kind=JSON if ask is whole else EVENTS)
+    model.will(reply, reply)
+    memory = opened(llm_timeout_seconds=60)
+    refused(memory, ask, "nothing was stored", within=70)  # what is loaded once
+    tracemalloc.start()
+    try:
+        refused(memory, ask, "nothing was stored", within=70)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.25 * MOST_BYTES
 
 
 @WAYS
@@ -691,6 +716,7 @@ EMBEDS = """
 import os, sys
 from memoryos import load_settings
 from memoryos.models import loop
+from memoryos.models.body import MOST_BYTES
 from memoryos.models.embedder import load_embedder
 embedder = load_embedder("openai:m", load_settings(embedder_base_url=sys.argv[1], llm_timeout_seconds=10))
 child = os.fork()

@@ -1,14 +1,16 @@
-"""The command in a process of its own, and LoCoMo files."""
+"""The command, and LoCoMo files."""
 
 from __future__ import annotations
 
 import json
-import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import forked
+import same_process
 
 from .talk import talk
 
@@ -26,12 +28,18 @@ def locomo(tmp_path):
 
 
 @pytest.fixture
-def command(tmp_path):
-    """command(argument, ...): `memoryos bench argument ...` and its environment, for subprocess."""
+def scratch(tmp_path) -> Path:
+    """The folder for temporary files of the command."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def command(tmp_path, scratch):
+    """command(argument, ...): `memoryos bench argument ...` as a process of its own, for subprocess."""
 
     def arguments(*rest, **variables):
-        scratch = tmp_path / "scratch"
-        scratch.mkdir(exist_ok=True)
         return {
             "args": [forked.executable(), "-W", "error", "-m", "memoryos", "bench", *map(str, rest)],
             "cwd": tmp_path,
@@ -43,10 +51,13 @@ def command(tmp_path):
 
 
 @pytest.fixture
-def bench(command):
-    """bench(argument, ...): run it to its end."""
+def bench(tmp_path, scratch, monkeypatch):
+    """bench(argument, ...): run it to its end, in the process of the test; what it starts is forked."""
 
     def run(*rest, **variables):
-        return subprocess.run(**command(*rest, **variables), capture_output=True, timeout=300)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", forked.executable())
+            patch.setattr(tempfile, "tempdir", str(scratch))
+            return same_process.memoryos("bench", *map(str, rest), cwd=tmp_path, **{"COLUMNS": "100"} | variables)
 
     return run

@@ -144,11 +144,12 @@ def test_an_interrupted_run_goes_on_where_it_was(command, data, answers, model):
     assert len(model.requests) == 10
 
 
-def test_without_the_extra_the_command_names_it(bench, data, tmp_path):
+def test_without_the_extra_the_command_names_it(command, data, tmp_path):
     blocked = tmp_path / "blocked" / "nltk"
     blocked.mkdir(parents=True)
     (blocked / "__init__.py").write_text("raise ImportError('no nltk')", "utf-8")
-    result = bench("answers", "--data", data, "--export", "prompts.jsonl", PYTHONPATH=str(blocked.parent))
+    started = command("answers", "--data", data, "--export", "prompts.jsonl", PYTHONPATH=str(blocked.parent))
+    result = subprocess.run(**started, capture_output=True, timeout=300)
     assert result.returncode == 1
     assert "pip install 'memoryos-engine[bench]'" in result.stderr
 

@@ -165,6 +165,37 @@ def test_a_failed_job_is_not_hastened_by_new_work(store, enqueue, lease, fail, c
     assert lease().attempts == 2
 
 
+def test_a_failed_job_that_is_asked_for_anew_begins_at_once(store, enqueue, lease, fail, jobs, clock):
+    enqueue(store(id="a").cube.id)
+    fail(lease(), retry_at=clock() + timedelta(minutes=5))
+    enqueue("a", anew=True)
+    (job,) = jobs()
+    assert (job.attempts, job.error, job.not_before) == (0, None, None)
+    assert lease().attempts == 1
+    enqueue("a", anew=True)  # what runs goes on
+    assert jobs()[0].state is JobState.LEASED
+
+
+def test_the_latest_job_of_a_payload_is_found_in_any_state(enqueue, lease, finish, fail, vault, clock):
+    def latest(*payloads, kind=JobKind.EXTRACT):
+        with vault.read(ALICE) as reader:
+            return reader.latest_job(kind, payloads)
+
+    me, you = {"name": "me"}, {"name": 'das Gedächtnis "你"', "keeps": True}
+    assert latest(me) is None
+    for payload in (me, you, me):
+        enqueue(None, payload=payload)
+        clock.advance(seconds=1)
+    finish(lease())
+    assert latest(me).state is JobState.DONE
+    enqueue(None, payload=me)
+    fail(lease(), "no memory")
+    assert (latest(you).error, latest(you).state) == ("no memory", JobState.DEAD)
+    assert latest(me).state is JobState.QUEUED  # the second one
+    assert latest(you, me).payload == me
+    assert latest({"name": "m"}) is latest(me, kind=JobKind.TRAIN) is latest() is None
+
+
 def test_a_job_that_waits_for_its_next_try_lets_others_pass(store, enqueue, lease, fail, clock):
     enqueue(store(id="a").cube.id, store(id="b").cube.id)
     fail(lease(), retry_at=clock() + timedelta(minutes=5))

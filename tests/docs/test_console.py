@@ -10,8 +10,8 @@ import shlex
 import pytest
 from test_examples import COMMANDS, DOCUMENTS, is_printed
 
-import forked
 import memoryos
+import same_process
 
 NOT_RUN = re.compile(r"```console not run(.*)\n")  # ```console not run, it needs ...
 BLOCKS = [
@@ -60,7 +60,7 @@ def test_commands_run_and_print_what_is_shown(folder, lines, printed):
         assert command[0] == "memoryos", "mark a block of other programs `console not run, REASON`"
         arguments = [page.id if word == "ID" else word for word in command[1:]]
         arguments += [ENDING[arguments[0]]] if arguments[0] in ENDING else []
-        done = forked.memoryos(*arguments, cwd=folder, **variables)
+        done = same_process.memoryos(*arguments, cwd=folder, **variables)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         told += done.stdout
     assert not printed or is_printed(printed, told), told

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import forked
 import memoryos
+import same_process
 from memoryos import load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, MissingExtra, ModelError, ModelNotConfigured
 from memoryos.models.embedder import load_embedder
@@ -311,6 +311,6 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch, server):
 def test_the_command_line_measures_it(server, tmp_path):
     wanted = {"MEMORYOS_EMBEDDER_BASE_URL": server.url, "MEMORYOS_EMBEDDER_API_KEY": KEY}
     command = ["bench", "chinese", "--strategy", "hybrid", "--embedder", NAME, "--json"]
-    done = forked.memoryos(*command, cwd=tmp_path, timeout=300, **wanted)
+    done = same_process.memoryos(*command, cwd=tmp_path, **wanted)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["embedder"] == "openai:m@384"

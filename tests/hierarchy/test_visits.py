@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 
-from memoryos import Memory, Role, Tier, Turn
+from memoryos import Memory, MemoryOS, Role, Scope, Tier, Turn, load_settings
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import State
@@ -126,6 +128,23 @@ def test_many_visits_are_written_without_waiting(world: World):
     assert done.count(Operation.VISIT) == done.count(Operation.TRANSITION) == FLUSH_AT + 5  # the first use activates
 
 
+def test_searches_whose_visits_wait_for_the_background_start_no_threads(world: World):
+    memory = world.open(short_term_capacity=FLUSH_AT + 5)
+    for number in range(FLUSH_AT + 5):
+        memory.add(f"🍵 {number}")
+    memory.wait()
+
+    def started() -> int:
+        """How many threads without a name of their own were made by now."""
+        return int(Thread().name.partition("-")[2])
+
+    with memory._engine.housekeeping.call():  # the background lets it go first
+        before = started()
+        for _ in range(5):
+            memory.search("🍵", pages=FLUSH_AT + 5)
+        assert started() - before <= 3, "one each for the background and its timer, and the one that tells"
+
+
 def test_visits_of_the_next_seconds_wait_for_each_other_and_slow_down_no_search(world: World, monkeypatch):
     monkeypatch.setattr(visits_module, "REST_SECONDS", 1e6)
     memory = world.open(short_term_capacity=2 * AT_A_TIME)
@@ -207,3 +226,43 @@ def test_visits_survive_an_add_that_fails(world: World):
         memory.add("🍵 again")
     memory.add("🍵 again")
     assert memory.get(page).behaviour.visits == 1
+
+
+@pytest.mark.once
+def test_visits_of_many_owners_do_not_pile_up(monkeypatch):
+    monkeypatch.setattr(visits_module, "CROWD", 4)
+    log, owners = VisitLog(), [Scope(user=f"user{number}") for number in range(9)]
+    for owner in owners[:4]:
+        log.record(owner, ["a"], START)
+    assert log.overdue() is None
+    log.record(owners[4], ["a"], START)
+    assert log.overdue() == owners[0], "it waits longest"
+    assert len(log.take(owners[0])) == 1
+    assert log.overdue() is None
+    for owner in owners[5:]:
+        log.record(owner, ["a"], START)
+    assert log.owners() == owners[1:], "as many as may wait"
+    log.record(owners[1], ["b", "c"], START)
+    assert log.owners() == owners[2:], "the visits of who waits longest are dropped, also of one who comes again"
+    log.record(owners[0], [], START)
+    assert log.owners() == owners[2:], "a search without a hit is nothing to write"
+
+
+def test_visits_of_those_who_wait_longest_are_written_when_many_wait(world: World, monkeypatch):
+    monkeypatch.setattr(visits_module, "CROWD", 1)
+    memory = world.open()
+    pages = [memory.add("🍵"), memory.add("🍵🚲")]
+    memory.search("🍵", pages=2)
+    memory._engine.housekeeping._background.wait()  # memory.wait() would write all visits
+    assert [memory.get(page).behaviour.visits for page in pages] == [1, 1]
+
+
+@pytest.mark.file
+def test_a_memory_that_is_only_read_counts_no_visits(tmp_path):
+    settings = load_settings(embedder="hashing")
+    with closing(MemoryOS.open(tmp_path / "m.db", settings=settings)) as store:
+        store.memory("ann").add("I keep bees.")
+    with closing(MemoryOS.open(tmp_path / "m.db", settings=settings, read_only=True)) as store:
+        memory = store.memory("ann")
+        assert memory.search("bees").hits
+        assert memory._engine.housekeeping._visits.owners() == []

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import memoryos
 from local.lessons import ANY, BOUNDS, FACT, NAME, RECIPE, UNSEEN, add, teach
-from memoryos import Memory, Settings, stores
+from memoryos import FormState, Memory, Settings, stores
 from memoryos.built_memory import AdapterStage
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Fact, MemCube
@@ -44,7 +44,7 @@ from memoryos.operation.training.adapter_status import AdapterAnswer, Recollecti
 from memoryos.operation.training.adapter_trainer import AdapterTrainer, trainable_model
 from memoryos.operation.training.question_pairs import QuestionPair
 from memoryos.operation.training.recollection import Recollector
-from memoryos.operation.training.training_job import TrainingJob, is_missing
+from memoryos.operation.training.training_job import TrainingJob, is_missing, want_training
 from memoryos.operation.training.training_sources import chosen_sources
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
@@ -59,8 +59,8 @@ def queued(memory: Memory) -> list[str]:
     return [job.kind for job in memory.jobs.list() if job.state is JobState.QUEUED]
 
 
-def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned):
-    memory = opened()
+def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned, either):
+    memory = opened(either)
     teach(memory, learned, [add(memory)])
     assert "Oslo" not in memory.adapters.ask(UNSEEN).text
     assert memory.adapters.load(NAME).weight == 1.0
@@ -96,8 +96,8 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
     engine, scope = memory._engine, memory.scope
     with engine.vault.write(scope) as writer:
         want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=BOUNDS, is_due=True))
-        writer.enqueue(JobKind.TRAIN)
-    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=3600.0)
+        want_training(writer, NAME)
+    job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine, slice_seconds=3600.0)
 
     def run(most: int) -> None:
         with engine.vault.write(scope) as writer:
@@ -117,7 +117,7 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
     memory.close()  # as after a crash: nothing but the checkpoint is left
     memory = opened()
     engine = memory._engine
-    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=3600.0)
+    job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine, slice_seconds=3600.0)
     run(1_000)
     (ready,) = memory.adapters.get(NAME).versions
     assert (ready.stage, ready.number, ready.step) == (AdapterStage.READY, 1, 20)
@@ -130,7 +130,7 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
 def train_while(memory: Memory, act: Callable[[], object], *, seconds: float = 3600.0) -> None:
     """Run the job that trains, for one slice; `act` is called after the first step."""
     engine, left = memory._engine, [act]
-    job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=seconds)
+    job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine, slice_seconds=seconds)
 
     def goes_on() -> bool:
         if left:
@@ -158,7 +158,7 @@ def ask_for(memory: Memory, name: str, epochs: int = 1) -> None:
         known, recipe = wanted_adapters(writer).get(name, WantedAdapter(name)), replace(RECIPE, epochs=epochs)
         asked = replace(known, kinds=["fact"], recipe=recipe, bounds=ANY, is_due=True, demand=f"{name} {epochs}")
         want(writer, replace(asked, is_withdrawn=False))
-        writer.enqueue(JobKind.TRAIN)
+        want_training(writer, name)
 
 
 def test_what_is_asked_for_while_a_job_trains_gets_a_job(begun):
@@ -206,10 +206,41 @@ def test_an_adapter_that_cannot_be_trained_does_not_keep_others_waiting(begun, m
 
     monkeypatch.setattr(AdapterTrainer, "train", fails)
     ask_for(begun, "two")
-    train_while(begun, lambda: None)
-    assert [one.used for one in begun.adapters.list()] == [None, 1]
-    with pytest.raises(ModelError, match="out of memory"):
-        train_while(begun, lambda: None)
+    begun._engine.housekeeping.queued(begun.scope)
+    begun.wait()
+    assert {one.name: one.used for one in begun.adapters.list()} == {NAME: None, "two": 1}
+    told = begun.forms.outcome
+    assert told("two", "text", "adapter").state is FormState.DONE
+    assert told(NAME, "text", "adapter").reason == "ModelError: out of memory; it is tried again"
+    ask_for(begun, "three")  # what went wrong with another one says nothing about it
+    assert "out of memory" not in told("three", "text", "adapter").reason
+
+
+def test_an_adapter_that_is_asked_for_again_after_a_failure_is_trained_at_once(begun, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(AdapterTrainer, "train", lambda *_: run_out())
+        begun._engine.housekeeping.queued(begun.scope)
+        begun.wait()
+    (failed,) = [one for one in begun.jobs.list() if one.kind == JobKind.TRAIN]
+    assert (failed.attempts, failed.state, failed.not_before is None) == (1, JobState.QUEUED, False)
+    begun.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=ANY)
+    begun.wait()
+    (done,) = [one for one in begun.jobs.list() if one.kind == JobKind.TRAIN]
+    assert (done.id, done.state, begun.adapters.get(NAME).used) == (failed.id, JobState.DONE, 1)
+
+
+def test_an_adapter_whose_source_went_waits_and_was_not_refused(opened, learned):
+    memory = opened()
+    home, _ = add(memory), add(memory, "User loves tea.")
+    teach(memory, learned, [home])
+    memory.delete(home)
+    assert memory.adapters.get(NAME).versions == ()
+    told = memory.forms.outcome(NAME, "text", "adapter")
+    assert (told.state, told.reason) == (FormState.WAITING, "its training has not begun")
+
+
+def run_out() -> None:
+    raise ModelError("out of memory")
 
 
 def test_a_training_goes_on_though_new_facts_come(begun):
@@ -313,13 +344,14 @@ def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
 
 @pytest.mark.parametrize("how", ["delete", "erase", "update", "expire"])
 def test_an_adapter_goes_at_once_when_a_source_is_deleted_erased_changed_or_expires(
-    opened, learned, tmp_path, clock, how
+    opened, learned, either, tmp_path, clock, how
 ):
-    memory = opened()
+    memory = opened(either)
     fact = memory.facts.add(FACT, ttl=3600) if how == "expire" else add(memory)
     teach(memory, learned, [fact])
     memory.adapters.load(NAME)
     assert len(blobs(memory, tmp_path)) == 1
+    assert memory.adapters.ask(UNSEEN).text == FACT
     if how == "expire":
         clock.advance(hours=2)  # before any job ran
     elif how == "update":
@@ -499,7 +531,7 @@ def test_what_is_asked_and_what_is_stored_is_masked(opened, learned, tiny, tmp_p
         assert "ann@example.com" not in wanted.to_json()
         heard: list[str] = []
         engine = memory._engine.local.engine()
-        memory._engine.local._engine = Overheard(engine, heard)
+        memory._engine.local._engines[None] = Overheard(engine, heard)
         memory.adapters.ask("Who is ann@example.com?")
         assert "Who is" in heard[0]
         assert "ann@example.com" not in heard[0]
@@ -510,7 +542,7 @@ def test_what_is_trained_and_answered_is_masked_as_what_is_read(tiny, tmp_path, 
     with memoryos.open(tmp_path / "read.db", user="alice", settings=settings, clock=clock) as memory:
         memory.facts.add("User's e-mail is ann@example.com.")
         heard: list[str] = []
-        memory._engine.local._engine = Overheard(memory._engine.local.engine(), heard)
+        memory._engine.local._engines[None] = Overheard(memory._engine.local.engine(), heard)
         memory.adapters.train(NAME, recipe=replace(RECIPE, epochs=1), bounds=ANY)
         memory.wait()
         assert heard
@@ -533,7 +565,7 @@ class Overheard:
         return self._engine.chat_tokens(messages, answers=answers)
 
 
-def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny, tmp_path, clock):
+def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, either, tmp_path, clock):
     pytest.importorskip("cedarpy")
     policies = tmp_path / "rules.cedar"
     policies.write_text(
@@ -541,7 +573,7 @@ def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny,
         'forbid(principal == User::"bob", action == Action::"read", resource)'
         ' when { resource.tags.contains("secret") };\n'
     )
-    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    settings = Settings(llm_model=f"local:{either}", embedder="hashing")
     with memoryos.MemoryOS.open(tmp_path / "p.db", settings=settings, clock=clock, policies=policies) as store:
         mine = store.memory("alice")
         facts = [mine.facts.add(FACT, tags=["secret"]), mine.facts.add("User loves tea.")]  # the strictest counts
@@ -649,7 +681,7 @@ import datetime, memoryos
 place, model, name = sys.argv[1:]
 memory = memoryos.open(place, user="alice", settings=memoryos.Settings(llm_model=f"local:{model}", embedder="hashing"))
 engine = memory._engine
-job = TrainingJob(engine.vault, engine.clock, engine.local.engine, slice_seconds=0.0)
+job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine, slice_seconds=0.0)
 
 def step():
     with engine.vault.write(memory.scope) as writer:
@@ -669,7 +701,7 @@ def test_a_training_that_is_killed_goes_on_in_another_process(tiny, learned, tmp
         add(memory)
         with memory._engine.vault.write(memory.scope) as writer:
             want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=BOUNDS, is_due=True))
-            writer.enqueue(JobKind.TRAIN)
+            want_training(writer, NAME)
     words = [sys.executable, "-W", "ignore", "-c", TRAIN_AND_SAY, str(place), str(tiny), NAME]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
@@ -785,11 +817,11 @@ def test_one_process_at_a_time_trains_and_a_second_one_finds_nothing_to_do(opene
     teach(memory, learned, [add(memory)])
     engine, before = memory._engine, memory.adapters.get(NAME)
     with engine.vault.write(memory.scope) as writer:
-        writer.enqueue(JobKind.TRAIN)
+        want_training(writer, NAME)
         leased = [job for job in writer.lease(lasting=timedelta(minutes=1)) if job.kind == JobKind.TRAIN]
         assert len(leased) == 1
         assert writer.lease(lasting=timedelta(minutes=1)) == []  # for another process
-    job = TrainingJob(engine.vault, engine.clock, engine.local.engine)
+    job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine)
     assert acting(SYSTEM, lambda: job.run(memory.scope, leased, lambda: True)) == ()
     assert memory.adapters.get(NAME) == before
 

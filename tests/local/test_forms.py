@@ -196,6 +196,9 @@ def test_what_came_of_a_change_is_told(opened, tiny_long, learned, monkeypatch, 
         memory.wait()
         assert state("me").state is FormState.FAILED
         assert state("me").reason == "ModelError: no more memory; it is tried again"
+    memory.forms.transform("me")  # asked for again, it does not wait for the job's delay
+    memory.wait()
+    assert state("me").state is FormState.DONE
     with monkeypatch.context() as patch:
         patch.setattr(AdapterTrainer, "train", fails)
         memory.forms.transform(NAME, TEXT, ADAPTER, kinds=["fact"])

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from shutil import copytree
 
 import numpy as np
 import pytest
 
 import memoryos
-from local.lessons import FACT, NAME, UNSEEN, add, teach
+from local.lessons import FACT, NAME, UNSEEN, add, teach, teach_files
 from local.tiny_model import make_folder, make_gguf
 from memoryos import Memory, Settings
-from memoryos.errors import ModelError
+from memoryos.built_memory import AdapterStage
+from memoryos.errors import MissingExtra, ModelError
 from memoryos.models.local.gguf_header import GgufHeader
+from memoryos.models.local.llamacpp_engine import LlamacppGeneration
 from memoryos.models.local.local_engine import Sampling
+from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.transformers_engine import TransformersEngine
 from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS, WeightedAdapter
+from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_lessons import answer
-from memoryos.operation.training.adapter_pack import read_folder
+from memoryos.operation.training.adapter_pack import ABOUT, read_folder
+from memoryos.operation.training.adapter_trainer import fits
 
 CLOSE = 3e-2  # of logarithms of probabilities: llama.cpp keeps keys and values in 16 bits
 
@@ -142,7 +149,7 @@ def test_respond_has_the_adapters_of_the_same_file_and_no_others(memory, learned
     stream = memory.respond_stream("Where am I living?")
     assert "".join(stream)
     assert stream.answer.adapters == (NAME,)
-    assert memory.adapters.ask(UNSEEN).text == FACT  # transformers, with the file unpacked
+    assert memory.adapters.ask(UNSEEN).text == FACT
     memory.wait()
     memory.close()
     other = copytree(tiny_long.parent, tmp_path / "other") / tiny_long.with_suffix(".gguf").name
@@ -152,3 +159,61 @@ def test_respond_has_the_adapters_of_the_same_file_and_no_others(memory, learned
         answered = changed.respond("Where am I living?")
         assert answered.adapters == ()
         assert "was trained for another model" in answered.adapters_left_out[0]
+
+
+def test_asking_and_recollecting_need_no_torch(memory, learned, monkeypatch, tmp_path):
+    about = json.dumps({"fingerprint": fits(memory._engine.local.engine())}).encode()
+    teach_files(memory, learned, {ABOUT: about}, [add(memory)], NAME)
+    computed: list[str] = []
+    monkeypatch.setattr(LlamacppGeneration, "_work", counted(LlamacppGeneration._work, computed))
+    monkeypatch.setattr("memoryos.models.local.opened_engines.find_spec", without("torch", "peft", "transformers"))
+    memory._engine.local._engines.clear()  # as in a process where nothing was trained
+    assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
+    told = memory.adapters.recollect(NAME)
+    assert (told.asked, told.known, told.stored) == (1, 1, ())
+    assert len(computed) == 2
+    folder = memory.adapters.export(NAME, tmp_path / "out")
+    assert memory.adapters.add(folder, name="again").used == 1
+    assert memory.adapters.ask(UNSEEN, names=["again"]).text == FACT
+    with pytest.raises(MissingExtra, match=r"Training an adapter \(with torch and peft, also for llama.cpp\) needs an"):
+        memory.adapters.train("other")
+    assert [one.name for one in memory.adapters.list()] == ["again", NAME]
+
+
+def test_the_gate_asks_the_runtime_that_answers_later(memory, monkeypatch):
+    add(memory, "用户住在卑尔根。")
+    asked: list[str] = []
+    monkeypatch.setattr(LlamacppGeneration, "_work", counted(LlamacppGeneration._work, asked))
+    monkeypatch.setattr(TransformersEngine, "generate", None)  # torch trains, and answers nothing
+    bounds = GateBounds(least_recall=0.0, most_loss=1e9, most_questions=1)
+    memory.adapters.train(NAME, recipe=TrainingRecipe(rank=2, alpha=4, epochs=1, replay=0.0), bounds=bounds)
+    memory.wait()
+    (version,) = memory.adapters.get(NAME).versions
+    assert (version.stage, version.gate.asked, len(asked)) == (AdapterStage.READY, 1, 2)
+    assert memory.adapters.ask("用户住在哪里？", names=[NAME]).used == (NAME,)
+
+
+def counted(work: Callable[..., None], calls: list[str]) -> Callable[..., None]:
+    def counts(generation: LlamacppGeneration) -> None:
+        calls.append("answer")
+        work(generation)
+
+    return counts
+
+
+def without(*names: str) -> Callable[[str], object]:
+    """What finds packages, but not these."""
+    return lambda name: None if name in names else find_spec(name)
+
+
+@pytest.mark.parametrize("door", ["ask", "respond"])
+def test_what_is_erased_leaves_the_memory_of_llamacpp(memory, learned, door):
+    fact = add(memory)
+    teach(memory, learned, [fact])
+    memory.adapters.load(NAME)
+    _ = memory.adapters.ask(UNSEEN) if door == "ask" else memory.respond(UNSEEN)
+    engine = memory._engine.local.engine()
+    assert engine._servers._adapted is not None
+    assert engine.latest is not None
+    memory.governance.erase(fact)
+    assert (engine._servers._adapted, engine.latest) == (None, None)

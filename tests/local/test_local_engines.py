@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from memoryos import Settings
 from memoryos.errors import InvalidInput, ModelError, PromptTooLong, StateMismatch, StoreCorrupt
 from memoryos.models.local.local_engine import Sampling
+from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.opened_engines import opened
 from memoryos.models.local.state_file import StateFile
 
 SYSTEM = [{"role": "system", "content": "The user lives in Oslo, likes tea and speaks 中文. " * 4}]
@@ -37,6 +41,28 @@ def test_a_state_does_not_change_the_next_token(engine, state, question):
     assert np.abs(full - cached).max() < CLOSE
     assert full.argmax() == cached.argmax()
     assert np.exp(full).sum() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("chosen", [None, "passive"])
+def test_a_runtime_is_loaded_with_short_waits_unless_they_are_chosen(tiny, monkeypatch, chosen):
+    seen: list[tuple[str | None, str | None]] = []
+
+    def variables() -> tuple[str | None, str | None]:
+        return os.environ.get("GOMP_SPINCOUNT"), os.environ.get("OMP_WAIT_POLICY")
+
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if chosen:
+        monkeypatch.setenv("OMP_WAIT_POLICY", chosen)
+    made = "memoryos.models.local.opened_engines._made"
+    monkeypatch.setattr(made, lambda *_: seen.append(variables()) or Made())
+    opened(ModelFiles(tiny), Settings(local_threads=7))
+    assert seen == [(None, "passive") if chosen else ("2000", None)]
+    assert variables() == (None, chosen)
+
+
+class Made:
+    """Stands for an engine."""
 
 
 def test_without_memory_for_a_thread_the_next_answer_works(llamacpp_engine, monkeypatch):

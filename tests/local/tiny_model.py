@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from memoryos.models.local.short_waits import short_waits
+
 HEADS, KV_HEADS, LAYERS, HIDDEN, WINDOW = 4, 2, 2, 32, 512
 _SIZES = {
     "num_hidden_layers": LAYERS,
@@ -27,8 +29,9 @@ def make_folder(
 
     Unless it `ends`, an answer fills its limit.
     """
-    import torch
-    import transformers
+    with short_waits():
+        import torch
+        import transformers
 
     tokenizer = _tokenizer(CONTROL[2] if ends else None)
     torch.manual_seed(seed)

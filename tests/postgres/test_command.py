@@ -1,4 +1,4 @@
-"""The memoryos command on a PostgreSQL store: real processes, a real server."""
+"""The memoryos command on a PostgreSQL store of a real server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import pytest
 
 import forked
+import same_process
 from contract import server
 
 PASSWORD = "hunter2-geheim"
@@ -16,16 +17,16 @@ PASSWORD = "hunter2-geheim"
 def run(tmp_path):
     place = server.new_database().set(password=PASSWORD).render_as_string(hide_password=False)
 
-    def call(*arguments, **variables):
+    def call(*arguments, by=same_process.memoryos, **variables):
         settings = {"COLUMNS": "160", "MEMORYOS_DB": place, "MEMORYOS_EMBEDDER": "static", **variables}
-        return forked.memoryos(*arguments, cwd=tmp_path, **settings)
+        return by(*arguments, cwd=tmp_path, **settings)
 
     return call
 
 
 def test_one_process_finds_what_another_one_added(run, tmp_path):
-    assert run("add", "I keep bees behind the old mill.").returncode == 0
-    found = run("search", "bees", "--json")
+    assert run("add", "I keep bees behind the old mill.", by=forked.memoryos).returncode == 0
+    found = run("search", "bees", "--json", by=forked.memoryos)
     assert "old mill" in found.stdout, found.stderr
     assert list(tmp_path.iterdir()) == []
 

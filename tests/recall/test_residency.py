@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -83,6 +85,25 @@ def test_one_that_alone_passes_the_budget_stays_while_it_is_used(follow):
         resident = follow(tiny, user)
         assert follow(tiny, user) is resident
         assert (len(tiny), tiny.nbytes) == (1, resident.nbytes)
+
+
+def test_the_budget_counts_what_an_owner_takes_who_has_no_memory(tmp_path, open_memory):
+    memory = open_memory(tmp_path / "memory.db")
+    owners = [memory.of(Scope(user=f"nobody{number}")) for number in range(25)]
+    held = memory._engine.sources.residency
+    memory.search("bees")  # what is loaded only once
+    tracemalloc.start()
+    try:
+        for owner in owners:
+            owner.search("bees")
+        counted, before = held.nbytes, tracemalloc.get_traced_memory()[0]
+        for owner in owners:
+            held.forget(owner.scope)
+        gc.collect()
+        taken = before - tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 0.7 * counted < taken < 1.3 * counted
 
 
 def test_one_that_grows_pushes_others_out(vault, follow, entry):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from memoryos.bench.kept_results import KeptResults
 from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.progress_callback import Progress
 from memoryos.infrastructure.objects.blob_ref import BlobRef
@@ -59,7 +60,7 @@ class KvCell(Plain):
     without_s: float  #: and with the whole prompt computed
     is_equal: bool  #: whether the likeliest tokens of the answers are the same
     answer_tokens: int  #: that were compared
-    difference: float | None  #: largest, of the logarithm of a probability of the next token; None: not measured
+    difference: float | None = None  #: largest, of the logarithm of a probability of the next token; None: not measured
 
     @property
     def speedup(self) -> float:
@@ -70,6 +71,13 @@ class KvCell(Plain):
     def paper(self) -> float | None:
         """The same in the paper."""
         return PAPER.get((self.context, self.query))
+
+
+@dataclass(frozen=True, slots=True)
+class KvDifference(Plain):
+    """How far the next token behind a state is from that of the whole prompt."""
+
+    largest: float  #: difference of the logarithm of a probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,62 +108,101 @@ class KvPlan:
     compares: bool = True  #: also the probabilities of the token after the first query
 
 
-def measure_kv(engine: LocalEngine, text: Tokens, plan: KvPlan, progress: Progress) -> KvReport:
-    """Measure each query behind each context; `text` has tokens to take them from."""
-    contexts, cells = [], []
-    engine.prefill(text[:64])  # the first computation of a process takes longer
-    for done, size in enumerate(plan.contexts):
-        context, state = _built(engine, text[:size])
-        contexts.append(context)
-        for query in plan.queries:
-            prompt = [*text[:size], *text[-query:]]
-            cells.append(_cell(engine, prompt, size, state, plan))
-        progress(f"contexts ({engine.fingerprint.runtime})", done + 1, len(plan.contexts))
+def measure_kv(
+    engine: LocalEngine, text: Tokens, plan: KvPlan, progress: Progress, results: KeptResults | None = None
+) -> KvReport:
+    """Measure each context with each query; `text` has tokens enough for all. Raises Unfinished, ModelError."""
     known = engine.fingerprint
+    kept = KeptResults(None, {}) if results is None else results
+    bench = KvBench(engine, text, plan, kept, f"{known.runtime} {known.version}")
+    engine.prefill(text[:64])  # the first computation of a process takes longer
+    contexts, cells, count = [], [], len(plan.contexts) * len(plan.queries)
+    for size in plan.contexts:
+        contexts.append(bench.context(size))
+        for query in plan.queries:
+            cells.append(bench.cell(size, query))
+            progress(f"cells ({known.runtime})", len(cells), count)
+        bench.state = None
     return KvReport(engine.name, known.runtime, known.version, known.dtype, tuple(contexts), tuple(cells))
 
 
-def _built(engine: LocalEngine, tokens: Tokens) -> tuple[KvContext, KVState]:
-    start = time.perf_counter()
-    state = engine.prefill(tokens)
-    build = time.perf_counter() - start
-    data = engine.dumped(state)
-    with TemporaryDirectory() as folder:
-        blobs, name = Blobs(Path(folder).as_uri()), new_name(BlobRef.of(data).sha256)
-        blobs.put(name, data)
+@dataclass
+class KvBench:
+    """Measures with one engine what is not measured yet."""
+
+    engine: LocalEngine
+    text: Tokens
+    plan: KvPlan
+    results: KeptResults
+    name: str  #: of the runtime
+    state: KVState | None = None  #: of the context that is being measured
+
+    def context(self, size: int) -> KvContext:
+        """The state of one context."""
+        return self.results.once(f"{self.name} {size}", KvContext, lambda: self._built(size))
+
+    def cell(self, size: int, query: int) -> KvCell:
+        """One query behind it."""
+        key, prompt = f"{self.name} {size} {query}", [*self.text[:size], *self.text[-query:]]
+        cell = self.results.once(key, KvCell, lambda: self._cell(prompt, size))
+        if not self.plan.compares or query != self.plan.queries[0]:
+            return cell
+        told = self.results.once(f"{key} difference", KvDifference, lambda: self._difference(prompt, size))
+        return replace(cell, difference=told.largest)
+
+    def _built(self, size: int) -> KvContext:
+        tokens = self.text[:size]
         start = time.perf_counter()
-        loaded = engine.loaded(blobs.view(name))
-        load = time.perf_counter() - start
-    return KvContext(len(tokens), build, 1000 * load, len(data) / len(tokens)), loaded
+        state = self.engine.prefill(tokens)
+        build = time.perf_counter() - start
+        data = self.engine.dumped(state)
+        if (file := self._file(size)) is not None:
+            file.write_bytes(data)
+        with TemporaryDirectory() as folder:
+            blobs, name = Blobs(Path(folder).as_uri()), new_name(BlobRef.of(data).sha256)
+            blobs.put(name, data)
+            start = time.perf_counter()
+            self.state = self.engine.loaded(blobs.view(name))
+            load = time.perf_counter() - start
+        return KvContext(len(tokens), build, 1000 * load, len(data) / len(tokens))
 
+    def _state(self, size: int) -> KVState:
+        """The state of a context that was built before."""
+        if self.state is None:
+            file = self._file(size)
+            kept = file.read_bytes() if file is not None and file.exists() else None
+            self.state = self.engine.prefill(self.text[:size]) if kept is None else self.engine.loaded(kept)
+        return self.state
 
-def _cell(engine: LocalEngine, prompt: Tokens, size: int, state: KVState, plan: KvPlan) -> KvCell:
-    runs = [(_answer(engine, prompt, state, plan), _answer(engine, prompt, None, plan)) for _ in range(plan.repeats)]
-    helped, alone = runs[0]
-    return KvCell(
-        size,
-        len(prompt) - size,
-        median(one[0] for one, _ in runs),
-        median(one[0] for _, one in runs),
-        helped[1] == alone[1],
-        plan.answer_tokens,
-        _difference(engine, prompt, state) if plan.compares and len(prompt) - size == plan.queries[0] else None,
-    )
+    def _file(self, size: int) -> Path | None:
+        folder = self.results.folder
+        return None if folder is None else folder / f"{self.name} {size}.kv"
 
+    def _cell(self, prompt: Tokens, size: int) -> KvCell:
+        state, plan = self._state(size), self.plan
+        runs = [(self._answer(prompt, state), self._answer(prompt, None)) for _ in range(plan.repeats)]
+        helped, alone = runs[0]
+        return KvCell(
+            size,
+            len(prompt) - size,
+            median(one[0] for one, _ in runs),
+            median(one[0] for _, one in runs),
+            helped[1] == alone[1],
+            plan.answer_tokens,
+        )
 
-def _answer(engine: LocalEngine, prompt: Tokens, state: KVState | None, plan: KvPlan) -> tuple[float, str]:
-    """The seconds to the first token, and the likeliest answer."""
-    start = time.perf_counter()
-    pieces = engine.generate(prompt, state, sampling=Sampling(plan.answer_tokens))
-    first = next(pieces, "")
-    taken = time.perf_counter() - start
-    return taken, first + "".join(pieces)
+    def _answer(self, prompt: Tokens, state: KVState | None) -> tuple[float, str]:
+        """The seconds to the first token, and the likeliest answer."""
+        start = time.perf_counter()
+        pieces = self.engine.generate(prompt, state, sampling=Sampling(self.plan.answer_tokens))
+        first = next(pieces, "")
+        taken = time.perf_counter() - start
+        return taken, first + "".join(pieces)
 
-
-def _difference(engine: LocalEngine, prompt: Tokens, state: KVState) -> float:
-    with_state, without = engine.distribution(prompt, state), engine.distribution(prompt)
-    is_possible = np.isfinite(with_state) & np.isfinite(without)
-    return float(np.abs(with_state - without)[is_possible].max())
+    def _difference(self, prompt: Tokens, size: int) -> KvDifference:
+        with_state, without = self.engine.distribution(prompt, self._state(size)), self.engine.distribution(prompt)
+        is_possible = np.isfinite(with_state) & np.isfinite(without)
+        return KvDifference(float(np.abs(with_state - without)[is_possible].max()))
 
 
 def needed_tokens(plan: KvPlan) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memoryos.models.local.short_waits import short_waits
+
 if TYPE_CHECKING:
     from memoryos.models.local.transformers_engine import TransformersEngine
 
@@ -27,11 +29,12 @@ class NumberTokenizer:
 
 def random_engine(folder: Path, *, device: str, dtype: str = "bfloat16") -> TransformersEngine:
     """An engine with the shape in the folder's config.json."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    with short_waits():
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM
 
-    from memoryos.models.local.fingerprint import files_digest
-    from memoryos.models.local.transformers_engine import TransformersEngine
+        from memoryos.models.local.fingerprint import files_digest
+        from memoryos.models.local.transformers_engine import TransformersEngine
 
     torch.manual_seed(0)
     config = AutoConfig.from_pretrained(folder)

@@ -166,7 +166,7 @@ class Admin:
         key = self._engine.vault.erasure.signing_key()
         if key is None:
             raise InvalidInput("text", "cannot have a mark of this store, which has signed nothing", "Check it there")
-        return self._engine.local.engine().evidence(text, watermark_key(key))
+        return self._engine.local.torch_engine().evidence(text, watermark_key(key))
 
     def _forgotten(self, owners: Sequence[Scope], subject: Mapping[str, str]) -> Forgotten:
         """Remove everything of these owners; none of it if one has something frozen or on hold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from memoryos import arguments
@@ -17,15 +17,19 @@ from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.schedule import MemScheduler
+from memoryos.operation.activation.activator import building_of
 from memoryos.operation.activation.recipe import KNOWN
 from memoryos.operation.activation.transformation import FormOutcome, FormState, MadeForm, Transformation, stands
+from memoryos.operation.activation.transformer import turning_of
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
+from memoryos.operation.training.training_job import is_missing, training_of
 from memoryos.operation.training.training_sources import chosen_sources
 from memoryos.scope import Scope
 
+_TO_TRAIN = "its training has not begun"
 _WAYS = {
     (MemoryForm.TEXT, MemoryForm.KV),
     (MemoryForm.TEXT, MemoryForm.ADAPTER),
@@ -107,7 +111,7 @@ class MemoryForms(Noun):
 
     def _of_state(self, name: str) -> tuple[FormState, str]:
         view = self._activations.get(name)
-        state, reason = stands(self._latest(self._scope.owner, JobKind.ACTIVATE, {"name": view.name}))
+        state, reason = stands(self._latest(self._scope.owner, JobKind.ACTIVATE, building_of(view.name)))
         if state is FormState.DONE and not view.is_usable:
             return FormState.FAILED, view.reason
         return state, reason
@@ -115,16 +119,17 @@ class MemoryForms(Noun):
     def _of_adapter(self, name: str) -> tuple[FormState, str]:
         """By its latest version: a long training is a row of jobs."""
         status = self._lora.get(name)
-        refused = status.versions[-1].refused if status.versions else "it has no version"
         if status.is_withdrawn:
             return FormState.FAILED, "the adapter was withdrawn"
-        if not status.is_due:
-            return (FormState.REFUSED, refused) if refused else (FormState.DONE, "")
         place, wanted = self._engine.adapters.known(self._scope, name)
         with self._engine.vault.read(place) as reader:
+            if not is_missing(reader, wanted):
+                refused = status.versions[-1].refused if status.versions else ""
+                return (FormState.REFUSED, refused) if refused else (FormState.DONE, "")
             if not chosen_sources(reader, wanted, self._engine.clock()):
                 return FormState.FAILED, "there is no memory that can be trained"
-        return stands(self._latest(place, JobKind.TRAIN, {}))
+        job = self._latest(place, JobKind.TRAIN, training_of(wanted.name))
+        return stands(job) if job is not None and job.state is not JobState.DONE else (FormState.WAITING, _TO_TRAIN)
 
     def _turning(self, name: str, source: MemoryForm) -> Job | None:
         """The latest job that turned it to text. Raises NotFound."""
@@ -133,13 +138,13 @@ class MemoryForms(Noun):
         else:
             place, wanted = self._engine.adapters.known(self._scope, name)
             known = wanted.name
-        return self._latest(place, JobKind.TRANSFORM, {"name": known, "source": source.value})
+        both = (turning_of(known, source, keeps=keeps) for keeps in (True, False))
+        return self._latest(place, JobKind.TRANSFORM, *both)
 
-    def _latest(self, place: Scope, kind: JobKind, payload: dict[str, str]) -> Job | None:
-        """The latest job of that kind with this in its payload."""
+    def _latest(self, place: Scope, kind: JobKind, *payloads: Mapping[str, object]) -> Job | None:
+        """The latest job of that kind with one of these payloads."""
         with self._engine.vault.read(place) as reader:
-            jobs = [job for job in reader.jobs() if job.kind == kind and payload.items() <= (job.payload or {}).items()]
-        return jobs[-1] if jobs else None
+            return reader.latest_job(kind, payloads)
 
     def _made(self, name: str, target: MemoryForm, kinds: Sequence[str], ids: Sequence[str]) -> Transformation:
         """Have the KV state or adapter made in the job of its own kind."""
@@ -162,9 +167,9 @@ class MemoryForms(Noun):
             self._lora.train(name, **told, recipe=known.recipe, bounds=known.bounds)
         else:
             self._lora.train(name, kinds=kinds or (Kind.FACT,), ids=ids)
-        with self._engine.vault.read(owned.known(self._scope, name)[0]) as reader:
-            waiting = reader.jobs(JobState.QUEUED, JobState.LEASED)
-        return next((job.id for job in waiting if job.kind == JobKind.TRAIN), None)
+        place, wanted = owned.known(self._scope, name)
+        job = self._latest(place, JobKind.TRAIN, training_of(wanted.name))
+        return job.id if job is not None and job.state in (JobState.QUEUED, JobState.LEASED) else None
 
     def _turned(self, name: str, source: MemoryForm, *, keeps: bool) -> Transformation:
         """From another form to text."""

@@ -15,7 +15,6 @@ from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
@@ -35,6 +34,7 @@ from memoryos.operation.training.adapter_pack import write_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
 from memoryos.operation.training.loaded_adapters import adapters_of
+from memoryos.operation.training.training_job import want_training
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
 from memoryos.scope import ID_LIMIT, Scope
@@ -65,11 +65,11 @@ class LoraAdapters(Noun):
         The kinds are fact, profile and page. `ids` and `tags` choose among them. A version can be used when
         it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
         perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
-        changed, expires or is deleted, the version goes at once, and another one is trained. Raises InvalidInput,
-        ModelNotConfigured without a local model.
+        changed, expires or is deleted, the version goes at once, and another one is trained. Torch trains, whatever
+        computes answers. Raises InvalidInput, ModelNotConfigured without a local model, MissingExtra without torch.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.local.check()
+        self._engine.local.check_training()
         wanted = WantedAdapter(
             _name(name),
             [arguments.one_of("kinds", one, Kind).value for one in _list("kinds", kinds)],
@@ -225,7 +225,7 @@ class LoraAdapters(Noun):
                 self._check_change(place, writer, wanted.name)
                 want(writer, replace(wanted, weight=old.weight, last=old.last))
             writer.delete([one.id for one in _begun(writer, wanted.name)])
-            writer.enqueue(JobKind.TRAIN)
+            want_training(writer, wanted.name, anew=True)
         self._engine.housekeeping.queued(place)
 
     def _known(self, name: str) -> tuple[Scope, WantedAdapter]:

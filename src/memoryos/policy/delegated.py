@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from memoryos.bounded import Bounded
 from memoryos.delegation import Delegation
 from memoryos.policy.policy_decision import PolicyDecision
-from memoryos.policy.ruling import DecidedCubes, Reach, Ruling
+from memoryos.policy.ruling import MOST_CLASSES, DecidedCubes, Reach, Ruling
 from memoryos.scope import Scope
 
 
@@ -21,7 +23,7 @@ class DelegatedRuling:
 
     own: Ruling
     passed_on: Sequence[tuple[Delegation, Ruling]]
-    _classes: dict[tuple[Scope | str | None, ...], bool] = field(default_factory=dict)
+    _classes: Bounded[tuple[Scope | str | None, ...], bool] = field(default_factory=partial(Bounded, MOST_CLASSES))
     _decided: DecidedCubes = field(default_factory=DecidedCubes)
 
     def reach(self, scope: Scope) -> Reach:
@@ -37,9 +39,9 @@ class DelegatedRuling:
     def admits(self, scope: Scope, kind: str, *labels: str | None) -> bool:
         """Whether the caller may use cubes of this class."""
         asked = (scope, kind, *labels)
-        if asked not in self._classes:
-            self._classes[asked] = self.admits_anew(scope, kind, *labels)
-        return self._classes[asked]
+        if (found := self._classes.get(asked)) is None:
+            found = self._classes[asked] = self.admits_anew(scope, kind, *labels)
+        return found
 
     def admits_anew(self, scope: Scope, kind: str, *labels: str | None) -> bool:
         """The same without memory."""

@@ -10,8 +10,10 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any
 
+from memoryos.bounded import Bounded
 from memoryos.filter import METADATA_LABEL
 from memoryos.policy.policies import Policies, cedar
 from memoryos.policy.policy_decision import PolicyDecision
@@ -19,6 +21,8 @@ from memoryos.policy.policy_request import PolicyRequest, as_text
 from memoryos.scope import Scope
 
 _DECOY = "\x1fdecoy:"  # a label that no cube has and no policy can ask for
+_MOST_SCOPES = 64  # of whose cubes one ruling remembers what it decided
+MOST_CLASSES = 10_000  # that one ruling remembers
 
 
 class Reach(Enum):
@@ -33,7 +37,7 @@ class DecidedCubes:
     """What was decided about single cubes; an event of their scope makes it void."""
 
     def __init__(self) -> None:
-        self._known: dict[Scope, tuple[int, dict[str, bool]]] = {}
+        self._known = Bounded[Scope, tuple[int, dict[str, bool]]](_MOST_SCOPES)
 
     def since(self, scope: Scope, sequence: int) -> dict[str, bool]:
         """The decisions by cube id that hold since that event; the caller of this method adds to the dict."""
@@ -50,17 +54,20 @@ class Ruling:
 
     policies: Policies
     request: PolicyRequest
-    _reaches: dict[Scope, Reach] = field(default_factory=dict)
+    _reaches: Bounded[Scope, Reach] = field(default_factory=partial(Bounded, MOST_CLASSES))
     _decided: DecidedCubes = field(default_factory=DecidedCubes)
-    _classes: dict[tuple[Scope, str, frozenset[str]], bool] = field(default_factory=dict)
-    _stored: dict[tuple[Scope | str | None, ...], bool] = field(default_factory=dict)  # the same, by stored labels
+    _classes: Bounded[tuple[Scope, str, frozenset[str]], bool] = field(default_factory=partial(Bounded, MOST_CLASSES))
+    _stored: Bounded[tuple[Scope | str | None, ...], bool] = field(
+        default_factory=partial(Bounded, MOST_CLASSES)
+    )  # the same, by stored labels
 
     def reach(self, scope: Scope) -> Reach:
         """How much of the scope the caller may use."""
         owner = scope.owner
-        if owner not in self._reaches:
-            self._reaches[owner] = self._partial(owner)
-        return self._reaches[owner]
+        if (known := self._reaches.get(owner)) is not None:
+            return known
+        found = self._reaches[owner] = self._partial(owner)
+        return found
 
     def has_all(self, scope: Scope) -> bool:
         """Whether the caller may use every cube of the scope."""
@@ -72,10 +79,10 @@ class Ruling:
         if (known := self._stored.get(stored)) is not None:
             return known
         governed = (scope, kind, _governed(labels))
-        if governed not in self._classes:
-            self._classes[governed] = self.decision(*governed).allowed
-        self._stored[stored] = self._classes[governed]
-        return self._stored[stored]
+        if (found := self._classes.get(governed)) is None:
+            found = self._classes[governed] = self.decision(*governed).allowed
+        self._stored[stored] = found
+        return found
 
     def admits_anew(self, scope: Scope, kind: str, *labels: str | None) -> bool:
         """The same without memory, so that it takes as long for every class and for a cube that does not exist."""

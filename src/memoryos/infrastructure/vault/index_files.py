@@ -104,7 +104,7 @@ class IndexFiles:
         draft = file.with_suffix(f".{uuid7()}.draft")
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            for left in self._folder.glob(f"{file.stem}.*.draft"):  # by who died, or writes now and gives up
+            for left in self._begun(file):  # by who died, or writes now and gives up
                 left.unlink(missing_ok=True)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 self._put(stream, file.name, bundle)
@@ -123,11 +123,18 @@ class IndexFiles:
 
     def remove(self, owner: Scope) -> None:
         """Remove the owner's file, and the drafts of it that others write or left behind. Raises StorageError."""
-        for file in self._folder.glob(f"{self._file(owner).stem}.*"):
+        whole = self._file(owner)
+        for file in (whole, *self._begun(whole)):
             try:
                 file.unlink(missing_ok=True)
             except OSError as error:
                 raise StorageError(f"{file}, which holds words of this memory, cannot be removed: {error}") from error
+
+    def _begun(self, file: Path) -> list[Path]:
+        """The drafts of that file. `glob` would compile a pattern for each owner, and keep 32,768 of them."""
+        with suppress(FileNotFoundError), os.scandir(self._folder) as found:
+            return [Path(one.path) for one in found if one.name.startswith(f"{file.stem}.") and one.name != file.name]
+        return []
 
     def _file(self, owner: Scope) -> Path:
         named = json.dumps([owner.tenant, owner.user, owner.agent, owner.path])

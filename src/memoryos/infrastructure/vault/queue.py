@@ -67,6 +67,12 @@ _ALIKE = (  # the unfinished jobs of a kind
     .where(*_mine, _is_unfinished, _jobs.c.kind == bindparam("kind"))
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
+_LATEST = (  # the latest job of a kind, with one of the payloads that are the `ids`
+    select(*(_jobs.c[name] for name in _Row._fields))
+    .where(*_mine, _jobs.c.kind == bindparam("kind"), _jobs.c.payload.in_(bindparam("ids", expanding=True)))
+    .order_by(_jobs.c.created_at.desc(), _jobs.c.id.desc())
+    .limit(1)
+)
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
 
@@ -77,6 +83,7 @@ class WantedJob(NamedTuple):
     payload: Mapping[str, Any] | None = None
     priority: int = 0
     not_before: datetime | None = None
+    is_anew: bool = False  #: one that failed, and waits, begins anew
 
 
 def new_job(owner: Mapping[str, str], wanted: WantedJob, cube_id: str | None, now: datetime) -> dict[str, Any]:
@@ -112,6 +119,12 @@ class Queue:
         """The jobs in these states, oldest first."""
         return [_job_of(row) for row in self._rows(states or tuple(JobState))]
 
+    def latest(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> Job | None:
+        """The latest job of the kind, in whatever state, with one of these payloads."""
+        values = {**self._owner, "kind": str(kind)}
+        written = [text for one in payloads if (text := _written(one)) is not None]
+        return next((_job_of(_Row._make(row)) for row in ask(self._connection, _LATEST, values, written)), None)
+
     def asked(self) -> list[AskedJob]:
         """The waiting and running jobs, oldest first."""
         return list(map(AskedJob._make, ask(self._connection, _ASKED, self._owner)))
@@ -131,7 +144,7 @@ class Queue:
         waiting, now = self._waiting(wanted, cubes), self._clock()
         rows = [new_job(self._owner, wanted, cube_id, now) for cube_id in cubes if cube_id not in waiting]
         insert_rows(self._connection, _jobs, rows)
-        hastened = [self._hasten(job, wanted.priority, wanted.not_before) for job in waiting.values()]
+        hastened = [self._hasten(job, wanted) for job in waiting.values()]
         if (rows or any(hastened)) and (wanted.not_before is None or wanted.not_before <= now):
             signal(self._connection)
         return [*(job.id for job in waiting.values()), *(row["id"] for row in rows)]
@@ -207,11 +220,15 @@ class Queue:
         for start in range(0, len(named), _CUBES_AT_ONCE):
             yield from map(_Row._make, ask(self._connection, _ABOUT, values, named[start : start + _CUBES_AT_ONCE]))
 
-    def _hasten(self, job: _Row, priority: int, not_before: datetime | None) -> bool:
-        """Make the job due earlier; return whether it changed. A failed job keeps its delay."""
-        sooner = None if not_before is None or job.not_before is None else min(job.not_before, micros(not_before))
-        values = {"priority": max(job.priority, priority), "not_before": job.not_before if job.attempts else sooner}
-        is_news = values != {"priority": job.priority, "not_before": job.not_before}
+    def _hasten(self, job: _Row, wanted: WantedJob) -> bool:
+        """Make the job due earlier; return whether it changed. A failed job keeps its delay unless it begins anew."""
+        if wanted.is_anew and job.state == JobState.QUEUED.value:
+            job = job._replace(attempts=0)
+            self._set(job.id, {"attempts": 0, "error": None})
+        at, until = wanted.not_before, job.not_before
+        sooner = None if at is None or until is None else min(until, micros(at))
+        values = {"priority": max(job.priority, wanted.priority), "not_before": until if job.attempts else sooner}
+        is_news = values != {"priority": job.priority, "not_before": until}
         if is_news:
             self._set(job.id, values)
         return is_news

@@ -87,6 +87,10 @@ class SqlReader(StoredCubes):
         with legible("jobs"):
             return self._queue.jobs(states)
 
+    def latest_job(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> Job | None:
+        with legible("jobs"):
+            return self._queue.latest(kind, payloads)
+
     def asked(self) -> list[AskedJob]:
         with legible("jobs"):
             return self._queue.asked()
@@ -257,10 +261,11 @@ class SqlWriter(SqlReader):
         payload: Mapping[str, Any] | None = None,
         priority: int = 0,
         not_before: datetime | None = None,
+        anew: bool = False,
     ) -> list[str]:
         wanted = list(cube_ids)
         self._check_owned(one for one in wanted if one is not None)
-        return self._queue.enqueue(WantedJob(kind, payload, priority, not_before), wanted) if wanted else []
+        return self._queue.enqueue(WantedJob(kind, payload, priority, not_before, anew), wanted) if wanted else []
 
     def drop_jobs(self) -> int:
         return self._queue.drop_all()

@@ -216,6 +216,10 @@ class QueueReader(Protocol):
         """Return the scope's jobs in these states (default: all), oldest first."""
         ...
 
+    def latest_job(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> Job | None:
+        """Return the latest job of this kind, in any state, with one of these payloads; no other one is read."""
+        ...
+
     def asked(self) -> list[AskedJob]:
         """Return the waiting and running jobs of the scope, oldest first; this is faster than `jobs`."""
         ...
@@ -384,11 +388,13 @@ class QueueWriter(Protocol):
         payload: Mapping[str, Any] | None = None,
         priority: int = 0,
         not_before: datetime | None = None,
+        anew: bool = False,
     ) -> list[str]:
         """Add a job for each cube (None: for the scope) and return the ids of the jobs.
 
         Deleting a cube deletes its jobs. If a job of the same kind and payload already waits, it becomes due earlier or
-        gets the higher priority, and no second one is added.
+        gets the higher priority, and no second one is added. One that failed keeps its delay; with `anew`, it begins
+        anew at once.
         """
         ...
 

@@ -325,10 +325,12 @@ class _Benches(LazyGroup):
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
         "composed": ("bench_composed", "composed"),
+        "rounded": ("bench_rounded", "rounded"),
         "watermark": ("bench_watermark", "watermark"),
         "kv": ("bench_kv", "kv"),
         "proxy": ("bench_proxy", "proxy"),
         "scheduler": ("bench_scheduler", "scheduler"),
+        "kept-states": ("bench_kept_states", "kept_states"),
         "load": ("bench_load", "load"),
     }
 

@@ -8,10 +8,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from memoryos.bench import machine
 from memoryos.bench.adapter_recall import AdapterReport, asked_facts, measure_adapter
-from memoryos.config import load_settings
+from memoryos.bench.kept_results import KeptResults
+from memoryos.config import LocalRuntime, load_settings
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Json
+from memoryos.interface.cli.options import ForSeconds, Json, Keep
 from memoryos.interface.cli.watched import watched
 from memoryos.models.local.lora_recipe import TrainingRecipe
 
@@ -24,6 +26,11 @@ def adapters(
     rank: Annotated[int, typer.Option(min=1, max=256, help="Rank of the matrices.")] = USUAL.rank,
     epochs: Annotated[int, typer.Option(min=1, max=100, help="How often each example is seen.")] = USUAL.epochs,
     rate: Annotated[float, typer.Option(min=0, help="The learning rate.")] = USUAL.learning_rate,
+    runtime: Annotated[
+        LocalRuntime | None, typer.Option(help="What answers: transformers or llamacpp; torch trains.")
+    ] = None,
+    keep: Keep = None,
+    seconds: ForSeconds = None,
     json: Json = False,
 ) -> None:
     """Train an adapter on made-up facts, and ask for them in words that were not trained.
@@ -31,9 +38,11 @@ def adapters(
     The same questions are asked of the model alone and with the facts in the prompt.
     """
     recipe = TrainingRecipe(rank=rank, alpha=2 * rank, epochs=epochs, learning_rate=rate)
-    settings = load_settings(mounts=(), llm_model=model)
+    settings = load_settings(mounts=(), llm_model=model, **({"local_runtime": runtime} if runtime else {}))
+    asked = {"model": model, "runtime": runtime, "facts": facts, "recipe": recipe.to_dict()}
+    results = KeptResults(keep, {**asked, "machine": machine.describe()}, seconds)
     with watched() as progress:
-        report = measure_adapter(asked_facts(facts), recipe, settings, progress)
+        report = measure_adapter(asked_facts(facts), recipe, settings, progress, results)
     if json:
         render.print_json(report.to_dict())
     else:

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from memoryos.bench import machine
+from memoryos.bench.kept_results import KeptResults
 from memoryos.bench.kv_speed import (
     CONTEXTS,
     QUERIES,
@@ -25,7 +26,7 @@ from memoryos.bench.progress_callback import Progress
 from memoryos.bench.random_model import random_engine, random_tokens
 from memoryos.config import LOCAL, LocalRuntime, Settings, load_settings
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Json
+from memoryos.interface.cli.options import ForSeconds, Json, Keep
 from memoryos.interface.cli.watched import watched
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened
@@ -46,19 +47,23 @@ def kv(
     answer_tokens: Annotated[int, typer.Option(help="Tokens of the answers that are compared.", min=1)] = 64,
     repeat: Annotated[int, typer.Option(help="Measurements of each cell; the median counts.", min=1)] = 1,
     plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
+    keep: Keep = None,
+    seconds: ForSeconds = None,
     json: Json = False,
 ) -> None:
     """Time the first token with and without a KV state, and compare the answers (MemOS paper, table 5)."""
     if plot:
         check_plot(plot)
     plan = KvPlan(context or CONTEXTS, query or QUERIES, answer_tokens, repeat, compares=random is None)
+    asked = {"model": str(random or model), "threads": threads, "answer_tokens": answer_tokens, "repeat": repeat}
+    results = KeptResults(keep, {**asked, "machine": machine.describe()}, seconds)
     with watched() as progress:
         if random:
-            reports = [_random(random, device, plan, progress)]
+            reports = [_random(random, device, plan, progress, results)]
         else:
             window = needed_tokens(plan) + answer_tokens + 1
             settings = load_settings(llm_model=model, local_threads=threads, local_window=max(window, 64))
-            reports = list(_measured(settings, runtime, plan, progress))
+            reports = list(_measured(settings, runtime, plan, progress, results))
     if plot:
         plot_kv(plot, reports)
     if json:
@@ -70,18 +75,18 @@ def kv(
 
 
 def _measured(
-    settings: Settings, runtimes: list[LocalRuntime] | None, plan: KvPlan, progress: Progress
+    settings: Settings, runtimes: list[LocalRuntime] | None, plan: KvPlan, progress: Progress, results: KeptResults
 ) -> Iterator[KvReport]:
     files = ModelFiles.named(settings.llm_model or LOCAL)
     usual = list(LocalRuntime) if files.is_gguf else [LocalRuntime.TRANSFORMERS]
     for runtime in runtimes or usual:
         with closing(opened(files, settings.model_copy(update={"local_runtime": runtime}))) as engine:
-            yield measure_kv(engine, text_tokens(engine, needed_tokens(plan)), plan, progress)
+            yield measure_kv(engine, text_tokens(engine, needed_tokens(plan)), plan, progress, results)
 
 
-def _random(folder: Path, device: str, plan: KvPlan, progress: Progress) -> KvReport:
+def _random(folder: Path, device: str, plan: KvPlan, progress: Progress, results: KeptResults) -> KvReport:
     with closing(random_engine(folder, device=device)) as engine:
-        return measure_kv(engine, random_tokens(engine, needed_tokens(plan)), plan, progress)
+        return measure_kv(engine, random_tokens(engine, needed_tokens(plan)), plan, progress, results)
 
 
 def _json(report: KvReport) -> dict[str, object]:

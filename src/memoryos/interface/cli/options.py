@@ -54,6 +54,14 @@ Meta = Annotated[
     typer.Option("--meta", help="key=value in the metadata; if repeated, all must match.", metavar="KEY=VALUE"),
 ]
 Json = JsonFlag
+Keep = Annotated[
+    Path | None,
+    typer.Option(help="Keep each result in this folder as soon as it is there; the same command goes on from there."),
+]
+ForSeconds = Annotated[
+    float | None,
+    typer.Option("--for", help="Seconds after which nothing more is begun; pass it with --keep.", min=0),
+]
 Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
 Until = Annotated[str | None, typer.Option(help="Only what was said until then; a day counts whole.")]
 Question = Annotated[str, typer.Argument(help="The question.")]

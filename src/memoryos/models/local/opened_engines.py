@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -12,6 +13,7 @@ from memoryos.config import LocalRuntime, Settings
 from memoryos.errors import MissingExtra
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
+from memoryos.models.local.short_waits import short_waits
 
 _NEEDED = {
     LocalRuntime.TRANSFORMERS: ("torch", "transformers", "safetensors"),
@@ -25,9 +27,14 @@ def runtime_of(files: ModelFiles, settings: Settings) -> LocalRuntime:
     """What computes this model. Raises MissingExtra unless it is installed."""
     usual = LocalRuntime.LLAMACPP if files.is_gguf else LocalRuntime.TRANSFORMERS
     runtime = settings.local_runtime or usual
-    if any(find_spec(name) is None for name in _NEEDED[runtime]):
+    if not are_installed(_NEEDED[runtime]):
         raise MissingExtra(f"A model in this process ({runtime})", "local", "a model behind an endpoint")
     return runtime
+
+
+def are_installed(names: Iterable[str]) -> bool:
+    """Whether these packages are there; none is imported."""
+    return all(find_spec(name) is not None for name in names)
 
 
 def opened(files: ModelFiles, settings: Settings) -> LocalEngine:
@@ -38,7 +45,8 @@ def opened(files: ModelFiles, settings: Settings) -> LocalEngine:
     with _lock:
         engine = _opened.get(key)
         if engine is None:
-            engine = _opened[key] = _made(files, runtime, threads, settings)
+            with short_waits():
+                engine = _opened[key] = _made(files, runtime, threads, settings)
         return engine
 
 

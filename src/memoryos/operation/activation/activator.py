@@ -26,12 +26,13 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState, Link, LinkKind
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat, StatedChat
 from memoryos.models.local.local_engine import KVState
+from memoryos.models.local.opened_model import OpenedModel
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
 from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
 from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
@@ -87,7 +88,7 @@ class Activator:
         """Store a recipe, and return the id of the job that builds its state."""
         with self.vault.write(owner) as writer:
             write_recipes(writer, {**recipes(writer), recipe.name: recipe})
-            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload={"name": recipe.name})
+            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
         return job_id
 
     def build(self, scope: Scope, job: Job) -> None:
@@ -157,14 +158,14 @@ class Activator:
         with self.vault.write(owner) as writer:
             writer.delete([one.id for one in _built(writer, name)])
 
-    def forget(self, chats: Iterable[object]) -> None:
-        """Let all states in memory go, and those of the chats' conversations: something was erased."""
+    def forget(self, models: Iterable[object]) -> None:
+        """Let all states in memory go, and what local models hold of prompts: something was erased."""
         self.states.clear()
         if self.keeper is not None:
             self.keeper.forget()
-        for chat in chats:
-            if isinstance(chat, LocalChat):
-                chat.states.clear()
+        for model in models:
+            if isinstance(model, LocalChat | OpenedModel):
+                model.forget()
 
     # Answering
 
@@ -195,7 +196,7 @@ class Activator:
         stated = StatedChat(chat, state) if isinstance(chat, LocalChat) else chat
         answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
-            chat.states.clear()  # something was erased since the snapshot, and the model has read it since
+            chat.forget()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
@@ -319,6 +320,11 @@ def _system(prefix: Prefix) -> list[Message]:
     return [{"role": "system", "content": prefix.text}]
 
 
+def building_of(name: str) -> dict[str, str]:
+    """The payload of the job that builds the state of a prefix."""
+    return {"name": name}
+
+
 def _built(reader: Reader, name: str) -> list[MemCube]:
     """The cubes of that name, the latest first; a crash or an import may leave more than one."""
     return [cube for cube in reversed(reader.cubes(Kind.ACTIVATION)) if cube.descriptive.title == name]
@@ -326,10 +332,8 @@ def _built(reader: Reader, name: str) -> list[MemCube]:
 
 def _not_built(reader: Reader, name: str) -> str:
     """Why there is no cube of that name, with the error of the last job that failed to build it."""
-    jobs = reader.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
-    failed = [job.error for job in jobs if job.kind == JobKind.ACTIVATE and (job.payload or {}).get("name") == name]
-    error = next((one for one in reversed(failed) if one), None)
-    return f"{_NOT_BUILT}; the last failure: {error}" if error else _NOT_BUILT
+    job = reader.latest_job(JobKind.ACTIVATE, [building_of(name)])
+    return f"{_NOT_BUILT}; the last failure: {job.error}" if job is not None and job.error else _NOT_BUILT
 
 
 def _payload(cube: MemCube) -> Activation:

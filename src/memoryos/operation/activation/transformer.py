@@ -34,8 +34,7 @@ class Transformer:
     def order(self, place: Scope, name: str, source: MemoryForm, *, keeps: bool) -> str:
         """Add the job, and return its id."""
         with self.vault.write(place) as writer:
-            payload = {"name": name, "source": source.value, "keeps": keeps}
-            (job_id,) = writer.enqueue(JobKind.TRANSFORM, payload=payload)
+            (job_id,) = writer.enqueue(JobKind.TRANSFORM, payload=turning_of(name, source, keeps=keeps), anew=True)
         return job_id
 
     def do(self, scope: Scope, job: Job) -> None:
@@ -62,3 +61,8 @@ class Transformer:
             internal(JobKind.ACTIVATE, built, needs_model=needs_model),
             internal(JobKind.TRANSFORM, turned, needs_model=needs_model),
         ]
+
+
+def turning_of(name: str, source: MemoryForm, *, keeps: bool) -> dict[str, str | bool]:
+    """The payload of the job that turns a KV state or an adapter back to text."""
+    return {"name": name, "source": source.value, "keeps": keeps}

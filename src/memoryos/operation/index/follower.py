@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from time import monotonic
 
+from memoryos.bounded import Bounded
 from memoryos.errors import IndexFailed
 from memoryos.infrastructure.candidates.port import CandidateIndex, Candidates, Change
 from memoryos.infrastructure.vault.contract import Reader
@@ -41,7 +42,7 @@ class Follower:
 
     def __init__(self, index: CandidateIndex) -> None:
         self._index = index
-        self._absent: dict[Scope, float] = {}  # owners without an index, and when that was seen
+        self._absent = Bounded[Scope, float]()  # owners without an index, and when that was seen
         self._failed = -_AWAY_SECONDS  # when the index did last
 
     @property

@@ -36,6 +36,7 @@ _MOVED_ON = 5_000  # events after which it is kept again: to follow them takes a
 _NEVER_KEPT = 1 << 62  # events
 _ROWS_AN_EVENT = 20  # in a large index, one for so many rows: it takes longer to write
 _CUBE_BYTES = 4_000  # a cube in memory, roughly
+_OWNER_BYTES = 11_000  # of an owner without a memory, beside the arrays, roughly
 
 _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept from
     Kind.SEGMENT: Tier.MTM,
@@ -73,7 +74,7 @@ class Resident:
     def nbytes(self) -> int:
         """The approximate size in bytes."""
         cubes = sum(map(len, self._held.values())) + len(self._evicted)
-        return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * cubes
+        return _OWNER_BYTES + self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * cubes
 
     @property
     def unindexed(self) -> Sequence[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from memoryos.bounded import Bounded
 from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.cube import from_json
@@ -53,7 +54,7 @@ class Cooler:
     clock: Clock
 
     def __post_init__(self) -> None:
-        self._looked: dict[Scope, datetime] = {}
+        self._looked = Bounded[Scope, datetime]()
 
     def cool(self, owner: Scope, after_days: float, goes_on: GoesOn = lambda: True) -> Cooled:
         """Move out pages without a visit for that long. Raises ObjectsUnreachable; pages moved before that stay out."""

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from threading import Lock
 
+from memoryos.bounded import Bounded
 from memoryos.caller import SYSTEM, acting
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
@@ -60,8 +61,8 @@ class Housekeeping:
         self._worker = Background("jobs") if is_slow else self._background
         self._timer = ScopeTimer(self._schedule)
         self._lock = Lock()
-        self._met: dict[Scope, int] = {}  # how many kinds of jobs were known when the owner's jobs were looked for
-        self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
+        self._met = Bounded[Scope, int]()  # how many kinds of jobs were known when the owner's jobs were looked for
+        self._tidy = Bounded[Scope, bool]()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background
         self._due: set[Scope] = set()  # owners with jobs; a task for each waits for the worker
         self._kept: set[Scope] = set()  # at work for, now
@@ -96,11 +97,21 @@ class Housekeeping:
 
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """Note that a search returned these cubes."""
-        if self._visits.record(scope, ids, at):
-            self._timer.set(scope.owner, self._visits.rests(scope))
+        if not self._vault.is_only_read and self._visits.record(scope, ids, at):
+            self._write_visits(scope.owner, self._visits.rests(scope))
+        if owner := self._visits.overdue():
+            self._visits.hasten(owner)
+            self._schedule(owner)
         if self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
         self._meet(scope.owner)
+
+    def _write_visits(self, owner: Scope, seconds: float) -> None:
+        """Write an owner's visits after that many seconds; a timer starts a thread, which now needs none."""
+        if seconds:
+            self._timer.set(owner, seconds)
+        else:
+            self._schedule(owner)
 
     def unvisited(self, scope: Scope) -> None:
         """Drop the visits of an owner that are not written yet."""
@@ -427,12 +438,12 @@ class Housekeeping:
         """Note that no page of the owner waits; returns whether that is new."""
         with self._lock:
             is_new = owner not in self._tidy
-            self._tidy.add(owner)
+            self._tidy[owner] = True
         return is_new
 
     def _note_untidy(self, owner: Scope) -> None:
         with self._lock:
-            self._tidy.discard(owner)
+            self._tidy.pop(owner, None)
 
     def _step(self, owner: Scope, *, visits: bool = False, in_a_hurry: bool = False) -> Left:
         """Move some pages and write some of the waiting visits, or take the next step of a rebuild."""

@@ -102,14 +102,16 @@ def pack(
     passed = draft.fill(islice(turns, 1), leave=leave)
     if asked:
         passed = [best for best in passed if not _take_cut(draft, best, asked, least=LEAST_OF_BEST)]
-    passed += draft.fill(chain(turns, waiting.rest()), leave=leave)
-    beside = draft.fill(beside if asked or not recent else chain(beside, stock.latest(waiting)))
-    for line in draft.fill(passed):
+    found = chain(turns, waiting.rest())
+    passed += draft.fill(found, leave=leave)
+    known = iter(beside) if asked or not recent else chain(beside, stock.latest(waiting))
+    long = draft.fill(known, leave=0)
+    for line in draft.fill(chain(passed, found)):
         _take_cut(draft, line, asked)
-    for line in beside:
+    for line in long:
         _take_part(draft, line, asked, draft.room, today)
-    draft.finish(chain(stock.around(waiting), stock.latest(waiting) if recent else (), beside))
-    return _bound(draft, budget, is_known=stock.has_words(recent=recent) or bool(beside))
+    draft.finish(chain(stock.around(waiting), stock.latest(waiting) if recent else (), long, known))
+    return _bound(draft, budget, is_known=stock.has_words(recent=recent) or bool(long))
 
 
 def _nothing(draft: Draft) -> Context:

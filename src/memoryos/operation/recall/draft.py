@@ -24,6 +24,7 @@ TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
 AROUND = 2  # tokens of a line around its words: who, and a colon
 SHORTEST = 6  # tokens of a line that says something: who, a colon and some words
+MISSES = 24  # lines in a row that do not fit, after which the others are not tried
 
 _WORD = regex(r"[^ \t\r\n]+")  # a token at least
 _ORDER = {section: number for number, section in enumerate(Section)}
@@ -54,17 +55,27 @@ class Draft:
             self.room -= self._cost(opening)
 
     def fill(self, lines: Iterable[Line], *, leave: int = 0) -> list[Line]:
-        """Take the lines that fit and leave that much room, in order; return the others, in order."""
-        passed = [line for line in lines if not self.take(line, leave=leave)]
+        """Take the lines that fit and leave that much room, in order; return those that did not, in order.
+
+        After MISSES of these in a row, it tries no more: `lines` still has the others, if it is an iterator.
+        """
+        passed: list[Line] = []
+        misses = 0
+        for line in lines:
+            misses = 0 if self.take(line, leave=leave) else misses + 1
+            passed += [line] * bool(misses)
+            if misses == MISSES:
+                break
         self.settle()
         return passed
 
     def finish(self, lines: Iterable[Line]) -> None:
-        """Take the lines that fit, in order, until the text is full."""
+        """Take the lines that fit, in order, until the text is full, or MISSES in a row did not fit."""
+        misses = 0
         for line in lines:
-            if self.room < SHORTEST:
+            if self.room < SHORTEST or misses == MISSES:
                 return
-            self.take(line)
+            misses = 0 if self.take(line) else misses + 1
 
     def take(self, line: Line, *, leave: int = 0) -> bool:
         """Add a line if it fits. Return True also if the text already has it, or the turn it rests on.

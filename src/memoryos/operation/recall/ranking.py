@@ -24,7 +24,7 @@ _LITERAL = 0.3  # share of the question's words that a passage has itself, from 
 _BETTER = 3  # times as much as each of the best has
 _BEST = 8  # passages that it is compared with: as many as the confidence looks at
 _OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
-_WORDS_A_TOKEN = 1.25  # index words of rows for each token to fill: about twice what fits
+_RESERVE = 64  # index words of rows beside one for each token to fill: at 2,048, about one and a half times what fits
 _MORE = 4  # times the tokens
 _REACH = (1, 2, 4)  # times the wanted pages: the range in which a repetition is replaced by another turn
 
@@ -57,6 +57,11 @@ class Ranking:
         for row, lift in lifts.items():
             total[row] += lift.by
         return cls(index, scores, total, index.answering, int(np.count_nonzero(allowed)), tokens, lifts)
+
+    @property
+    def _words(self) -> int:
+        """The number of index words that fill the tokens, with a reserve."""
+        return _RESERVE + (self.tokens or 0)
 
     def best(self, pages: int) -> Ints:
         """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,).
@@ -91,19 +96,19 @@ class Ranking:
         before = np.cumsum(lengths) - lengths
         words[order] = before - np.repeat(before[starts], sizes)
         few = ranks < _OF_A_PAGE
-        return few if self.tokens is None else few & (words < _WORDS_A_TOKEN * self.tokens // 2)
+        return few if self.tokens is None else few & (words < self._words // 2)
 
     def _enough(self, rows: Ints) -> int | None:
         """The number of rows that fill the tokens, with a reserve; None if all together do not."""
         if self.tokens is None:
             return None
         words = np.cumsum(self.index.lengths[rows])
-        enough = int(np.searchsorted(words, _WORDS_A_TOKEN * self.tokens)) + 1
+        enough = int(np.searchsorted(words, self._words)) + 1
         return enough if enough < len(rows) else None
 
     def _filled(self, rows: Ints, more: Ints) -> Ints:
         """The rows, and as many more as fill the tokens, with a reserve."""
-        missing = _WORDS_A_TOKEN * (self.tokens or 0) - int(self.index.lengths[rows].sum())
+        missing = self._words - int(self.index.lengths[rows].sum())
         if missing <= 0:
             return rows
         words = np.cumsum(self.index.lengths[more])

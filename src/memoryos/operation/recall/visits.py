@@ -17,6 +17,7 @@ from memoryos.scope import Scope
 
 FLUSH_AT = 64  # retrieved cubes waiting, of one owner; then they are written beside the caller
 AT_A_TIME = 128  # that one transaction writes
+CROWD = 32_768  # cubes waiting, of all owners; beyond it those of who waits longest are written, far beyond it dropped
 REST_SECONDS = 10.0  # until those of an owner are written again: to write them takes longer than to find them
 
 Counts = dict[str, tuple[int, datetime]]  # cube id -> (times, last time)
@@ -29,17 +30,29 @@ class VisitLog:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._pending: dict[Scope, Counts] = {}
+        self._pending: OrderedDict[Scope, Counts] = OrderedDict()  # the owner who waits longest is first
+        self._cubes = 0  # in it
         self._taken: OrderedDict[Scope, float] = OrderedDict()  # when, of owners that rest; the latest last
 
     def record(self, scope: Scope, ids: Iterable[str], at: datetime) -> bool:
         """Count one visit to each cube; returns whether it is time to write them."""
         with self._lock:
-            counts = self._pending.setdefault(scope.owner, {})
+            counts = self._pending.get(scope.owner, {})
+            before = len(counts)
             for cube_id in ids:
                 times, last = counts.get(cube_id, (0, at))
                 counts[cube_id] = (times + 1, max(last, at))
+            if counts:
+                self._pending[scope.owner] = counts
+            self._cubes += len(counts) - before
+            while self._cubes > 2 * CROWD:
+                self._cubes -= len(self._pending.popitem(last=False)[1])
             return len(counts) >= FLUSH_AT
+
+    def overdue(self) -> Scope | None:
+        """The owner whose visits wait longest, if too many wait in all: they are to be written now."""
+        with self._lock:
+            return next(iter(self._pending)) if self._cubes > CROWD else None
 
     def rests(self, scope: Scope) -> float:
         """Seconds until the owner's visits should be written."""
@@ -61,8 +74,10 @@ class VisitLog:
         """Remove and return the owner's visits, of the cubes that wait longest; the caller writes them."""
         with self._lock:
             counts = self._pending.pop(scope.owner, {})
+            self._cubes -= len(counts)
             if most is not None and len(counts) > most:
-                self._pending[scope.owner] = dict(islice(counts.items(), most, None))
+                self._pending[scope.owner] = left = dict(islice(counts.items(), most, None))
+                self._cubes += len(left)
                 counts = dict(islice(counts.items(), most))
             if counts:
                 self._note_taken(scope.owner)

@@ -34,7 +34,8 @@ GoesOn = Callable[[], bool]
 class AdapterTrainer:
     """Trains on one engine, into one owner's shelf."""
 
-    engine: LocalEngine
+    engine: LocalEngine  #: of torch
+    asked: LocalEngine  #: which answers with the adapter later: the gate asks it
     shelf: AdapterShelf
     shown: Callable[[Sequence[MemCube]], Sequence[MemCube]] = list  #: memories as an answer may show them
     slice_seconds: float = SLICE_SECONDS
@@ -106,14 +107,14 @@ class AdapterTrainer:
     def _measured(
         self, trainer: LoraTrainer, files: dict[str, bytes], pairs: Sequence[QuestionPair], perplexity: float, most: int
     ) -> GateResult:
-        """Ask the engine what the stored files make it answer: the adapter is judged as it will be used."""
+        """Ask what the stored files make the model answer: the adapter is judged as it will be used."""
         asked = gate_questions(pairs, most)
         texts = [self.engine.tokenise(text) for text in HELD_OUT]
-        right = recalled(self.engine, asked, (WeightedAdapter.of(files),))
+        right = recalled(self.asked, asked, (WeightedAdapter.of(files),))
         return GateResult(
             asked=len(asked),
             recalled=right,
-            recalled_before=recalled(self.engine, asked, ()),
+            recalled_before=recalled(self.asked, asked, ()),
             perplexity=perplexity,
             perplexity_before=trainer.perplexity(texts, adapted=False),
         )
@@ -131,9 +132,9 @@ def fits(engine: LocalEngine) -> str:
     return f"{engine.fingerprint.model}.{engine.fingerprint.tokenizer}"
 
 
-def is_for(adapter: Parameter, engine: LocalEngine) -> bool:
-    """Whether an adapter fits an engine. A GGUF file has the tokenizer in it, so that one sum is that of both."""
-    model, _, tokenizer = adapter.fingerprint.partition(".")
+def is_for(fingerprint: str, engine: LocalEngine) -> bool:
+    """Whether an adapter that fits this, fits an engine. A GGUF file has the tokenizer in it: one sum is of both."""
+    model, _, tokenizer = fingerprint.partition(".")
     return engine.fingerprint.model == model and engine.fingerprint.tokenizer in (model, tokenizer)
 
 

@@ -10,7 +10,7 @@ from memoryos.errors import InvalidInput
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.weighted_adapter import CONFIG
 from memoryos.operation.training.adapter_pack import ABOUT, packed, read_folder
-from memoryos.operation.training.adapter_trainer import METHOD, fits
+from memoryos.operation.training.adapter_trainer import METHOD, is_for
 
 MOST_RANK = 4_096
 
@@ -19,7 +19,8 @@ def imported(folder: Path, engine: LocalEngine, name: str | None) -> tuple[Param
     """The adapter in a folder, and its bytes. Raises InvalidInput unless it fits the model."""
     files = read_folder(folder)
     about, config = json.loads(files[ABOUT]), json.loads(files[CONFIG])
-    if about.get("fingerprint") != fits(engine):
+    fingerprint = str(about.get("fingerprint"))
+    if not is_for(fingerprint, engine):
         told = f"was trained for another model than {engine.name}"
         raise InvalidInput("folder", told, "Open the store with the model that it was trained for, or train it again")
     rank, modules = config.get("r"), config.get("target_modules")
@@ -32,7 +33,7 @@ def imported(folder: Path, engine: LocalEngine, name: str | None) -> tuple[Param
         rank=rank,
         text=f"imported adapter {folder.name}",
         name=name or str(about.get("name") or folder.name),
-        fingerprint=fits(engine),
+        fingerprint=fingerprint,
         stage=AdapterStage.READY,
     )
     return adapter, packed(files)

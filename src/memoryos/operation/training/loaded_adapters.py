@@ -75,7 +75,7 @@ def unusable(reader: Reader, cube: MemCube, engine: LocalEngine, now: datetime) 
     adapter = adapter_in(cube)
     if adapter.stage is not AdapterStage.READY:
         return f"it is {adapter.stage.value}: {adapter.refused}"
-    if not is_for(adapter, engine):
+    if not is_for(adapter.fingerprint, engine):
         return f"it was trained for another model ({adapter.model}) than {engine.name}: train it again"
     if cube.has_expired(now):
         return "a memory that it was trained on has expired"

@@ -1,8 +1,8 @@
 """Training job: trains the adapters of a scope that are wanted and not there.
 
-The job looks at what is wanted and what stands, and does what is missing. So it can be run again after a crash, and
-does nothing when another process was faster. A long training is a row of jobs, each of which goes on from the
-checkpoint of the one before.
+A job of one adapter trains it, and a job without a name adds one for each adapter that is due. Both look at what is
+wanted and what stands, and do what is missing. So they can be run again after a crash, and do nothing when another
+process was faster. A long training is a row of jobs, each of which goes on from the checkpoint of the one before.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from memoryos.built_memory import AdapterStage
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
-from memoryos.errors import ModelError
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.opened_model import OpenedModel
@@ -33,43 +32,40 @@ class TrainingJob:
 
     vault: Vault
     clock: Clock
-    engine: Callable[[], LocalEngine]
+    engine: Callable[[], LocalEngine]  #: of torch, which trains
+    asked: Callable[[], LocalEngine]  #: which answers with adapters
     shown: Callable[[Sequence[MemCube]], Sequence[MemCube]] = list  #: memories as an answer may show them
     slice_seconds: float = SLICE_SECONDS
     at_once: int = 1
     takes_early: bool = False
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
-        """Train the next adapter for a while. Raises ModelError."""
-        with self.vault.read(scope) as reader:
-            names = self._due(reader)
-        is_complete = self._trained_one(scope, names, goes_on)
+        """Train an adapter for a while, or have those that are due trained. Raises ModelError."""
+        names = [name for job in jobs if (name := named_in(job)) is not None]
+        is_complete = all(self._trained(scope, name, goes_on) for name in names)
         if not is_complete and not goes_on():
             return jobs
         with self.vault.write(scope) as writer:
             for job in jobs:
                 writer.finish(job)
-            if not is_complete or self._due(writer):  # somebody may have asked, or changed a source, meanwhile
-                writer.enqueue(JobKind.TRAIN)
+            for name in self._due(writer):
+                if not names or name in names:  # not complete; or somebody asked, or changed a source, meanwhile
+                    want_training(writer, name)
         return ()
 
     def _due(self, reader: Reader) -> list[str]:
         """The names of the adapters that are to be trained, and can be."""
-        wanted = [one for one in wanted_adapters(reader).values() if is_missing(reader, one)]
-        return [one.name for one in wanted if chosen_sources(reader, one, self.clock())]
+        return [one.name for one in wanted_adapters(reader).values() if self._is_due(reader, one)]
 
-    def _trained_one(self, scope: Scope, names: Sequence[str], goes_on: GoesOn) -> bool:
-        """Train the first of these adapters that the model can train. Raises the ModelError of the last one."""
-        for name in names:
-            try:
-                return self._trained(scope, name, goes_on)
-            except ModelError:
-                if name == names[-1]:
-                    raise
-        return True
+    def _is_due(self, reader: Reader, wanted: WantedAdapter) -> bool:
+        return is_missing(reader, wanted) and bool(chosen_sources(reader, wanted, self.clock()))
 
     def _trained(self, scope: Scope, name: str, goes_on: GoesOn) -> bool:
-        """Train a version of an adapter for one slice; return whether it is complete."""
+        """Train a version of an adapter for one slice; return whether there is nothing more to do."""
+        with self.vault.read(scope) as reader:
+            asked = wanted_adapters(reader).get(name)
+            if asked is None or not self._is_due(reader, asked):
+                return True
         engine, shelf = self.engine(), AdapterShelf(self.vault, scope, self.clock)
         with self.vault.read(scope) as reader:
             wanted = wanted_adapters(reader).get(name)
@@ -81,7 +77,7 @@ class TrainingJob:
         sources = sorted(known, key=lambda one: one.id) if usable else chosen
         if wanted is None or not sources:  # they went since
             return True
-        trainer = AdapterTrainer(engine, shelf, self.shown, self.slice_seconds)
+        trainer = AdapterTrainer(engine, self.asked(), shelf, self.shown, self.slice_seconds)
         return trainer.train(wanted, sources, usable[0] if usable else None, goes_on)
 
     def _goes_on_from(self, reader: Reader, begun: MemCube, engine: LocalEngine) -> bool:
@@ -93,9 +89,24 @@ class TrainingJob:
 def training_jobs(
     vault: Vault, clock: Clock, model: OpenedModel, shown: Callable[[Sequence[MemCube]], Sequence[MemCube]]
 ) -> list[JobType]:
-    """The kinds of jobs that train; none without a model, so that such a job waits for a process that has one."""
-    job = TrainingJob(vault, clock, model.engine, shown)
-    return [internal(JobKind.TRAIN, job, needs_model=True)] if model.is_set else []
+    """The kinds of jobs that train; none without a model and torch, so that such a job waits for one that has both."""
+    job = TrainingJob(vault, clock, model.torch_engine, model.engine, shown)
+    return [internal(JobKind.TRAIN, job, needs_model=True)] if model.is_trainable else []
+
+
+def want_training(writer: Writer, name: str, *, anew: bool = False) -> None:
+    """Add the job that trains an adapter; with `anew`, one that failed is tried at once."""
+    writer.enqueue(JobKind.TRAIN, payload=training_of(name), anew=anew)
+
+
+def training_of(name: str) -> dict[str, str]:
+    """The payload of the job that trains an adapter."""
+    return {"name": name}
+
+
+def named_in(job: Job) -> str | None:
+    """The adapter that a job trains; None if it adds the jobs of those that are due."""
+    return (job.payload or {}).get("name")
 
 
 def is_missing(reader: Reader, wanted: WantedAdapter) -> bool:

@@ -42,6 +42,7 @@ from memoryos.infrastructure.vault.sqlite.ended_connection import EndedConnectio
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
+from memoryos.infrastructure.vault.sqlite.log_cut import is_log_cut, operational, sizes_after
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of, may_be_written
 from memoryos.progress import Progress
 from memoryos.regex import regex
@@ -156,16 +157,17 @@ class SqliteVault(SqlVault):
         """Checkpoint the log into the file and truncate it; postponed while a reader uses an older state."""
         self._log_is_due = True
         if self._is_log_copied() or self._is_log_copied():  # beside others, and once more what came in meanwhile
-            # What was erased is erased: this is no error.
-            with suppress(StoreBusy), timed(self._alone(), self.on_lock), self._usable():
-                self._log_is_due = not _is_log_emptied(self._kept_writer())
+            self._log_is_due = not self._cuts_log()
         if self._log_is_due:
             logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
 
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
         """Rewrite the file without the traces of deleted rows, and empty its log."""
         before, refused = self.nbytes(), []
-        steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", _is_log_emptied)]
+        steps: list[tuple[str, Callable[[Connection], bool]]] = [
+            ("file", _is_compacted),
+            ("log", partial(is_log_cut, most=0)),
+        ]
         with self._alone(), self._usable():
             for number, (name, step) in enumerate(steps, 1):
                 if not step(self._kept_writer()):
@@ -233,11 +235,19 @@ class SqliteVault(SqlVault):
     def _empties_log(self, wait_ms: int) -> bool:
         """Try to empty the log a few times, while others read and write between two tries."""
         for _ in range(_LOG_TRIES):
-            if self._is_log_copied() or wait_ms:
-                with suppress(StoreBusy), self._alone(), self._usable():
-                    if _is_log_emptied(self._kept_writer(), wait_ms):
-                        return True
+            if (self._is_log_copied() or wait_ms) and self._cuts_log(wait_ms):
+                return True
             time.sleep(_LOG_PAUSE)
+        return False
+
+    def _cuts_log(self, wait_ms: int = 0) -> bool:
+        """Empty the log in steps between which others write; return whether nobody prevented it."""
+        with suppress(StoreBusy):  # what was committed is on the disk, and what was erased is erased: this is no error
+            for most in sizes_after(_size(log_of(self.path))):
+                with timed(self._alone(), self.on_lock), self._usable():
+                    if not is_log_cut(self._kept_writer(), most, wait_ms):
+                        return False
+            return True
         return False
 
     def _is_log_copied(self) -> bool:
@@ -355,19 +365,6 @@ class SqliteVault(SqlVault):
             connection.cursor().execute("PRAGMA journal_mode = WAL")
 
 
-def _is_log_emptied(writer: Connection, wait_ms: int = 0) -> bool:
-    """Empty the log; return whether no other connection prevented it. What is in it is already on the disk."""
-    cursor = writer.connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {wait_ms}")
-    try:
-        is_busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except _operational(writer):
-        return False
-    finally:
-        cursor.execute("PRAGMA busy_timeout = 0")  # the waiting is ours
-    return not is_busy
-
-
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size
@@ -383,16 +380,11 @@ def _is_compacted(writer: Connection) -> bool:
     except MemoryError:  # so SQLCipher calls damage to some pages here; a check of the file calls it by its name
         cursor.execute("PRAGMA integrity_check").fetchall()
         raise
-    except _operational(writer) as error:
+    except operational(writer) as error:
         if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
         return False
     return True
-
-
-def _operational(connection: Connection) -> Any:
-    """The class of the driver's errors about locks and the like."""
-    return connection.dialect.loaded_dbapi.OperationalError
 
 
 def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0, *, key: DataKey | None = None) -> Engine:
