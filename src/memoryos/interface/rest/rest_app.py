@@ -76,7 +76,7 @@ _OF_MODELS = {
 _TOLD = {**_PROBLEMS, **_OF_MODELS}
 _WITH_MODEL = {
     *(streamed_routes.RESPOND.operation, "activations.answer", "adapters.train", "adapters.ask"),
-    *("adapters.recollect", "forms.transform"),
+    *("adapters.recollect", "forms.transform", "store:admin.verify_words"),
 }
 
 
