@@ -187,11 +187,16 @@ CLINIC = """
 permit (principal, action, resource is Cube) when { resource.owner == principal };
 permit (principal in Role::"nurse", action == Action::"read", resource) when { resource.sensitivity.isEmpty() };
 permit (principal in Role::"doctor", action == Action::"read", resource);
+permit (principal == User::"operator", action == Action::"administer", resource);
 """
 
 
-def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(memory, path, tmp_path, settings, clock):
+def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(
+    memory, path, tmp_path, settings, clock, monkeypatch
+):
     built(memory)
+    read, ask = [], LocalChat.ask
+    monkeypatch.setattr(LocalChat, "ask", lambda chat, said, *rest: read.append(str(said)) or ask(chat, said, *rest))
     memory.close()
     (tmp_path / "clinic.cedar").write_text(CLINIC)
     rules = tmp_path / "clinic.cedar"
@@ -208,6 +213,10 @@ def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(memory, 
             nurse.activations.delete("me")
         with pytest.raises(PermissionDenied):
             nurse.activations.build("me")
+        granted = store.roles.grant("kim", "doctor")
+        assert (answered(nurse).is_from_state, "说中文" in read[-1]) == (True, True)
+        store.roles.revoke(granted.id)  # from the next answer on
+        assert (answered(nurse).is_from_state, "说中文" in read[-1], "likes tea" in read[-1]) == (False, False, True)
         assert answered(ann).is_from_state
 
 
