@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import mmap
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -123,13 +124,15 @@ def test_the_cube_has_the_strictest_of_its_sources(memory):
     assert [hit for hit in memory.search("tea").hits if hit.cube.kind is Kind.ACTIVATION] == []
 
 
-def test_a_state_survives_a_restart(memory, open_memory):
+def test_a_state_survives_a_restart_and_is_mapped(memory, open_memory, path):
     tokens = built(memory).tokens
     first = answered(memory).answer.text
     memory.close()
     again = open_memory()
     told = answered(again)
     assert (told.is_from_state, told.answer.usage.cached_tokens, told.answer.text) == (True, tokens, first)
+    (file,) = objects(path)
+    assert isinstance(again._engine.vault.blobs.view(file.name).obj, mmap)  # and no copy
 
 
 def changed_text(memory, clock):
