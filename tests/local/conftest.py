@@ -77,6 +77,12 @@ def engine(request) -> LocalEngine:
     return request.getfixturevalue(f"{request.param}_engine")
 
 
+@pytest.fixture(params=RUNTIMES)
+def either(request, tiny) -> Path:
+    """The files of the tiny model for each runtime."""
+    return tiny if request.param == "transformers" else tiny.with_suffix(".gguf")
+
+
 @pytest.fixture
 def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
     """Open memories of one store with the tiny model, or another one."""

@@ -48,7 +48,7 @@ def teach_bytes(memory: Memory, data: bytes, fact_ids: list[str], name: str) -> 
         rank=8,
         name=name,
         number=wanted.last + 1,
-        fingerprint=fits(engine.local.torch_engine()),
+        fingerprint=fits(engine.local.engine()),
         sources=as_trained(sources),
     )
     return AdapterShelf(engine.vault, memory.scope, engine.clock).store(adapter, data, sources, wanted).id

@@ -59,8 +59,8 @@ def queued(memory: Memory) -> list[str]:
     return [job.kind for job in memory.jobs.list() if job.state is JobState.QUEUED]
 
 
-def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned):
-    memory = opened()
+def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned, either):
+    memory = opened(either)
     teach(memory, learned, [add(memory)])
     assert "Oslo" not in memory.adapters.ask(UNSEEN).text
     assert memory.adapters.load(NAME).weight == 1.0
@@ -344,13 +344,14 @@ def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
 
 @pytest.mark.parametrize("how", ["delete", "erase", "update", "expire"])
 def test_an_adapter_goes_at_once_when_a_source_is_deleted_erased_changed_or_expires(
-    opened, learned, tmp_path, clock, how
+    opened, learned, either, tmp_path, clock, how
 ):
-    memory = opened()
+    memory = opened(either)
     fact = memory.facts.add(FACT, ttl=3600) if how == "expire" else add(memory)
     teach(memory, learned, [fact])
     memory.adapters.load(NAME)
     assert len(blobs(memory, tmp_path)) == 1
+    assert memory.adapters.ask(UNSEEN).text == FACT
     if how == "expire":
         clock.advance(hours=2)  # before any job ran
     elif how == "update":
@@ -564,7 +565,7 @@ class Overheard:
         return self._engine.chat_tokens(messages, answers=answers)
 
 
-def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny, tmp_path, clock):
+def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, either, tmp_path, clock):
     pytest.importorskip("cedarpy")
     policies = tmp_path / "rules.cedar"
     policies.write_text(
@@ -572,7 +573,7 @@ def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, tiny,
         'forbid(principal == User::"bob", action == Action::"read", resource)'
         ' when { resource.tags.contains("secret") };\n'
     )
-    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    settings = Settings(llm_model=f"local:{either}", embedder="hashing")
     with memoryos.MemoryOS.open(tmp_path / "p.db", settings=settings, clock=clock, policies=policies) as store:
         mine = store.memory("alice")
         facts = [mine.facts.add(FACT, tags=["secret"]), mine.facts.add("User loves tea.")]  # the strictest counts

@@ -6,9 +6,11 @@ import gc
 import json
 import shutil
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from memoryos.bench.answer_likeness import difference, divergence, same_tokens
 from memoryos.bench.kept_results import Unfinished
 from memoryos.bench.kv_speed import CONTEXTS, PAPER, QUERIES, KvBench, KvCell, KvReport
 from memoryos.interface.cli.app import app
@@ -78,3 +80,25 @@ def test_a_table_is_reached_if_each_cell_is_as_fast_and_equal():
     assert report(0.28, True).cells[0].speedup == pytest.approx(72)
     assert not report(0.30, True).is_reached
     assert not report(0.28, False).is_reached
+
+
+def test_what_eight_bits_lose_is_measured(tiny):
+    words = f"bench rounded --model local:{tiny} --context 40 --context 60 --query 8 --answer-tokens 6 --prompts 2"
+    done = CliRunner().invoke(app, [*words.split(), "--threads", "1", "--json"])
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)["report"]
+    assert [one["context"] for one in report["contexts"]] == [40, 60]
+    for one in report["contexts"]:
+        assert one["rounded_bytes"] < 0.7 * one["exact_bytes"]  # the file has a head, and scales of short vectors
+        assert 0 < one["difference"] < 0.2
+        assert 0 < one["kl"] < 0.1
+        assert 0 <= one["same_first"] <= 2
+        assert all(0 <= same <= of <= 6 for same, of in zip(one["same_tokens"], one["answer_tokens"], strict=True))
+
+
+def test_likeness_is_that_of_two_answers():
+    truth, told = (np.log(np.array(chances, dtype=np.float32)) for chances in ([0.5, 0.25, 0.25], [0.25, 0.25, 0.5]))
+    assert divergence(truth, truth) == difference(truth, truth) == 0
+    assert divergence(truth, told) == pytest.approx(0.5 * np.log(2) - 0.25 * np.log(2))
+    assert difference(truth, told) == pytest.approx(0.25)
+    assert [same_tokens([1, 2, 3], other) for other in ([], [1, 2], [1, 9, 3], [1, 2, 3, 4])] == [0, 2, 1, 3]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import same_process
@@ -212,3 +214,16 @@ def test_switched_off_nothing_is_decided(open_store, parts):
 def test_an_unknown_policy_is_refused_at_once(open_store):
     with pytest.raises(InvalidInput, match="'fastest' is unknown"):
         open_store(placement="fastest")
+
+
+def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
+    words = f"bench kept-states --model local:{tiny_long} --threads 1 --words 30 --learning 3 --questions 4 --follows 1"
+    ran = same_process.memoryos(*words.split(), "--megabytes", "1", "--answer-tokens", "4", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    report = json.loads(ran.stdout)["report"]
+    assert [(one["name"], one["preloaded"]) for one in report["ways"]] == [
+        ("off", 0),
+        ("on", 0),
+    ]  # all states have room
+    assert all(0 < one["median_ms"] <= one["slowest_ms"] for one in report["ways"])
+    assert (report["prefixes"], report["questions"], report["tokens"] > 100) == (3, 4, True)

@@ -162,7 +162,7 @@ def test_respond_has_the_adapters_of_the_same_file_and_no_others(memory, learned
 
 
 def test_asking_and_recollecting_need_no_torch(memory, learned, monkeypatch, tmp_path):
-    about = json.dumps({"fingerprint": fits(memory._engine.local.torch_engine())}).encode()
+    about = json.dumps({"fingerprint": fits(memory._engine.local.engine())}).encode()
     teach_files(memory, learned, {ABOUT: about}, [add(memory)], NAME)
     computed: list[str] = []
     monkeypatch.setattr(LlamacppGeneration, "_work", counted(LlamacppGeneration._work, computed))
@@ -204,3 +204,16 @@ def counted(work: Callable[..., None], calls: list[str]) -> Callable[..., None]:
 def without(*names: str) -> Callable[[str], object]:
     """What finds packages, but not these."""
     return lambda name: None if name in names else find_spec(name)
+
+
+@pytest.mark.parametrize("door", ["ask", "respond"])
+def test_what_is_erased_leaves_the_memory_of_llamacpp(memory, learned, door):
+    fact = add(memory)
+    teach(memory, learned, [fact])
+    memory.adapters.load(NAME)
+    _ = memory.adapters.ask(UNSEEN) if door == "ask" else memory.respond(UNSEEN)
+    engine = memory._engine.local.engine()
+    assert engine._servers._adapted is not None
+    assert engine.latest is not None
+    memory.governance.erase(fact)
+    assert (engine._servers._adapted, engine.latest) == (None, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import memoryos
+from local.lessons import FACT, NAME, teach
 from memoryos import MemoryForm, MoveReason, PlacementReason, load_settings
 from memoryos.models.hashing import Hashing
 
@@ -74,3 +75,22 @@ def test_a_second_memory_has_to_pay_for_the_whole_prefix(memory):
     assert asked("Who is Juno?", 2, 10) == [{second}]
     assert asked(QUESTION, 1, 64) == [{second}]
     assert asked(QUESTION, 2, 64) == [{first, second}]
+
+
+def test_a_loaded_adapter_stands_for_what_it_learned(memory, learned):
+    fact, tea = memory.facts.add(FACT), memory.facts.add("User likes tea.")
+    adapter = teach(memory, learned, [fact])
+    question = "Where am I living?"
+    assert memory.schedule.explain(question).decision(adapter) is None  # it is not loaded
+    memory.adapters.load(NAME)
+    plan = memory.schedule.decide(question)
+    assert [(one.id, one.form) for one in plan.chosen] == [(adapter, MemoryForm.ADAPTER), (tea, MemoryForm.TEXT)]
+    assert plan.decision(fact).reason is PlacementReason.COVERED
+    assert memory.schedule.log()[0].decisions[0].id == adapter
+    no_room = memory.schedule.explain(question, size_bytes=10)
+    assert {one.id for one in no_room.chosen} == {fact, tea}
+    memory.update(fact, "User lives in Bergen.")
+    assert {(one.id, one.form) for one in memory.schedule.explain(question).chosen} == {
+        (fact, MemoryForm.TEXT),
+        (tea, MemoryForm.TEXT),
+    }

@@ -14,15 +14,14 @@ from functools import partial
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 
+from memoryos.bench.answer_likeness import Chances, divergence, same_tokens
 from memoryos.bench.progress_callback import Progress
 from memoryos.models.local.local_engine import KVState, LocalEngine, Sampling
 from memoryos.plain import Plain
 
 RECOMPUTED = (0, 16, 64)  # tokens at the beginning of each block
 
-Chances = NDArray[np.float32]
 WayKey = tuple[str, int | None]  # a name, and how many tokens of each block are computed anew
 
 
@@ -123,20 +122,13 @@ def _way(key: WayKey, answers: Sequence[_Answered], whole: Sequence[_Answered]) 
     return ComposedWay(
         *key,
         median(one.seconds for one in answers),
-        float(np.mean([_divergence(truth.chances, one.chances) for one, truth in pairs])),
+        float(np.mean([divergence(truth.chances, one.chances) for one, truth in pairs])),
         sum(int(one.chances.argmax() == truth.chances.argmax()) for one, truth in pairs),
         float(np.mean([_agreed(one.tokens, truth.tokens) for one, truth in pairs])),
         sum(one.tokens == truth.tokens for one, truth in pairs),
     )
 
 
-def _divergence(truth: Chances, told: Chances) -> float:
-    is_possible = np.isfinite(truth) & np.isfinite(told)
-    sure = truth[is_possible].astype(np.float64)
-    return float(max(0.0, (np.exp(sure) * (sure - told[is_possible])).sum()))
-
-
 def _agreed(tokens: Sequence[int], truth: Sequence[int]) -> float:
-    longest, shortest = max(len(tokens), len(truth)), min(len(tokens), len(truth))
-    pairs = enumerate(zip(tokens, truth, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), shortest) / longest if longest else 1.0
+    longest = max(len(tokens), len(truth))
+    return same_tokens(tokens, truth) / longest if longest else 1.0

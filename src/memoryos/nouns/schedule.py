@@ -16,6 +16,7 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.memory_verbs import MemoryVerbs
@@ -35,7 +36,9 @@ from memoryos.operation.placement.planner import planned
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog
 from memoryos.operation.placement.use_history import UseHistory
 from memoryos.operation.recall.hit import Recall
-from memoryos.operation.training.adapter_cubes import adapter_in
+from memoryos.operation.training.adapter_cubes import adapter_in, used_version
+from memoryos.operation.training.loaded_adapters import loaded_in
+from memoryos.operation.training.training_sources import stale_source
 from memoryos.operation.training.wanted_adapter import wanted_adapters
 from memoryos.scope import Scope
 
@@ -181,7 +184,7 @@ class MemScheduler(Noun):
     def _planned(self, task: PlacementTask) -> PlacementPlan:
         found = self._memory.search(task.query, mounts=())
         texts = {block.id: block for block in self._texts(found)}
-        blocks = [*texts.values(), *self._carriers()]
+        blocks = [*texts.values(), *self._carriers(), *self._loaded()]
         if self._engine.settings.placement == OFF:
             return planned(task, list(texts.values()), SMOLLM2, policy=OFF)
         policy = policy_named(self._engine.settings.placement)
@@ -219,6 +222,15 @@ class MemScheduler(Noun):
                     fault=None if view.is_usable else BlockFault.STALE,
                 )
 
+    def _loaded(self) -> Iterator[MemoryBlock]:
+        """The adapters that are loaded. An answer compares their model, too, which a plan does not load."""
+        now = self._engine.clock()
+        for place in self._engine.adapters.places(self._scope):
+            with self._engine.vault.view(place) as reader:
+                for wanted in loaded_in(reader):
+                    with suppress(NotFound):  # it waits for its training, or is hidden from the caller
+                        yield _adapter(used_version(reader, wanted), reader, now)
+
     def _texts(self, found: Recall) -> Iterator[MemoryBlock]:
         """The persona, and what the search found, which has its similarity."""
         profile = self._memory.profile.get()
@@ -236,6 +248,20 @@ def _text(cube: MemCube, similarity: float) -> MemoryBlock:
         tokens=count_tokens(cube.text),
         similarity=similarity,
         labels=frozenset(cube.tags),
+    )
+
+
+def _adapter(cube: MemCube, reader: Reader, now: datetime) -> MemoryBlock:
+    known = adapter_in(cube)
+    is_stale = cube.has_expired(now) or stale_source(reader, known, now) is not None
+    return MemoryBlock(
+        id=cube.id,
+        scope=cube.scope,
+        form=MemoryForm.ADAPTER,
+        tokens=0,
+        size_bytes=known.blob.size_bytes if known.blob else 0,
+        covers=tuple(one.id for one in known.sources),
+        fault=BlockFault.STALE if is_stale else None,
     )
 
 

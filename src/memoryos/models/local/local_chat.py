@@ -111,6 +111,10 @@ class LocalChat:
         with self._lock:
             self._engine = None
 
+    def forget(self) -> None:
+        """Let the states of all conversations go."""
+        self.states.clear()
+
     def _forget(self) -> None:
         """Let the engine forget its last prompt, if there is one."""
         if (engine := self._engine) is not None:

@@ -56,6 +56,11 @@ class OpenedModel:
         """Return the model as torch computes it, whatever else computes it. Raises as `engine`."""
         return self._opened(LocalRuntime.TRANSFORMERS)
 
+    def forget(self) -> None:
+        """Let go what the engines hold of the last prompts and adapters."""
+        for engine in list(self._engines.values()):
+            engine.forget()
+
     def _opened(self, runtime: LocalRuntime | None) -> LocalEngine:
         self.check()
         with self._lock:

@@ -32,6 +32,7 @@ from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat, StatedChat
 from memoryos.models.local.local_engine import KVState
+from memoryos.models.local.opened_model import OpenedModel
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
 from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
 from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
@@ -157,14 +158,14 @@ class Activator:
         with self.vault.write(owner) as writer:
             writer.delete([one.id for one in _built(writer, name)])
 
-    def forget(self, chats: Iterable[object]) -> None:
-        """Let all states in memory go, and those of the chats' conversations: something was erased."""
+    def forget(self, models: Iterable[object]) -> None:
+        """Let all states in memory go, and what local models hold of prompts: something was erased."""
         self.states.clear()
         if self.keeper is not None:
             self.keeper.forget()
-        for chat in chats:
-            if isinstance(chat, LocalChat):
-                chat.states.clear()
+        for model in models:
+            if isinstance(model, LocalChat | OpenedModel):
+                model.forget()
 
     # Answering
 
@@ -195,7 +196,7 @@ class Activator:
         stated = StatedChat(chat, state) if isinstance(chat, LocalChat) else chat
         answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
-            chat.states.clear()  # something was erased since the snapshot, and the model has read it since
+            chat.forget()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
