@@ -129,3 +129,16 @@ def test_a_branch_whose_name_has_a_slash_is_compared_and_discarded(api):
     assert api.ask("GET", "/branch-diff/trial/diff").status_code == 200
     assert api.ask("DELETE", "/branches/trial/diff").status_code < 300
     assert api.ask("GET", "/branch-diff/trial/diff").status_code == 404
+
+
+def test_what_needs_a_model_says_so(api):
+    told = api.http.get("/openapi.json").json()["paths"]
+    needing = [route for route in ROUTES if "ModelNotConfigured" in (route.method.__doc__ or "")]
+    assert {"forms.transform", "store:admin.verify_words"} <= {route.operation for route in needing}
+    for route in needing:
+        assert "501" in told["/v1" + route.path.replace(":path}", "}")][route.verb.lower()]["responses"], route.operation
+
+
+def test_words_are_not_verified_without_a_model(api):
+    answer = asked(api, "store:admin.verify_words")
+    assert (answer.status_code, answer.json()["title"]) == (501, "ModelNotConfigured")

@@ -7,6 +7,8 @@ import pytest
 
 from contract.back_ends import files_on
 
+FUZZ_SECONDS, LONG_FUZZ_SECONDS = 40.0, 600.0
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out what only repeats other tests, unless the attacks may take minutes."""
@@ -19,3 +21,9 @@ def tmp_path(tmp_path: Path, back_end: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     with files_on(back_end, tmp_path):
         yield tmp_path
+
+
+@pytest.fixture(scope="session")
+def fuzz_seconds(request: pytest.FixtureRequest, long: bool) -> float:
+    """For how long methods are called with wrong arguments, beside a few calls of each: CPU time of all workers."""
+    return request.config.getoption("--fuzz") or (LONG_FUZZ_SECONDS if long else FUZZ_SECONDS)

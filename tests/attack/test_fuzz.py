@@ -8,15 +8,18 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
+import random
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import chdir, closing
 from dataclasses import fields
 from io import StringIO
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, get_type_hints
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import memoryos
@@ -79,6 +82,9 @@ from .arguments import Arguments, fractions, hostile, moments, plain, texts
 ENDS = {"close"}
 
 EXAMPLES, LONG_EXAMPLES = 3, 250  # calls of each method
+SHARES_OF_TIME = 4  # of the fuzzing that goes on, for the workers
+CALLS_OF_ROUND = 30
+
 FEW_EXAMPLES = 2  # where the same calls are made another way: on the other store, or awaited
 
 
@@ -144,6 +150,11 @@ KEY = "the key of these attacks, 44 characters long"
 
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]
 AWAITED = [name for name in methods_of(AsyncMemory) if name not in ENDS | {"of"}]
+PUBLIC = [
+    *((Memory, name) for name in METHODS),
+    *((MemoryOS, name) for name in methods_of(MemoryOS) if name not in ENDS),
+    *((AsyncMemory, name) for name in AWAITED),
+]
 SHARES = 8  # of the awaited methods, each with a memory of its own
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
 
@@ -450,6 +461,48 @@ def awaited_attack(memory: Memory, name: str, arguments: Arguments) -> Callable[
     @given(arguments.of(function_of(Memory, name)))
     def attack(given_arguments):
         refusal(lambda: asyncio.run(awaited(*given_arguments)))
+
+    return attack
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("share", range(SHARES_OF_TIME))
+def test_all_of_them_go_on_for_a_share_of_the_time(template, tmp_path, share, fuzz_seconds, long):
+    """Rounds with numbers of their own, each on a new store: the same ones in CI, as many as the time allows."""
+    begin, first = time.process_time(), random.randrange(10**9) if long else 0
+    for number in itertools.count(first + share, SHARES_OF_TIME):
+        try:
+            attack_all(template, tmp_path / str(number), number)
+        except BaseException as error:
+            error.add_note(f"This was round {number}.")
+            raise
+        if time.process_time() - begin > fuzz_seconds / SHARES_OF_TIME:
+            return
+
+
+def attack_all(template: Path, folder: Path, number: int) -> None:
+    """One round: some calls of a memory, of its store and awaited ones, with arguments that follow from the number."""
+    folder.mkdir()
+    copy_store(template, folder / template.name)
+    with chdir(folder), closing(opened(folder)) as memory:
+        arguments = arguments_for(memory)
+        for kind, name in random.Random(number).sample(PUBLIC, CALLS_OF_ROUND):
+            once = settings(calls(long=False, examples=1), derandomize=False)
+            once(seed(number)(one_attack(memory, kind, name, arguments)))()
+        refusal(memory.wait)
+        assert memory.search("Where do I live?").query == "Where do I live?"
+    rmtree(folder)
+
+
+def one_attack(memory: Memory, kind: type, name: str, arguments: Arguments) -> Callable[[], None]:
+    if kind is AsyncMemory:
+        return awaited_attack(memory, name, arguments)
+    method = method_of(memory if kind is Memory else MemoryOS(memory._engine), name)
+
+    @given(arguments.of(function_of(kind, name)))
+    def attack(given_arguments):
+        positional, named = given_arguments
+        refusal(lambda: method(*positional, **named))
 
     return attack
 

@@ -157,6 +157,29 @@ def test_the_passages_of_a_long_page_all_have_its_tier(vault, insert, passage):
     assert [one.tier for one in passages(vault, "long", "bare", "next")] == told
 
 
+@pytest.mark.parametrize("count", [1, 49, 50, 51, 101])
+def test_however_many_passages_come_back_as_they_were_stored_and_replaced(vault, insert, passage, count):
+    cube = insert("long", *(passage(f"w{number}") for number in range(count)))
+    assert [one.words for one in passages(vault)] == [f"w{number}" for number in range(count)]
+    told = [passage(f"x{number}") for number in range(count)]
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(cube, passages=told)], Operation.REFRESH)
+    assert [one.words for one in passages(vault)] == [f"x{number}" for number in range(count)]
+
+
+@pytest.mark.file
+def test_many_passages_are_written_with_few_statements(vault, insert, passage):
+    """With one for each, an update of a page of a million characters took 34 to 60 ms of CPU under the lock."""
+    cube = insert("long", passage("w"))
+    said = list[str]()
+    with vault.write(ALICE) as writer:
+        driver = writer._connection.connection.dbapi_connection
+        driver.set_trace_callback(said.append)
+        writer.update([Entry(cube, passages=[passage(f"x{number}") for number in range(500)])], Operation.REFRESH)
+        driver.set_trace_callback(None)
+    assert len([one for one in said if one.startswith("INSERT INTO passages")]) < 20
+
+
 def test_the_facets_of_pages_are_what_their_passages_tell(vault, insert, passage):
     insert("one", passage("bees"), passage("honey"), tier=Tier.MTM)
     insert("two", passage("wasp"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 APPLICATION = "processes.web_app"
 
 
 def when_ready(server: Any) -> None:
-    print(server.LISTENERS[0].sock.getsockname()[1], flush=True)
+    os.write(1, b"%d\n" % server.LISTENERS[0].sock.getsockname()[1])
 
 
 def post_fork(_server: Any, worker: Any) -> None:

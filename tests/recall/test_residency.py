@@ -14,10 +14,11 @@ import pytest
 import memoryos.opening
 from memoryos import Scope
 from memoryos.models.hashing import Hashing
+from memoryos.operation.index import turns as turns_module
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 
-from .conftest import NOW, WORDS, answers, dialogue
+from .conftest import NOW, QUESTIONS, WORDS, answers, by_strategy, dialogue
 from .picture import picture
 
 USERS = [Scope(user=f"user{number}") for number in range(5)]
@@ -104,6 +105,25 @@ def test_the_budget_counts_what_an_owner_takes_who_has_no_memory(tmp_path, open_
     finally:
         tracemalloc.stop()
     assert 0.7 * counted < taken < 1.3 * counted
+
+
+def test_what_is_deleted_leaves_memory_once_it_is_more_than_what_is_left(tmp_path, open_memory, monkeypatch):
+    monkeypatch.setattr(turns_module, "MOST_BURIED", 10)
+    memory = open_memory(tmp_path / "memory.db").of(USERS[0])
+    memory.add_many(dialogue(10, start=NOW - timedelta(days=300)))
+    held = memory._engine.sources.residency
+    rows = []
+    for number in range(9):
+        passing = memory.add_many(dialogue(3, seed=number, start=NOW - timedelta(days=30)))
+        assert memory.search(QUESTIONS[0]).turns
+        for page in passing:
+            memory.delete(page)
+        memory.search(QUESTIONS[0])
+        rows.append(len(held._residents[memory.scope.owner].turns))
+    assert max(rows) <= 2 * (10 + 3) + 3, "27 pages came and went"
+    assert max(rows[:-3]) > min(rows[3:]), "it became smaller"
+    fresh = open_memory(tmp_path / "memory.db").of(USERS[0])
+    assert by_strategy(memory) == by_strategy(fresh)
 
 
 def test_one_that_grows_pushes_others_out(vault, follow, entry):

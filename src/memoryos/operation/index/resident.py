@@ -182,8 +182,8 @@ class Resident:
             is_enough = self._keeps_turns or not turns
             if latest <= self._sequence and is_enough:
                 return  # nothing new, or a reader that started before the one we followed last
-            # What is indexed late lies between others: read all anew.
-            goes_on = self._sequence and is_enough and not self._unindexed
+            # What is indexed late lies between others, and what is deleted stays: read all anew.
+            goes_on = self._sequence and is_enough and not self._unindexed and not self.turns.is_mostly_buried
             self._keeps_turns = turns or (self._keeps_turns and bool(goes_on))
             most = followed(len(self.turns))
             events = reader.events(after=self._sequence, limit=most + 1) if goes_on else []

@@ -37,6 +37,7 @@ _PARTS = 1 << 24  # passages of a page, at most: position and part make one numb
 _OPEN = -1  # the end of a passage that ends with its turn, wherever that is
 STALE_WORDS = LONGEST // 2  # that a turn is found by: function words are left out, so its text may be twice as long
 
+MOST_BURIED = 1_000  # rows: fewer take too little to read a scope again
 _PAGE_BYTES = 250  # the id of a page and its entry in the dictionary, roughly
 
 Ints = NDArray[np.int64]
@@ -113,6 +114,11 @@ class TurnIndex:
     def has_buried(self) -> bool:
         """Whether words of deleted turns are still in the index."""
         return self._buried > 0
+
+    @property
+    def is_mostly_buried(self) -> bool:
+        """Whether reading the scope again makes it much smaller: more rows are deleted than not, and not a few."""
+        return self._buried > max(MOST_BURIED, len(self) - self._buried)
 
     @property
     def lengths(self) -> Floats:

@@ -26,8 +26,7 @@ def sizes_after(size: int) -> Iterator[int]:
 def is_log_cut(writer: Connection, most: int, wait_ms: int = 0) -> bool:
     """Cut the log to so many bytes; return whether no other connection prevented it.
 
-    What is in the log is already on the disk. Call it outside a transaction. With 0 bytes, it begins again with the next
-    commit, otherwise with one of its own.
+    What is in the log is already on the disk. Call it outside a transaction.
     """
     cursor = writer.connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {wait_ms}")

@@ -235,9 +235,8 @@ class SqliteVault(SqlVault):
     def _empties_log(self, wait_ms: int) -> bool:
         """Try to empty the log a few times, while others read and write between two tries."""
         for _ in range(_LOG_TRIES):
-            if self._is_log_copied() or wait_ms:
-                if self._cuts_log(wait_ms):
-                    return True
+            if (self._is_log_copied() or wait_ms) and self._cuts_log(wait_ms):
+                return True
             time.sleep(_LOG_PAUSE)
         return False
 
