@@ -34,9 +34,9 @@ OPERATIONS = {"consolidation", "generation", "hierarchy", "jobs", "lists", "moun
 DOORS = {"acceptance", "blobs", "frameworks", "pipelines", "portability", "proxy"}  # nor these
 
 # Of so many functions of a folder, one runs on a store that is no file, with its first case.
-SHARE = {**dict.fromkeys(OPERATIONS | DOORS, 6), "contract": 3}
+SHARE = {**dict.fromkeys(OPERATIONS | DOORS, 12), "contract": 6}
 
-REPEATING = {"attack": 9}  # where functions ask the same of each of many methods, ids or commands: one of so many
+REPEATING = {"attack": 18}  # where functions ask the same of each of many methods, ids or commands: one of so many
 MANY = 4  # cases of such a function
 
 RAM_DISK = Path("/dev/shm")
@@ -121,8 +121,8 @@ def _store_of(test: pytest.Item) -> str:
 def _without_repeated_ways(items: list[pytest.Item]) -> list[pytest.Item]:
     """All tests, but on a store that is no file only some of those that ask it for the same as others do.
 
-    Of the operations and doors, the first case of every sixth function: they differ in what is computed, not in what
-    the store is asked to do, which the contract tests compare. Of these, every third function of what a memory does;
+    Of the operations and doors, the first case of every twelfth function: they differ in what is computed, not in what
+    the store is asked to do, which the contract tests compare. Of these, every sixth function of what a memory does;
     the tests of the vault itself, and what is marked `each`, run whole. `--store postgres` runs all there.
     """
     functions: dict[tuple[Path, str], dict[str, int]] = {}
@@ -177,9 +177,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_finish() -> None:
     """Leave what is there from now on out of garbage collections: thousands of memories come and go beside it."""
-    gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 20)  # in the place of 700, 10, 10: they take a twentieth of the time
+    gc.set_threshold(20_000, 20, 100)  # in the place of 700, 10, 10: they take a twentieth of the time
 
 
 def pytest_sessionfinish() -> None:

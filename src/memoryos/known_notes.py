@@ -17,11 +17,27 @@ from memoryos.operation.knowledge.tally import TALLIES
 from memoryos.operation.maintenance.archive_job import WAITING
 from memoryos.operation.maintenance.rebuild import READ, STAGE
 from memoryos.operation.maintenance.repairer import KEPT
+from memoryos.operation.paging.departure import DEPARTURES
 from memoryos.operation.placement.placement_log import HISTORY, LOGGED
 from memoryos.operation.placement.state_log import STATE_LOG
 from memoryos.operation.training.wanted_adapter import WANTED
 
 KNOWN_NOTES: tuple[Note[Any], ...] = (
     *(PACKS, HOLDS, RULES, TENANT_RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES),
-    *(ADDED, TALLIES, REJECTED, WAITING, PROGRESS, STAGE, READ, KEPT, RECIPES, HISTORY, LOGGED, STATE_LOG, WANTED),
+    *(
+        ADDED,
+        TALLIES,
+        REJECTED,
+        DEPARTURES,
+        WAITING,
+        PROGRESS,
+        STAGE,
+        READ,
+        KEPT,
+        RECIPES,
+        HISTORY,
+        LOGGED,
+        STATE_LOG,
+        WANTED,
+    ),
 )  # a calibration that cannot be read is made again

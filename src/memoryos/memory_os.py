@@ -231,11 +231,13 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     purpose: str | None = None,
     application: str | None = None,
     caller_session: str | None = None,
+    branch: str | None = None,
 ) -> memoryos.Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
     The arguments are those of `MemoryOS.open` and `MemoryOS.memory`. An API `key` tells who calls, in place of the
-    `caller`; PermissionDenied is raised if it is not valid.
+    `caller`; PermissionDenied is raised if it is not valid. With the name of a `branch`, that one is opened
+    (`Memory.branch`); NotFound is raised if there is none.
     """
     told = {"key": key, "purpose": purpose, "application": application, "caller_session": caller_session}
     if caller is not None and (twice := next((name for name, one in told.items() if one is not None), None)):
@@ -260,5 +262,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     with ExitStack() as undo:
         undo.callback(store.close)
         known = expected.caller(caller, owner, store._caller)
+        if branch is not None:
+            owner = memoryos.Memory(store._engine, owner, known).branch(branch).scope
         undo.pop_all()
     return memoryos.Memory(store._engine, owner, known, store.close)

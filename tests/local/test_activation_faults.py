@@ -15,7 +15,7 @@ import memoryos
 from memoryos import Settings, stores
 from memoryos.errors import PromptTooLong, StoreFull
 from memoryos.infrastructure.objects import object_store
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, Role
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.recipe import Recipe
 
@@ -26,6 +26,7 @@ import os, stat, sys, time
 from types import SimpleNamespace
 import memoryos
 from memoryos.caller import SYSTEM, acting
+from memoryos.models.local.local_chat import LocalChat
 from memoryos.operation.activation.activator import Activator
 
 place, model, moment = sys.argv[1:]
@@ -43,6 +44,11 @@ sys.stdin.readline()
 if moment == "writing":
     usual = os.fsync  # the file has its bytes, and no name yet; a folder is flushed before
     os.fsync = lambda number: stops() if stat.S_ISREG(os.fstat(number).st_mode) else usual(number)
+elif moment == "talking":
+    for text in ("I have a boat called Aurora.", "我住在卑尔根。"):
+        memory.respond(text)
+    LocalChat.ask = stops  # the turns before are stored when the model is asked again
+    memory.respond("And you?")
 elif moment == "stored":
     Activator._stored = stops  # the bytes are in the object store, and no cube names them
 acting(SYSTEM, lambda: activator.build(memory.scope, SimpleNamespace(payload={"name": "me"})))
@@ -115,6 +121,18 @@ def test_nothing_half_written_is_used_after_a_kill(path, settings, moment):
         assert (again.is_from_state, again.answer.text) == (True, told.answer.text)
         assert len(cubes(memory)) == 1
     assert stores.verify(path, settings=settings).is_sound
+
+
+def test_a_kill_in_a_turn_loses_the_states_and_none_of_the_text_before(path, settings):
+    with started(path, settings, "talking") as program:
+        hears(program, "ready")
+        goes_on(program)
+        hears(program, "here")
+        program.kill()
+    with memoryos.open(path, user="ann", settings=settings) as memory:
+        said = [turn.words for page in memory.pages.list() for turn in page.payload.turns if turn.role is Role.USER]
+        assert said == ["I have a boat called Aurora.", "我住在卑尔根。"]
+        assert memory.respond("And you?").text
 
 
 def test_two_processes_that_build_the_same_at_once_leave_one_whole_cube(path, settings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import mmap
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -123,13 +124,15 @@ def test_the_cube_has_the_strictest_of_its_sources(memory):
     assert [hit for hit in memory.search("tea").hits if hit.cube.kind is Kind.ACTIVATION] == []
 
 
-def test_a_state_survives_a_restart(memory, open_memory):
+def test_a_state_survives_a_restart_and_is_mapped(memory, open_memory, path):
     tokens = built(memory).tokens
     first = answered(memory).answer.text
     memory.close()
     again = open_memory()
     told = answered(again)
     assert (told.is_from_state, told.answer.usage.cached_tokens, told.answer.text) == (True, tokens, first)
+    (file,) = objects(path)
+    assert isinstance(again._engine.vault.blobs.view(file.name).obj, mmap)  # and no copy
 
 
 def changed_text(memory, clock):
@@ -187,11 +190,16 @@ CLINIC = """
 permit (principal, action, resource is Cube) when { resource.owner == principal };
 permit (principal in Role::"nurse", action == Action::"read", resource) when { resource.sensitivity.isEmpty() };
 permit (principal in Role::"doctor", action == Action::"read", resource);
+permit (principal == User::"operator", action == Action::"administer", resource);
 """
 
 
-def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(memory, path, tmp_path, settings, clock):
+def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(
+    memory, path, tmp_path, settings, clock, monkeypatch
+):
     built(memory)
+    read, ask = [], LocalChat.ask
+    monkeypatch.setattr(LocalChat, "ask", lambda chat, said, *rest: read.append(str(said)) or ask(chat, said, *rest))
     memory.close()
     (tmp_path / "clinic.cedar").write_text(CLINIC)
     rules = tmp_path / "clinic.cedar"
@@ -208,6 +216,10 @@ def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(memory, 
             nurse.activations.delete("me")
         with pytest.raises(PermissionDenied):
             nurse.activations.build("me")
+        granted = store.roles.grant("kim", "doctor")
+        assert (answered(nurse).is_from_state, "说中文" in read[-1]) == (True, True)
+        store.roles.revoke(granted.id)  # from the next answer on
+        assert (answered(nurse).is_from_state, "说中文" in read[-1], "likes tea" in read[-1]) == (False, False, True)
         assert answered(ann).is_from_state
 
 

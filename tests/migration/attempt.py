@@ -20,7 +20,7 @@ from contract.back_ends import BACK_ENDS
 from memoryos.clock import system_clock
 from memoryos.errors import StorageError
 
-LONG = "bees " * 600_000  # 3 MB
+LONG = "bees " * 300_000  # 1.5 MB
 
 
 def attempt(folder: Path) -> str:

@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
+import forked
 from memoryos.errors import StorageError, StoreFull
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.kinds import Kind
@@ -58,7 +58,7 @@ def stored(open_vault, entry):
 
 def attempt(folder: Path, *, megabytes: int | None = None, as_nobody: bool = False) -> str:
     """What a process of its own says when it opens the store and adds a long page."""
-    command = [sys.executable, "-m", "migration.attempt", str(folder)]
+    command = [forked.executable(), "-m", "migration.attempt", str(folder)]
     environment = {**os.environ, "ATTEMPT_USER": str(NOBODY) if as_nobody and os.geteuid() == 0 else ""}
     environment["ATTEMPT_MEGABYTES"] = str(megabytes or "")
     done = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, timeout=60)

@@ -103,11 +103,11 @@ def test_answers_are_the_same_with_it(kept, open_memory, reads):
     assert_same_by_each(with_it, without(kept, open_memory))
 
 
-def test_everything_that_is_known_is_the_same_with_it(path, open_memory):
+def test_everything_that_is_known_is_the_same_with_it(path, open_memory, long):
     """In every state that a memory comes into; what was kept serves until a page loses words."""
     memory, chance = open_memory(path, short_term_capacity=3, mid_term_capacity=2), random.Random(4)
     keeper, served = Keeper(memory._engine.vault, Hashing(), Hashing()), 0
-    for _ in range(40):
+    for _ in range(40 if long else 16):
         step(memory, chance)
         with memory._engine.vault.read(ANN) as reader:
             newcomer, late = Resident(Hashing.dim, Hashing(), 7), Resident(Hashing.dim, Hashing(), 7)

@@ -118,8 +118,9 @@ def lockers(open_memory):
     return memory
 
 
-def test_each_of_many_facts_is_found_by_the_number_that_it_names(lockers):
-    asked = {number: lockers.search(f"What does locker {number} hold?") for number in range(len(LOCKERS))}
+def test_each_of_many_facts_is_found_by_the_number_that_it_names(lockers, long):
+    numbers = range(0, len(LOCKERS), 1 if long else 3)
+    asked = {number: lockers.search(f"What does locker {number} hold?") for number in numbers}
     assert [number for number, found in asked.items() if texts(found.user_facts)[:1] != [LOCKERS[number]]] == []
 
 

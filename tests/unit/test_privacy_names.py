@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import spacy
 
 import forked
 import memoryos
@@ -24,6 +23,8 @@ EVERY = frozenset(SensitiveKind)
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A pipeline that knows some persons and a town."""
+    import spacy  # with torch, where it is installed: seconds that those who only collect tests do not need
+
     folder = tmp_path_factory.mktemp("rules")
     nlp = spacy.blank("en")
     title = {"LOWER": {"IN": ["dr.", "ms.", "mr."]}, "OP": "?"}

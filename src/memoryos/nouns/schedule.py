@@ -16,8 +16,10 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.models.tokenizer import count_tokens
+from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.operation.activation.activated import ActivationView
@@ -35,7 +37,9 @@ from memoryos.operation.placement.planner import planned
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog
 from memoryos.operation.placement.use_history import UseHistory
 from memoryos.operation.recall.hit import Recall
-from memoryos.operation.training.adapter_cubes import adapter_in
+from memoryos.operation.training.adapter_cubes import adapter_in, used_version
+from memoryos.operation.training.loaded_adapters import loaded_in
+from memoryos.operation.training.training_sources import TRAINABLE, stale_source
 from memoryos.operation.training.wanted_adapter import wanted_adapters
 from memoryos.scope import Scope
 
@@ -87,7 +91,8 @@ class MemScheduler(Noun):
 
         If the chat model runs in this process, the KV cache named `scheduler` follows: it is built in the background
         when reading its memories has cost as much as building it, and removed when it is cold. With the setting
-        `placement=off`, nothing is counted, logged or built. Raises InvalidInput.
+        `placement_adapters`, an adapter of that name is trained of them when they are stable for long; `adapters.load`
+        uses it. With the setting `placement=off`, nothing is counted, logged or built. Raises InvalidInput.
         """
         self._engine.admit(Action.WRITE, self._scope)
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
@@ -140,9 +145,21 @@ class MemScheduler(Noun):
         if ours is not None and any(move.id == ours.id and move.after is MemoryForm.TEXT for move in due):
             with suppress(NotFound):  # another process was faster
                 self._engine.activator.delete(owner, KV_NAME)
+        elif ours is not None and any(move.id == ours.id and move.after is MemoryForm.ADAPTER for move in due):
+            self._learn(ours.sources)
         elif paid := self._paid({move.id for move in due if move.after is MemoryForm.KV}, ours):
             self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
             self._engine.housekeeping.queued(self._scope)
+
+    def _learn(self, sources: Sequence[str]) -> None:
+        """Have an adapter trained of these memories, if the settings say so and it does not stand already."""
+        lora = LoraAdapters(self._engine, self._scope, self._caller)
+        if not self._engine.settings.placement_adapters or not self._engine.local.is_trainable:
+            return
+        with self._engine.vault.view(self._scope.owner) as reader:
+            kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
+        if kinds and KV_NAME not in [one.name for one in lora.list()]:
+            lora.train(KV_NAME, kinds=sorted(kinds), ids=sources)
 
     def _paid(self, new: set[str], ours: ActivationView | None) -> tuple[str, ...]:
         """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
@@ -181,7 +198,7 @@ class MemScheduler(Noun):
     def _planned(self, task: PlacementTask) -> PlacementPlan:
         found = self._memory.search(task.query, mounts=())
         texts = {block.id: block for block in self._texts(found)}
-        blocks = [*texts.values(), *self._carriers()]
+        blocks = [*texts.values(), *self._carriers(), *self._loaded()]
         if self._engine.settings.placement == OFF:
             return planned(task, list(texts.values()), SMOLLM2, policy=OFF)
         policy = policy_named(self._engine.settings.placement)
@@ -219,6 +236,15 @@ class MemScheduler(Noun):
                     fault=None if view.is_usable else BlockFault.STALE,
                 )
 
+    def _loaded(self) -> Iterator[MemoryBlock]:
+        """The adapters that are loaded. An answer compares their model, too, which a plan does not load."""
+        now = self._engine.clock()
+        for place in self._engine.adapters.places(self._scope):
+            with self._engine.vault.view(place) as reader:
+                for wanted in loaded_in(reader):
+                    with suppress(NotFound):  # it waits for its training, or is hidden from the caller
+                        yield _adapter(used_version(reader, wanted), reader, now)
+
     def _texts(self, found: Recall) -> Iterator[MemoryBlock]:
         """The persona, and what the search found, which has its similarity."""
         profile = self._memory.profile.get()
@@ -236,6 +262,20 @@ def _text(cube: MemCube, similarity: float) -> MemoryBlock:
         tokens=count_tokens(cube.text),
         similarity=similarity,
         labels=frozenset(cube.tags),
+    )
+
+
+def _adapter(cube: MemCube, reader: Reader, now: datetime) -> MemoryBlock:
+    known = adapter_in(cube)
+    is_stale = cube.has_expired(now) or stale_source(reader, known, now) is not None
+    return MemoryBlock(
+        id=cube.id,
+        scope=cube.scope,
+        form=MemoryForm.ADAPTER,
+        tokens=0,
+        size_bytes=known.blob.size_bytes if known.blob else 0,
+        covers=tuple(one.id for one in known.sources),
+        fault=BlockFault.STALE if is_stale else None,
     )
 
 

@@ -12,11 +12,11 @@ import typer
 import typer.main
 
 from memoryos.distribution import VERSION
-from memoryos.errors import MemoryOSError
+from memoryos.errors import InvalidInput, MemoryOSError
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.cli.json_wanted import JsonFlag, is_json_wanted
 from memoryos.interface.cli.lazy import LazyGroup, Places, group
-from memoryos.interface.cli.stated_context import state
+from memoryos.interface.cli.stated_context import state, state_branch
 from memoryos.interface.faults import exit_code
 
 _NAME = "memoryos"  # however it was started: shells complete the command of this name
@@ -369,6 +369,13 @@ imports = group(_Imports, "Import conversations from other systems; repeating an
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 
 
+# Commands that work on a branch: what they read and change is in it alone.
+_OF_A_BRANCH = frozenset(
+    "add search context digest chat ask show stats list count get history update delete facts profile mcp "
+    "documents duplicates attachments events proposals".split()
+)
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(json.dumps({"name": _NAME, "version": VERSION}) if is_json_wanted() else f"{_NAME} {VERSION}")
@@ -377,6 +384,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -391,9 +399,16 @@ def root(
         str | None,
         typer.Option(help="The session in which you call (default: MEMORYOS_CALLER_SESSION).", show_default=False),
     ] = None,
+    branch: Annotated[
+        str | None, typer.Option(help="Work on this branch of the memory (`branches create`).", show_default=False)
+    ] = None,
 ) -> None:
     """Memory for AI agents: layered, durable, searchable, in one file."""
     state(purpose=purpose, application=application, caller_session=caller_session)
+    if branch is not None and context.invoked_subcommand not in _OF_A_BRANCH:
+        fix = f"Leave it out, or use one of: {', '.join(sorted(_OF_A_BRANCH))}"
+        raise InvalidInput("--branch", f"has no meaning for `{context.invoked_subcommand}`", fix)
+    state_branch(branch)
 
 
 @cache

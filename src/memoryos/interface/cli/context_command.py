@@ -27,6 +27,7 @@ from memoryos.interface.cli.options import (
     Until,
     User,
     filters_of,
+    memory_of,
     open_store,
 )
 
@@ -64,7 +65,7 @@ def context(
     """Print what bears on a question, as text for a prompt."""
     said = dialogue_in(dialogue)
     with open_store(db, must_exist=True) as store:
-        found = store.memory(user, agent=agent, tenant=tenant).context(
+        found = memory_of(store, user, agent, tenant).context(
             query,
             tokens=tokens,
             exclude=exclude or (),

@@ -8,7 +8,7 @@ import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.hint import hint
-from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, Tokens, User, open_store
+from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, Tokens, User, memory_of, open_store
 
 if TYPE_CHECKING:
     from memoryos.operation.recall.digest import Digest, DigestLine
@@ -32,7 +32,7 @@ def digest(
 ) -> None:
     """Summarise everything that was said in a period, as detailed as the budget allows."""
     with open_store(db, must_exist=True) as store:
-        memory = store.memory(user, agent=agent, tenant=tenant)
+        memory = memory_of(store, user, agent, tenant)
         told = memory.digest(since, until, tokens=tokens, query=query, as_of=as_of)
         nobody = None if told.turns else hint(store, user, agent, tenant)
     if json:

@@ -27,8 +27,10 @@ from memoryos.interface.cli.options import (
     Until,
     User,
     filters_of,
+    memory_of,
     open_store,
 )
+from memoryos.interface.cli.stated_context import stated_branch
 from memoryos.kinds import Role, Subject, Tier
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def list_(
         if what is Listed.USERS:
             found: Listing[Any] = store.admin.users(tenant=tenant, limit=limit, cursor=cursor)
         else:
-            noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
+            noun = _noun(memory_of(store, user, agent, tenant), what)
             found = noun.list(limit=limit, cursor=cursor, **then, **only)
         is_nothing = not found and what is not Listed.USERS
         others = _others(store, tenant) if is_nothing else ()
@@ -136,7 +138,7 @@ def count(
 def _counted(store: MemoryOS, what: Listed, user: str, agent: str, tenant: str, only: dict[str, Any]) -> int:
     if what is Listed.USERS:
         return store.admin.count_users(tenant=tenant)
-    return int(_noun(store.memory(user, agent=agent, tenant=tenant), what).count(**only))
+    return int(_noun(memory_of(store, user, agent, tenant), what).count(**only))
 
 
 def _others(store: MemoryOS, tenant: str) -> Sequence[str]:
@@ -152,9 +154,10 @@ def _noun(memory: Memory, what: Listed) -> Any:
 
 
 def _then(what: Listed, as_of: str | None) -> dict[str, Any]:
-    """The moment, if one was given. Raises InvalidInput for users."""
-    if as_of is not None and what is Listed.USERS:
-        raise InvalidInput("--as-of", f"does not apply to {what}", "List pages, facts or segments")
+    """The moment, if one was given. Raises InvalidInput for users, who have neither moments nor branches."""
+    for option, given in (("--as-of", as_of), ("--branch", stated_branch())):
+        if given is not None and what is Listed.USERS:
+            raise InvalidInput(option, f"does not apply to {what}", "List pages, facts or segments")
     return {} if as_of is None else {"as_of": as_of}
 
 

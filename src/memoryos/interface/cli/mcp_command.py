@@ -12,6 +12,7 @@ import typer
 from memoryos.errors import InvalidInput, MissingExtra, StillRunning
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
+from memoryos.interface.cli.stated_context import stated_branch
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
@@ -49,6 +50,8 @@ def mcp(
         raise MissingExtra("memoryos mcp", "mcp")
     whose = {"user": user, "agent": agent, "session": session, "tenant": tenant}
     if http:
+        if stated_branch() is not None:
+            raise InvalidInput("--branch", "has no meaning over HTTP", "Clients name it in the address: ?branch=NAME")
         _serve_http(host, port, whose, db, json=json)
         return
     if json:

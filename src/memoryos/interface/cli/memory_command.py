@@ -31,6 +31,7 @@ from memoryos.interface.cli.options import (
     Until,
     User,
     filters_of,
+    memory_of,
     metadata_of,
     open_memory,
     open_store,
@@ -130,7 +131,7 @@ def search(
 ) -> None:
     """Find the pages and facts that bear on a question."""
     with open_store(db, must_exist=True) as store:
-        found = store.memory(user, agent=agent, tenant=tenant).search(
+        found = memory_of(store, user, agent, tenant).search(
             query,
             strategy=strategy,
             pages=limit,
@@ -189,7 +190,7 @@ def show(
 ) -> None:
     """Show the tiers: recent pages, segments with their heat, the profile."""
     with open_store(db, must_exist=True) as store:
-        memory = store.memory(user, agent=agent, tenant=tenant)
+        memory = memory_of(store, user, agent, tenant)
         recent = memory.pages.list(tier=Tier.STM)
         segments = memory.segments.list(archive=archive)
         profile = memory.profile.get()
@@ -223,7 +224,7 @@ def stats(
 ) -> None:
     """Show the sizes of the tiers, the waiting work, and the tuned values with their reasons."""
     with open_store(db, must_exist=True) as store:
-        counts = asdict(found := store.memory(user, agent=agent, tenant=tenant).stats())
+        counts = asdict(found := memory_of(store, user, agent, tenant).stats())
         scopes = others_in(store, tenant)
         nobody = hint(store, user, agent, tenant)
     if json:

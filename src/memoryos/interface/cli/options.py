@@ -15,7 +15,7 @@ import typer
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.json_wanted import JsonFlag
-from memoryos.interface.cli.stated_context import stated_settings
+from memoryos.interface.cli.stated_context import stated_branch, stated_settings
 from memoryos.scope import Scope
 
 if TYPE_CHECKING:
@@ -130,8 +130,21 @@ def open_memory(
     path = _path(db, settings, must_exist=must_exist)
     with naming("--db"):
         return opening(
-            path, user=user, agent=agent, tenant=tenant, session=session, settings=settings, **called_with(settings)
+            path,
+            user=user,
+            agent=agent,
+            tenant=tenant,
+            session=session,
+            settings=settings,
+            branch=stated_branch(),
+            **called_with(settings),
         )
+
+
+def memory_of(store: MemoryOS, user: str, agent: str, tenant: str) -> Memory:
+    """One owner's memory in a store that is open, or the branch of it that the command works on."""
+    memory, branch = store.memory(user, agent=agent, tenant=tenant), stated_branch()
+    return memory if branch is None else memory.branch(branch)
 
 
 def open_store(

@@ -8,7 +8,7 @@ import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.hint import hint
-from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, open_memory, open_store
+from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, memory_of, open_memory, open_store
 from memoryos.kinds import Subject
 
 
@@ -22,7 +22,7 @@ def get(
 ) -> None:
     """Show the profile, the traits and the facts of the user and of the agent."""
     with open_store(db, must_exist=True) as store:
-        profile = store.memory(user, agent=agent, tenant=tenant).profile.get(as_of=as_of)
+        profile = memory_of(store, user, agent, tenant).profile.get(as_of=as_of)
         is_empty = profile.user.is_empty and profile.agent.is_empty
         nobody = hint(store, user, agent, tenant) if is_empty else None
     if json:

@@ -1,4 +1,4 @@
-"""StatedContext: the purpose, application and session of the calls of a command, which options before its name say."""
+"""StatedContext: what options before the name of a command say: the context of its calls, and its branch."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memoryos.config import Settings
 
+_BRANCH: ContextVar[str | None] = ContextVar("memoryos_branch", default=None)
 _STATED: ContextVar[Mapping[str, str]] = ContextVar("memoryos_stated", default={})  # noqa: B039 - nothing changes it
 
 
 def state(**told: str | None) -> None:
     """Note what the options say, for this command."""
     _STATED.set({name: one for name, one in told.items() if one is not None})
+
+
+def state_branch(name: str | None) -> None:
+    """Note the branch that this command works on."""
+    _BRANCH.set(name)
+
+
+def stated_branch() -> str | None:
+    """The branch that this command works on; None: the memory itself."""
+    return _BRANCH.get()
 
 
 def stated_settings(**changed: Any) -> Settings:

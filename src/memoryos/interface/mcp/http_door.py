@@ -31,7 +31,7 @@ from memoryos.memory_os import MemoryOS
 from memoryos.scope import Scope
 
 PATH = "/mcp"
-HEADER = "x-memoryos-"  #: before user, agent and session
+HEADER = "x-memoryos-"  #: before user, agent, session and branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,9 @@ class RequestedMemory:
         asking: Asking = request.state.asking
         user = _named(request, "user") or self._only_user(asking)
         agent, session = (_named(request, name) or getattr(self.default, name) for name in ("agent", "session"))
-        return self.store.by(asking.caller).of(Scope(user, agent, session, asking.tenant))
+        memory = self.store.by(asking.caller).of(Scope(user, agent, session, asking.tenant))
+        branch = _named(request, "branch")
+        return memory if branch is None else memory.branch(branch)
 
     def _only_user(self, asking: Asking) -> str:
         if not asking.has_key:

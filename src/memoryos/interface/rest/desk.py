@@ -86,7 +86,9 @@ class Desk:
     def memory(self, parameters: Parameters, asked: RestRequest) -> Memory:
         """The memory that a request is about, used by who asks."""
         asking = asked.asking
-        return self.store.by(asking.caller).of(parameters.owner(asked.query, asking.tenant))
+        memory = self.store.by(asking.caller).of(parameters.owner(asked.query, asking.tenant))
+        branch = parameters.branch(asked.query)
+        return memory if branch is None else memory.branch(branch)
 
     def _done(self, parameters: Parameters, asked: RestRequest) -> Mapping[str, Any] | None:
         """Do what is asked, and return the document of the answer; None: there is nothing to tell."""

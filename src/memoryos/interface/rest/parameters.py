@@ -32,6 +32,7 @@ _OWNER: Mapping[str, tuple[Any, Any]] = {
     "agent": (Id, Field("default", description="Which agent has the memory.")),
     "session": (Id | None, Field(None, description="The session of what is stored.")),
     "namespace": (list[Id], Field([], description="Labels of the purpose of the memory; default: private.")),
+    "branch": (Id | None, Field(None, description="The name of a branch of the memory; default: the memory itself.")),
 }
 _OBJECTS = {"filters": '{"any_tags": ["home"]}', "metadata": '{"page": 7}'}  # which are JSON in an address
 _MOST_UNKNOWN = 16  # names that are told to be unknown: an error for each of a million holds up the server for seconds
@@ -79,8 +80,13 @@ class Parameters:
     def owner(self, query: BaseModel, tenant: str) -> Scope:
         """The owner that a request names."""
         told = query.model_dump(include=set(_OWNER) - set(self.known))
+        told.pop("branch", None)
         namespace = tuple(told.pop("namespace", ())) or PRIVATE
         return Scope(**told, tenant=tenant, namespace=namespace)
+
+    def branch(self, query: BaseModel) -> str | None:
+        """The branch of the owner's memory that a request names; None: the memory itself."""
+        return None if "branch" in self.known else getattr(query, "branch", None)
 
     def _is_json(self, name: str, value: Any) -> bool:
         """Whether the value is the JSON of an object, as addresses have it."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
-from fastapi import Body, FastAPI, Query, Request, Security
+from fastapi import APIRouter, Body, FastAPI, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as HttpRoute
 from starlette.types import Scope
 
@@ -97,12 +97,9 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         redoc_url=None,
         lifespan=partial(_life, added),
     )
+    app.state.desk = desk
     add_upload(app, desk)
-    for route in ROUTES:
-        _add(app, desk, route, own_key if route is OWN_KEY else Desk.answer)
-    _add(app, desk, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
-    _add(app, desk, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
-    _add(app, desk, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
+    app.router.routes.extend(_routes())
     _add_probes(app, desk, metrics)
     app.router.routes.extend(page_routes())
     for door in added:
@@ -184,17 +181,29 @@ async def _failed(refused: Callable[[Scope, Exception], Response], request: Requ
     return refused(request.scope, error)
 
 
-def _add(app: FastAPI, desk: Desk, route: Route, answering: Answering, streamed: str | None = None) -> None:
+@cache
+def _routes() -> list[BaseRoute]:
+    """The routes of all applications of this process: to read what each takes is half of the work of making one."""
+    router = APIRouter()
+    for route in ROUTES:
+        _add(router, route, own_key if route is OWN_KEY else Desk.answer)
+    _add(router, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
+    _add(router, streamed_routes.EXPORT, streamed_routes.export, streamed_routes.LINES)
+    _add(router, streamed_routes.ATTACHMENT, streamed_routes.attachment, "application/octet-stream")
+    return router.routes
+
+
+def _add(router: APIRouter, route: Route, answering: Answering, streamed: str | None = None) -> None:
     parameters = Parameters.of(route)
 
     async def handle(request: Request, query: Any, body: Any = None, **path: str) -> Response:
         check_repeated(parameters, request.query_params)
         check_no_body(parameters, await request.body())
-        return await answering(desk, parameters, RestRequest(request, query, body, path))
+        return await answering(request.app.state.desk, parameters, RestRequest(request, query, body, path))
 
     handle.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
     summary, _, rest = (inspect.getdoc(route.method) or "").partition("\n")
-    app.add_api_route(
+    router.add_api_route(
         VERSION + route.path,
         handle,
         methods=[route.verb],

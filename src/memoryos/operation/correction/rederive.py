@@ -67,6 +67,9 @@ class Again:
         embedder, history = self.promoter.embedder, changes.reader.history
         stated = [restated([*history(cube.id), cube], embedder) for cube in lost]
         _let_go(changes, lost, former, corrected_at)
+        for cube, lesson in zip(lost, stated, strict=True):
+            if lesson is None and corrected_at is None and cube.version.number > 1:
+                changes.shed(cube.id)
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
         again = [lesson for lesson in true if identity(lesson.payload) not in settled]
         lessons = [*(lesson for lesson in stated if lesson), *again]

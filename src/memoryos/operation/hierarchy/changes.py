@@ -104,6 +104,7 @@ class Changes:
     _notes: dict[str, str] = field(default_factory=dict)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
     _resting: dict[str, MemCube] = field(default_factory=dict)  # memories of which only the support changes
+    _shed: list[str] = field(default_factory=list)  # memories of which earlier versions go first
 
     @property
     def _batch(self) -> _Batch:
@@ -187,6 +188,10 @@ class Changes:
         if is_stored:
             batch.removed[cube_id] = None
             self.gone.add(cube_id)
+
+    def shed(self, cube_id: str) -> None:
+        """Let earlier versions of a memory that is removed go before it; nothing may be derived again from them."""
+        self._shed.append(cube_id)
 
     def withdraw(self, cube: MemCube, at: datetime) -> None:
         """Leave a stored memory to snapshots, for its words were corrected; in the plan, it is gone."""
@@ -287,7 +292,8 @@ class Changes:
     def ahead(self) -> list[Callable[[Writer], None]]:
         """Make the documents, and take out what may be written before the rest, if that is much.
 
-        This is each memory of which only the support changes: it is right without the others. Call it last.
+        These are versions of memories that go, and each memory of which only the support changes: it is right without
+        the others. Call it last.
         """
         for batch in self._batches:
             batch.prepare()
@@ -297,9 +303,10 @@ class Changes:
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
         ]
+        shed = [part for cube_id in self._shed for part in version_removals(self.reader, cube_id)]
         if sum(map(chars_of, alone)) <= CHARS_AT_ONCE:
-            return []
-        return [self._part(some) for some in together(alone, chars_of, CHARS_AT_ONCE)]
+            return shed
+        return [*shed, *(self._part(some) for some in together(alone, chars_of, CHARS_AT_ONCE))]
 
     def _part(self, entries: Sequence[Entry]) -> Callable[[Writer], None]:
         ids = {entry.cube.id for entry in entries}
@@ -345,7 +352,7 @@ def version_removals(reader: Reader, cube_id: str) -> list[Callable[[Writer], No
     """Parts that remove earlier versions of a memory, if it has many, before the memory itself is deleted.
 
     The first version and the last ones stay until then, so `verify` accepts the memory after a crash between the parts.
-    Use it only for the memory that the caller deletes: a derived memory may be made again from its history.
+    Use it only for a memory that the caller deletes, or of which nobody stated a version: it is made again from that.
     """
     middle = reader.kept_versions([cube_id])[1:-REVISIONS]
     return [partial(_drop, some) for some in together(middle, lambda one: one.size, CHARS_AT_ONCE)]

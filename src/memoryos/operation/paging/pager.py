@@ -26,8 +26,9 @@ from memoryos.operation.hierarchy.reform import form_anew
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import Calibrator
+from memoryos.operation.paging.departure import Departure
 
-ARCHIVED_AT_ONCE = 128  # pages that leave MTM in one step with their segments, but for one segment that has more
+ARCHIVED_AT_ONCE = 128  # pages that leave MTM in one step; the others of a larger segment follow it
 
 
 class Pager:
@@ -48,6 +49,7 @@ class Pager:
         self._capacity = settings.short_term_capacity
         self._sizes: dict[str, int] = {}  # characters of the pages that are written
         self.changes = Changes(reader)
+        self._departure = Departure(reader, self.changes)
         self._calibrator = Calibrator(resident, self.changes, settings)
         self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
 
@@ -58,6 +60,7 @@ class Pager:
 
     def move(self, limit: int) -> bool:
         """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
+        self._archived += self._departure.go_on(ARCHIVED_AT_ONCE)
         short_term = ShortTerm(self._capacity)
         wanted = self._capacity + limit
         stored = self._stored(wanted)
@@ -68,7 +71,7 @@ class Pager:
                 self._place(leaving)
             if self.asks_for_other_segments or sum(self._sizes.values()) > CHARS_AT_ONCE:
                 return True  # the next step begins with that, or goes on
-        return len(stored) == wanted
+        return len(stored) == wanted or bool(self._departure)
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
         """Count retrievals: cube id to (times, last time). Deleted cubes are skipped."""
@@ -211,5 +214,8 @@ class Pager:
                 self._mid_term.put(topic)
                 self._kept.add(topic.cube.id)
             else:
-                self._archived += len(members)
-                self.changes.move([topic.cube, *members], Tier.ARCHIVE)
+                first = members[:ARCHIVED_AT_ONCE]
+                self._archived += len(first)
+                self.changes.move([topic.cube, *first], Tier.ARCHIVE)
+                if len(members) > ARCHIVED_AT_ONCE:
+                    self._departure.begin(topic.cube.id, first[-1].id)

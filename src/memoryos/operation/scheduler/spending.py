@@ -6,11 +6,12 @@ never exceeded: a process that dies leaves too much recorded, not too little.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
@@ -128,10 +129,19 @@ class ModelAccount:
         most = answer_tokens(self.settings) or ANSWER_TOKENS
         day = self.clock().date()
         reserved = Spending(day, purpose.value, self.model_name, 1, prompt, most, self._cost(prompt, most))
-        with self.vault.write(scope) as writer:
-            self._check(writer, reserved)
-            writer.spend(reserved)
+        self._book(scope, reserved, self._check)
         return reserved
+
+    def _book(self, scope: Scope, spent: Spending, check: Callable[[Writer, Spending], None] | None = None) -> None:
+        """Book usage. The account is the store's own: who may only read memories may ask about them, too."""
+
+        def write() -> None:
+            with self.vault.write(scope) as writer:
+                if check is not None:
+                    check(writer, spent)
+                writer.spend(spent)
+
+        acting(SYSTEM, write)
 
     def _settle(self, scope: Scope, reserved: Spending, taken: Spending) -> None:
         correction = replace(
@@ -141,8 +151,7 @@ class ModelAccount:
             completion_tokens=taken.completion_tokens - reserved.completion_tokens,
             cost=taken.cost - reserved.cost,  # no cached token is reserved
         )
-        with self.vault.write(scope) as writer:
-            writer.spend(correction)
+        self._book(scope, correction)
 
     def _taken(self, reserved: Spending, messages: Sequence[Message], answer: Answer) -> Spending:
         """The server's count, if it is plausible; otherwise our own."""

@@ -20,7 +20,7 @@ from memoryos.models.local.local_chat import LocalChat
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.opened_model import OpenedModel
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, seen_adapters, versions_of
-from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, adapters_of
+from memoryos.operation.training.loaded_adapters import AdapterUse, LoadedAdapters, adapters_of, loaded_in
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, wanted_adapters
 from memoryos.scope import Scope
 
@@ -80,7 +80,7 @@ class OwnAdapters:
         for place in self.places(owner):
             loaded = self.loaded(place, engine)
             with self.vault.view(place) as reader:
-                wanted = loaded.loaded(reader) if chosen is None else [one for where, one in chosen if where == place]
+                wanted = loaded_in(reader) if chosen is None else [one for where, one in chosen if where == place]
                 found += [loaded.use(reader, one) for one in wanted]
         return found
 

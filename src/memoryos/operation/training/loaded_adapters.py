@@ -41,10 +41,6 @@ class LoadedAdapters:
     engine: LocalEngine
     shelf: AdapterShelf
 
-    def loaded(self, reader: Reader) -> list[WantedAdapter]:
-        """The adapters that answers use."""
-        return [one for one in wanted_adapters(reader).values() if one.weight is not None and not one.is_withdrawn]
-
     def use(self, reader: Reader, wanted: WantedAdapter) -> AdapterUse:
         """The version of an adapter that is used now, with its files; `reader` shows what the caller may read."""
         if wanted.is_withdrawn:
@@ -63,6 +59,11 @@ class LoadedAdapters:
         adapter = WeightedAdapter.of(files, 1.0 if wanted.weight is None else wanted.weight)
         self.engine.check_adapter(adapter)
         return adapter
+
+
+def loaded_in(reader: Reader) -> list[WantedAdapter]:
+    """The adapters that answers use."""
+    return [one for one in wanted_adapters(reader).values() if one.weight is not None and not one.is_withdrawn]
 
 
 def adapters_of(uses: Sequence[AdapterUse]) -> Adapters:
