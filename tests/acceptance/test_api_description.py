@@ -143,3 +143,10 @@ def test_what_needs_a_model_says_so(api):
 def test_words_are_not_verified_without_a_model(api):
     answer = asked(api, "store:admin.verify_words")
     assert (answer.status_code, answer.json()["title"]) == (501, "ModelNotConfigured")
+
+
+def test_the_name_of_a_branch_is_as_long_as_the_description_tells(api):
+    told = api.http.get("/openapi.json").json()["paths"]["/v1/pages"]["get"]["parameters"]
+    (branch,) = (one["schema"] for one in told if one["name"] == "branch")
+    most = next(one["maxLength"] for one in branch["anyOf"] if "maxLength" in one)
+    assert [api.ask("GET", "/pages", branch="b" * chars).status_code for chars in (most, most + 1)] == [404, 422]

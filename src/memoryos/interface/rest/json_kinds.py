@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, StrictBool, WithJsonSchema
 
 from memoryos.arguments import HIGHEST, LONGEST_DAYS, MOST
 from memoryos.config import LONGEST_WAIT
+from memoryos.nouns.branches import NAME_CHARS
 from memoryos.nouns.lora_adapters import HEAVIEST
 from memoryos.nouns.schedule import MOST_MS
 from memoryos.scope import ID_LIMIT
@@ -32,6 +33,7 @@ Whole = Annotated[int, BeforeValidator(_number)]
 Number = Annotated[float, BeforeValidator(_number)]
 Text = Annotated[str, WithJsonSchema({"type": "string", **_VISIBLE})]
 Id = Annotated[str, WithJsonSchema({"type": "string", **_VISIBLE, "maxLength": ID_LIMIT})]
+BranchName = Annotated[str, WithJsonSchema({"type": "string", **_VISIBLE, "maxLength": NAME_CHARS})]
 Moment = Annotated[str, WithJsonSchema({"anyOf": _MOMENT})]
 JsonText = Annotated[str, WithJsonSchema({"type": "string", "format": "json"})]
 Cursor = Annotated[str, WithJsonSchema({"type": "string", "format": "cursor"})]

@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memoryos.errors import InvalidInput
-from memoryos.interface.rest.json_kinds import IN_BODY, LIMITS, TEXTS, Id, JsonText, Moment, Text
+from memoryos.interface.rest.json_kinds import IN_BODY, LIMITS, TEXTS, BranchName, Id, JsonText, Moment, Text
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
 from memoryos.operation.intake.text_source import TextSource
@@ -32,7 +32,10 @@ _OWNER: Mapping[str, tuple[Any, Any]] = {
     "agent": (Id, Field("default", description="Which agent has the memory.")),
     "session": (Id | None, Field(None, description="The session of what is stored.")),
     "namespace": (list[Id], Field([], description="Labels of the purpose of the memory; default: private.")),
-    "branch": (Id | None, Field(None, description="The name of a branch of the memory; default: the memory itself.")),
+    "branch": (
+        BranchName | None,
+        Field(None, description="A branch of the memory; default: the memory itself."),
+    ),
 }
 _OBJECTS = {"filters": '{"any_tags": ["home"]}', "metadata": '{"page": 7}'}  # which are JSON in an address
 _MOST_UNKNOWN = 16  # names that are told to be unknown: an error for each of a million holds up the server for seconds
