@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
+import forked
 from memoryos.bench import proxy_overhead
 from memoryos.bench.scripted_server import WORDS, events
 from memoryos.interface.cli.app import app
@@ -15,6 +17,7 @@ from memoryos.interface.cli.app import app
 def test_the_ways_to_ask_are_timed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
     monkeypatch.setattr(proxy_overhead, "WARM_UP", 1)
+    monkeypatch.setattr(sys, "executable", forked.executable())
     done = CliRunner().invoke(app, ["bench", "proxy", "--pages", "20", "--requests", "2", "--json"])
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)["sizes"]

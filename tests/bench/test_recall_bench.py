@@ -46,7 +46,7 @@ def garden(tmp_path):
 def allotments(garden):
     """The path of six people's talks; half of the questions are answered in so many words, half hardly are."""
     users = [f"user{number}" for number in range(6)]
-    chatter = [turn(f"c{number}", f"Rain {number}: " + "the water butt is full again. " * 40) for number in range(8)]
+    chatter = [turn(f"c{number}", f"Rain {number}: " + "the water butt is full again. " * 40) for number in range(5)]
     said = [talk(user, ("s", [*chatter, turn("1", f"My spade is {user}."), turn("2", "Moles.")])) for user in users]
     hers = [ask(f"Whose spade is {user}?", ["1"], user=user, type="hers") for user in users]
     lost = [ask("Is the water butt full?", ["2"], ["c1"], user=user, type="lost") for user in users]

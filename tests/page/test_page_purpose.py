@@ -28,6 +28,7 @@ def ward(tmp_path_factory):
     settings = load_settings(embedder="hashing")
     with closing(MemoryOS.open(folder / "ward.db", settings=settings, policies=folder / "ward.cedar")) as store:
         store.memory("ann").add("The diagnosis is an allergy.")
+        store.keys.create("first")  # from now on, the page asks for one
         with serving(store) as served:
             yield served
 
@@ -42,12 +43,13 @@ def key_of(served, *purposes):
 
 
 def test_the_chosen_purpose_goes_with_each_request(tab, ward):
+    key = key_of(ward, *PURPOSES)  # before the page asks: a store without keys wants none
     sight = tab(ward.url)
     sight.refused = {401, 403}
     asked = []
     sight.page.on("request", lambda one: asked.append(one) if "/v1/" in one.url else None)
     sight.open()
-    sign_in(sight, key_of(ward, *PURPOSES))
+    sign_in(sight, key)
     sight.page.locator("main [role=alert]", has_text="You may not do this.").first.wait_for()
     sight.settled()
     assert sight.violations() == []
@@ -77,10 +79,11 @@ def test_the_chosen_purpose_goes_with_each_request(tab, ward):
 
 
 def test_a_key_with_one_purpose_or_none_gives_no_choice(tab, ward):
+    key = key_of(ward, "treatment")
     sight = tab(ward.url)
     sight.refused = {401, 403}
     sight.open()
-    sign_in(sight, key_of(ward, "treatment"))
+    sign_in(sight, key)
     sight.page.locator(".tier-card", has_text="allergy").wait_for()  # it is that of each request
     assert "Purpose treatment" in sight.page.locator(".who").inner_text()
     sight.press("Sign out")
