@@ -235,6 +235,10 @@ class Settings(BaseSettings):
         description="whether `placement` also decides which KV states of activations stay in memory, with a fair share"
         " for each owner, and loads in pauses what the next question probably uses; without, the last used stay",
     )
+    placement_adapters: bool = Field(
+        False,
+        description="whether `schedule.decide` has an adapter trained of its KV cache when that is stable for long",
+    )
 
     # Consolidation.
     extractor: ExtractorKind = Field(

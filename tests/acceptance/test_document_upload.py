@@ -8,7 +8,8 @@ from threading import Event
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+from memoryos import MemoryOS, Scope, load_settings
+from memoryos.bench.machine import rss_mb
 from memoryos.interface.rest.admission import Admission
 from memoryos.models.hashing import Hashing
 from served import PATIENCE, serving
@@ -147,3 +148,19 @@ def test_a_client_that_goes_away_or_stalls_holds_nothing(store):
             connection.sendall(head + b"Content-Length: 99\r\n\r\nBees")
         until(lambda: "memoryos_requests_running 1.0" in api.http.get("/metrics").text)  # this one alone
         assert store.memory("ann").pages.count() == 0
+
+
+def test_what_is_sent_faster_than_it_is_stored_takes_no_memory(store):
+    head = (
+        "POST /v1/documents?user=ann&title=Bees HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 50000000\r\n"
+        "Host: 127.0.0.1\r\n\r\n"
+    )
+    writing = store._engine.vault.write(Scope("bob"))  # until its end no document is stored
+    with serving(store) as api, writing, api.connected() as sender:
+        sender.sendall(head.encode())
+        sender.settimeout(1.0)
+        before = rss_mb()
+        with pytest.raises(TimeoutError):
+            while True:
+                sender.send(b"Bees are insects.\n" * 10_000)  # more than the length told: it is never reached
+        assert rss_mb() - before < 10.0, "of 50 MB"

@@ -54,7 +54,22 @@ def test_an_answer_that_is_none_ends_a_client_and_is_told(store):
 
 
 @pytest.mark.once
-def test_the_same_calls_in_python(store):
-    done = play_threads(store, "acme", 8, 0.2)
+def test_the_same_calls_in_python_and_then_none_that_adds(store):
+    told = []
+
+    def note():
+        told.append(sum(map(len, stored(store, "acme", 8).values())))
+
+    done = play_threads(store, "acme", 8, 0.2, 0.1, note)
     assert (done.errors, stored(store, "acme", 8)) == ({}, done.ids)
     assert len(done.ms["search"]) >= 8
+    assert told == [8, sum(map(len, done.ids.values()))], "what the calls of the warm-up added, and the others"
+
+
+@pytest.mark.once
+def test_clients_go_on_without_an_add(store):
+    keys, told = [store.keys.create(f"k{n}", users=[user_of(n)]).key for n in range(2)], []
+    with serving(store, per_minute=10**9) as api:
+        ready = lambda: told.append(stored(store, "default", 2))  # noqa: E731
+        done = asyncio.run(play_clients(api.url, keys, 0.1, 0.1, ready))
+    assert (done.errors, told[1]) == ({}, done.ids)

@@ -201,6 +201,7 @@ def test_pages_on_their_way_follow_after_a_crash_except_one_that_is_gone_or_froz
     with world.vault.read(ANN) as reader:
         tiers = [cube.tier for cube in reader.get(pages[:10]).values()]
     assert tiers.count(Tier.ARCHIVE) == 4
+    assert verify(world.vault).is_sound
     memory.delete(pages[3])  # the one that followed last
     memory.governance.freeze(pages[9])
     memory.add("🍞 bread")

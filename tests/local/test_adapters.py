@@ -342,7 +342,14 @@ def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
     assert JobKind.TRAIN not in queued(memory)  # it is not trained again and again
 
 
-@pytest.mark.parametrize("how", ["delete", "erase", "update", "expire"])
+@pytest.mark.parametrize(
+    ("either", "how"),
+    [
+        *(("transformers", how) for how in ("delete", "erase", "update", "expire")),
+        *(("llamacpp", how) for how in ("erase", "update")),
+    ],
+    indirect=["either"],
+)
 def test_an_adapter_goes_at_once_when_a_source_is_deleted_erased_changed_or_expires(
     opened, learned, either, tmp_path, clock, how
 ):

@@ -217,7 +217,9 @@ def test_an_unknown_policy_is_refused_at_once(open_store):
 
 
 def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
-    words = f"bench kept-states --model local:{tiny_long} --threads 1 --words 30 --learning 3 --questions 4 --follows 1"
+    words = (
+        f"bench kept-states --model local:{tiny_long} --threads 1 --words 30 --learning 1 --questions 2 --prefixes 2"
+    )
     ran = same_process.memoryos(*words.split(), "--megabytes", "1", "--answer-tokens", "4", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout
     report = json.loads(ran.stdout)["report"]
@@ -226,4 +228,4 @@ def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
         ("on", 0),
     ]  # all states have room
     assert all(0 < one["median_ms"] <= one["slowest_ms"] for one in report["ways"])
-    assert (report["prefixes"], report["questions"], report["tokens"] > 100) == (3, 4, True)
+    assert (report["prefixes"], report["questions"], report["tokens"] > 100) == (2, 2, True)

@@ -8,14 +8,20 @@ import memoryos
 from local.lessons import FACT, NAME, teach
 from memoryos import MemoryForm, MoveReason, PlacementReason, load_settings
 from memoryos.models.hashing import Hashing
+from memoryos.operation.training.adapter_trainer import AdapterTrainer
 
 QUESTION = "When does the zanzibar ferry leave?"
 
 
 @pytest.fixture
-def memory(tmp_path, tiny_long, clock):
+def memory(request, tmp_path, tiny_long, clock):
     settings = load_settings(
-        llm_model=f"local:{tiny_long}", llm_max_tokens=16, local_threads=1, prompt_tokens=256, context_tokens=64
+        llm_model=f"local:{tiny_long}",
+        llm_max_tokens=16,
+        local_threads=1,
+        prompt_tokens=256,
+        context_tokens=64,
+        placement_adapters=getattr(request, "param", False),
     )
     path = tmp_path / "memory.db"
     with memoryos.open(path, user="ann", settings=settings, embedder=Hashing(), clock=clock) as memory:
@@ -94,3 +100,29 @@ def test_a_loaded_adapter_stands_for_what_it_learned(memory, learned):
         (fact, MemoryForm.TEXT),
         (tea, MemoryForm.TEXT),
     }
+
+
+@pytest.mark.parametrize("memory", [True], indirect=True)
+def test_kv_that_is_stable_for_long_becomes_an_adapter_if_the_setting_says_so(memory, clock, monkeypatch):
+    wanted = []
+
+    def refuse(trainer, asked, sources, *_):
+        wanted.append(asked)
+        trainer._refuse(trainer._new(asked, sources), asked, sources, "this test trains nothing")
+        return True
+
+    monkeypatch.setattr(AdapterTrainer, "train", refuse)
+    page = memory.add("The zanzibar ferry leaves at nine. " * 4)
+    for _ in range(22):
+        memory.schedule.decide(QUESTION, tokens=1_000)
+        memory.jobs.run()
+    assert [one.name for one in memory.activations.list()] == ["scheduler"]
+    for _ in range(3):
+        assert list(memory.adapters.list()) == []
+        clock.advance(days=11)
+        memory.schedule.decide(QUESTION, tokens=1_000)
+    assert [move.reason for move in memory.schedule.moves()] == [MoveReason.STABLE]
+    memory.schedule.decide(QUESTION, tokens=1_000)  # and not twice
+    memory.wait()
+    assert [one.name for one in memory.adapters.list()] == ["scheduler"]
+    assert {(one.name, *one.kinds, *one.ids) for one in wanted} == {("scheduler", "page", page)}

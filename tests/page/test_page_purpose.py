@@ -28,6 +28,7 @@ def ward(tmp_path_factory):
     settings = load_settings(embedder="hashing")
     with closing(MemoryOS.open(folder / "ward.db", settings=settings, policies=folder / "ward.cedar")) as store:
         store.memory("ann").add("The diagnosis is an allergy.")
+        store.keys.create("first")  # from now on, the page asks for one
         with serving(store) as served:
             yield served
 

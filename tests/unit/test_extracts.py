@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +113,11 @@ def test_who_says_several_sentences_is_named_once(speakers, line):
 
 def test_nothing_joins_to_nothing():
     assert joined(["", ""]) == made([]) == ""
+
+
+def test_the_sentences_of_many_long_lines_are_not_kept():
+    for number in range(12):
+        sentences([" ".join(f"Bees number {number} make honey {one}." for one in range(50))])
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, Sentence) and one.text.startswith("Bees number")]
+    assert len(kept) <= 8 * 50, "of the latest eight"

@@ -2,12 +2,13 @@
 
 A session asks behind several prefixes, whose states do not fit into memory together. It mostly goes from one to the
 next, and sometimes elsewhere. Behind each answer is a pause until the background is done. Both ways answer the same
-questions from the same built states, with the real model.
+questions from the same built states in turn, with the real model.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -81,14 +82,20 @@ def measure_live(settings: Settings, plan: LivePlan, progress: Progress) -> Live
         place = Path(folder) / "live.db"
         with MemoryOS.open(place, settings=known) as store:
             views = _built(store.memory(_USER), plan, progress)
-        ways = []
-        for is_on in (False, True):
-            chosen = known.model_copy(update={"placement_states": is_on})
-            with MemoryOS.open(place, settings=chosen) as store:
-                ways.append(_asked(store, "on" if is_on else "off", plan, progress))
+        with ExitStack() as stores:
+            ways = [
+                _Way(name, stores.enter_context(MemoryOS.open(place, settings=known.model_copy(update=chosen))))
+                for name, chosen in (("off", {"placement_states": False}), ("on", {"placement_states": True}))
+            ]
+            questions = Dialogue(seed=2).questions(plan.learning + plan.questions)
+            for number, (prefix, question) in enumerate(zip(plan.names(), questions, strict=True), 1):
+                for way in ways:  # in turn, so that other work on the machine is the same for both
+                    way.ask(prefix, question, counts=number > plan.learning)
+                progress("questions", number, len(questions))
+            told = tuple(way.told() for way in ways)
     largest = max(views, key=lambda one: one.tokens)
-    told = (largest.model, plan.prefixes, largest.tokens, largest.size / 1e6, plan.megabytes, plan.questions)
-    return LiveReport(*told, tuple(ways))
+    sizes = (plan.prefixes, largest.tokens, largest.size / 1e6, plan.megabytes, plan.questions)
+    return LiveReport(largest.model, *sizes, told)
 
 
 def _built(memory: Memory, plan: LivePlan, progress: Progress) -> list[ActivationView]:
@@ -106,21 +113,29 @@ def _built(memory: Memory, plan: LivePlan, progress: Progress) -> list[Activatio
     return views
 
 
-def _asked(store: MemoryOS, name: str, plan: LivePlan, progress: Progress) -> LiveWay:
-    """Ask all questions in one way, each with its pause. Raises ModelError if an answer did not use its state."""
-    memory, waited, pauses = store.memory(_USER), list[float](), 0.0
-    questions = Dialogue(seed=2).questions(plan.learning + plan.questions)
-    for number, (prefix, question) in enumerate(zip(plan.names(), questions, strict=True), 1):
+class _Way:
+    """Asks in one way."""
+
+    def __init__(self, name: str, store: MemoryOS) -> None:
+        self._is_on = store.settings.placement_states
+        self._name, self._store, self._memory = name, store, store.memory(_USER)
+        self._waited, self._pauses = list[float](), 0.0
+
+    def ask(self, prefix: str, question: str, *, counts: bool) -> None:
+        """Ask one question, with the pause behind it. Raises ModelError if its answer did not use the state."""
         start = time.perf_counter()
-        answer = memory.activations.answer(prefix, question)
+        answer = self._memory.activations.answer(prefix, question)
         told = time.perf_counter()
         if not answer.is_from_state:
             raise ModelError(f"an answer did not use the state of {prefix}: {answer.reason}")
-        store.wait()
-        if number > plan.learning:
-            waited.append(1000 * (told - start))
-            pauses += time.perf_counter() - told
-        progress(f"questions, the scheduler is {name}", number, len(questions))
-    decisions = memory.schedule.explain(questions[-1]).states
-    preloaded = sum(one.is_kept and one.reason is KeepingReason.LIKELY for one in decisions)
-    return LiveWay(name, fmean(waited), median(waited), max(waited), pauses, preloaded)
+        self._store.wait()
+        if counts:
+            self._waited.append(1000 * (told - start))
+            self._pauses += time.perf_counter() - told
+
+    def told(self) -> LiveWay:
+        """How it did."""
+        states = self._memory.schedule.explain("What?").states if self._is_on else ()
+        preloaded = sum(one.is_kept and one.reason is KeepingReason.LIKELY for one in states)
+        waited = self._waited
+        return LiveWay(self._name, fmean(waited), median(waited), max(waited), self._pauses, preloaded)

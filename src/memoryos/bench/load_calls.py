@@ -44,6 +44,11 @@ class LoadDone:
         self.errors[kind] = self.errors.get(kind, 0) + 1
 
 
+def without_adds(calls: Iterator[LoadCall]) -> Iterator[LoadCall]:
+    """These calls, as far as they change nothing."""
+    return (call for call in calls if call.operation != ADD)
+
+
 def user_of(number: int) -> str:
     """The user of a client."""
     return f"client-{number}"

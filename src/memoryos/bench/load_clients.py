@@ -1,7 +1,8 @@
 """Load clients: many clients that ask one server at the same time, `python -m memoryos.bench.load_clients`.
 
 They speak as much of HTTP as `memoryos serve` does, and little more, so that they leave the processor to the server.
-The process gets its task on stdin, says when all are connected, begins with the next line, and answers in JSON.
+The process gets its task on stdin, says when all are connected, begins with the next line, says and does the same once
+more for the calls without an add, and answers in JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from memoryos.bench.load_calls import ADD, WARM_UP, LoadCall, LoadDone, calls_of, user_of
+from memoryos.bench.load_calls import ADD, WARM_UP, LoadCall, LoadDone, calls_of, user_of, without_adds
 from memoryos.errors import MemoryOSError
 
 _PATHS = {ADD: "/v1/memories", "search": "/v1/search"}
@@ -48,18 +49,19 @@ class LoadClient:
             for call in islice(self.calls, WARM_UP):
                 self.done.note(user_of(self.number), call.operation, None, await self._ask(connection, call))
 
-    async def ask_for(self, seconds: float) -> None:
-        """Send one call after the other until the time is over, or one fails."""
+    async def ask_for(self, seconds: float, *, is_steady: bool = False) -> None:
+        """Send one call after the other until the time is over, or one fails; if steady, no adds, and uncounted."""
         end = time.perf_counter() + seconds
+        calls = without_adds(self.calls) if is_steady else self.calls
         async with _connected(self.url) as connection:
             while (began := time.perf_counter()) < end:
-                call = next(self.calls)
+                call = next(calls)
                 try:
                     answer = await self._ask(connection, call)
                 except (AnswerFailed, OSError, EOFError) as error:
                     self.done.fail(f"{call.operation}: {type(error).__name__} {error}"[:_SHOWN])
                     return
-                ms = (time.perf_counter() - began) * 1000
+                ms = None if is_steady else (time.perf_counter() - began) * 1000
                 self.done.note(user_of(self.number), call.operation, ms, answer)
 
     async def _ask(self, connection: Connection, call: LoadCall) -> Any:
@@ -98,14 +100,19 @@ async def _answer(reader: StreamReader) -> tuple[int, Any]:
 
 
 async def play_clients(
-    url: str, keys: Sequence[str], seconds: float, ready: Callable[[], None] = lambda: None
+    url: str, keys: Sequence[str], seconds: float, steady: float = 0.0, ready: Callable[[], None] = lambda: None
 ) -> LoadDone:
-    """Let as many clients as there are keys ask for so long, after `ready()`. Raises AnswerFailed in the warm-up."""
+    """Let as many clients as there are keys ask for so long, and then for `steady` seconds without an add.
+
+    Each begins with `ready()`. Raises AnswerFailed in the warm-up.
+    """
     done = LoadDone()
     clients = [LoadClient(number, key, url, done, calls_of(number)) for number, key in enumerate(keys)]
     await asyncio.gather(*(client.warm_up() for client in clients))
     ready()
     await asyncio.gather(*(client.ask_for(seconds) for client in clients))
+    ready()
+    await asyncio.gather(*(client.ask_for(steady, is_steady=True) for client in clients))
     return done
 
 

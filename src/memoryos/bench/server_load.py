@@ -27,7 +27,9 @@ from memoryos.memory_os import MemoryOS
 
 CLIENTS, SECONDS = 64, 60.0
 
-_SAMPLES = 30  # of the memory of a process
+_SAMPLES = 32  # of the memory of a process
+_TOLD = 4  # of them, and one at the start
+_STEADY = 0.5  # of the time, once more, without an add
 _UNLIMITED = "100000000"  # requests a minute
 
 
@@ -42,7 +44,8 @@ class LoadWay:
     lost: int  #: acknowledged, and not there afterwards
     unknown: int  #: there, and never acknowledged
     cpu_ms: float | None  #: processor time of the process for a call; None where the system does not tell
-    rss_mb: tuple[float | None, ...]  #: of the process at the start, in the middle and at the end
+    rss_mb: tuple[float | None, ...]  #: of the process at the start, after each quarter of the time
+    steady_mb: tuple[float | None, ...]  #: the same, afterwards, while nothing is added
 
     @property
     def is_sound(self) -> bool:
@@ -86,7 +89,8 @@ def measure_load(
     return LoadReport(clients, seconds, found["python"], found["http"])
 
 
-_Played = tuple[LoadDone, float | None, tuple[float | None, ...]]
+_Sizes = tuple[float | None, ...]
+_Played = tuple[LoadDone, float | None, _Sizes, _Sizes]
 
 
 def _in_python(
@@ -115,22 +119,28 @@ def _played(
     process: subprocess.Popen[str], measured: int, task: Mapping[str, Any], name: str, progress: Progress
 ) -> _Played:
     """What a process does, and the processor time and the memory of the measured one meanwhile."""
-    say(process, json.dumps(task))
+    steady = task["seconds"] * _STEADY
+    say(process, json.dumps({**task, "steady": steady}))
+    cpu_s, sizes = _watched(process, measured, task["seconds"], name, progress)
+    _, flat = _watched(process, measured, steady, f"{name}, without adds", progress)
+    done = LoadDone(**json.loads(next_line(process)))
+    process.wait()
+    return done, cpu_s, sizes, flat
+
+
+def _watched(
+    process: subprocess.Popen[str], measured: int, seconds: float, name: str, progress: Progress
+) -> tuple[float | None, _Sizes]:
+    """The processor time and the memory of the measured process while the other one plays for so long."""
     next_line(process)
     sizes, before = [rss_mb(measured)], cpu_seconds(measured)
     say(process, "go")
     for number in range(_SAMPLES):
-        time.sleep(task["seconds"] / _SAMPLES)
+        time.sleep(seconds / _SAMPLES)
         sizes.append(rss_mb(measured))
         progress(name, number + 1, _SAMPLES)
     after = cpu_seconds(measured)
-    done = LoadDone(**json.loads(next_line(process)))
-    process.wait()
-    return (
-        done,
-        None if before is None or after is None else after - before,
-        (sizes[0], sizes[_SAMPLES // 2], sizes[-1]),
-    )
+    return None if before is None or after is None else after - before, tuple(sizes[:: _SAMPLES // _TOLD])
 
 
 def _way(
@@ -140,7 +150,8 @@ def _way(
     seconds: float,
     done: LoadDone,
     cpu_s: float | None,
-    sizes: tuple[float | None, ...],
+    sizes: _Sizes,
+    flat: _Sizes,
 ) -> LoadWay:
     told = {one for ids in done.ids.values() for one in ids}
     memories = [store.memory(user_of(number), tenant=tenant) for number in range(clients)]
@@ -155,4 +166,5 @@ def _way(
         unknown=len(there - told),
         cpu_ms=None if cpu_s is None or not calls else cpu_s * 1000 / calls,
         rss_mb=sizes,
+        steady_mb=flat,
     )

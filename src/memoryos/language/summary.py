@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import content_stems
@@ -140,7 +140,16 @@ def _worth(stems: Iterable[str], weights: Mapping[str, float]) -> float:
     return sum([weights[form] for form in stems if form in weights])
 
 
-@lru_cache(2_048)  # a turn is told of its chain and of its segment, and a summary is extended line by line
 def _sentences(line: str) -> tuple[Sentence, ...]:
+    """A turn is told of its chain and of its segment, and a summary is extended line by line: a line comes again."""
+    return _short(line) if len(line) <= _SHORT else _long(line)
+
+
+def _cut(line: str) -> tuple[Sentence, ...]:
     cut = (sentence[:SENTENCE_CHARS].strip() for sentence in split_sentences(line))
     return tuple(Sentence(text, content_stems(text)) for text in cut if text)
+
+
+_SHORT: Final = 1_000  # characters: the sentences of a line take about 15 times as many bytes
+_short = lru_cache(2_048)(_cut)
+_long = lru_cache(8)(_cut)  # of up to 100,000 characters

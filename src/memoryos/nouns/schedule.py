@@ -19,6 +19,7 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.models.tokenizer import count_tokens
+from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.operation.activation.activated import ActivationView
@@ -38,7 +39,7 @@ from memoryos.operation.placement.use_history import UseHistory
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version
 from memoryos.operation.training.loaded_adapters import loaded_in
-from memoryos.operation.training.training_sources import stale_source
+from memoryos.operation.training.training_sources import TRAINABLE, stale_source
 from memoryos.operation.training.wanted_adapter import wanted_adapters
 from memoryos.scope import Scope
 
@@ -90,7 +91,8 @@ class MemScheduler(Noun):
 
         If the chat model runs in this process, the KV cache named `scheduler` follows: it is built in the background
         when reading its memories has cost as much as building it, and removed when it is cold. With the setting
-        `placement=off`, nothing is counted, logged or built. Raises InvalidInput.
+        `placement_adapters`, an adapter of that name is trained of them when they are stable for long; `adapters.load`
+        uses it. With the setting `placement=off`, nothing is counted, logged or built. Raises InvalidInput.
         """
         self._engine.admit(Action.WRITE, self._scope)
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
@@ -143,9 +145,21 @@ class MemScheduler(Noun):
         if ours is not None and any(move.id == ours.id and move.after is MemoryForm.TEXT for move in due):
             with suppress(NotFound):  # another process was faster
                 self._engine.activator.delete(owner, KV_NAME)
+        elif ours is not None and any(move.id == ours.id and move.after is MemoryForm.ADAPTER for move in due):
+            self._learn(ours.sources)
         elif paid := self._paid({move.id for move in due if move.after is MemoryForm.KV}, ours):
             self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
             self._engine.housekeeping.queued(self._scope)
+
+    def _learn(self, sources: Sequence[str]) -> None:
+        """Have an adapter trained of these memories, if the settings say so and it does not stand already."""
+        lora = LoraAdapters(self._engine, self._scope, self._caller)
+        if not self._engine.settings.placement_adapters or not self._engine.local.is_trainable:
+            return
+        with self._engine.vault.view(self._scope.owner) as reader:
+            kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
+        if kinds and KV_NAME not in [one.name for one in lora.list()]:
+            lora.train(KV_NAME, kinds=sorted(kinds), ids=sources)
 
     def _paid(self, new: set[str], ours: ActivationView | None) -> tuple[str, ...]:
         """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.

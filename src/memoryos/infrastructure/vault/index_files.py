@@ -104,8 +104,9 @@ class IndexFiles:
         draft = file.with_suffix(f".{uuid7()}.draft")
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            for left in self._begun(file):  # by who died, or writes now and gives up
-                left.unlink(missing_ok=True)
+            for left in self._with_drafts(file):  # by who died, or writes now and gives up
+                if left != file:
+                    left.unlink(missing_ok=True)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 self._put(stream, file.name, bundle)
             draft.replace(file)
@@ -123,17 +124,16 @@ class IndexFiles:
 
     def remove(self, owner: Scope) -> None:
         """Remove the owner's file, and the drafts of it that others write or left behind. Raises StorageError."""
-        whole = self._file(owner)
-        for file in (whole, *self._begun(whole)):
+        for file in self._with_drafts(self._file(owner)):
             try:
                 file.unlink(missing_ok=True)
             except OSError as error:
                 raise StorageError(f"{file}, which holds words of this memory, cannot be removed: {error}") from error
 
-    def _begun(self, file: Path) -> list[Path]:
-        """The drafts of that file. `glob` would compile a pattern for each owner, and keep 32,768 of them."""
-        with suppress(FileNotFoundError), os.scandir(self._folder) as found:
-            return [Path(one.path) for one in found if one.name.startswith(f"{file.stem}.") and one.name != file.name]
+    def _with_drafts(self, file: Path) -> list[Path]:
+        """That file and its drafts. `glob` would compile a pattern for each owner, and keep 32,768 of them."""
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._folder) as found:
+            return [Path(one.path) for one in found if one.name.startswith(f"{file.stem}.")]
         return []
 
     def _file(self, owner: Scope) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +31,9 @@ def load(
         ),
     ] = None,
     clients: Annotated[int, typer.Option(min=1, help="Clients that add and search in turn.")] = CLIENTS,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Duration of each way to call.")] = SECONDS,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="Duration of each way to call; half of it follows without an add.")
+    ] = SECONDS,
     json: Json = False,
 ) -> None:
     """Let many clients add and search over HTTP, and in Python; exit code 1 if a call failed or a page is lost."""
@@ -57,18 +60,23 @@ def _print(report: LoadReport) -> None:
         "search p50 / p95 / p99, ms",
         "CPU, ms",
         "MB",
+        "MB, no adds",
         "pages",
         "lost",
     ):
         table.add_column(name, justify="right" if name else "left")
     for way, one in (("in Python", report.python), ("over HTTP", report.http)):
-        sizes = " / ".join("" if size is None else f"{size:.0f}" for size in one.rss_mb)
         rates = f"{one.per_second:.0f}", _times(one, "add"), _times(one, "search")
         cpu = "" if one.cpu_ms is None else f"{one.cpu_ms:.1f}"
-        table.add_row(way, *rates, cpu, sizes, f"{one.pages:,}", str(one.lost))
+        table.add_row(way, *rates, cpu, _sizes(one.rss_mb), _sizes(one.steady_mb), f"{one.pages:,}", str(one.lost))
     console = render.console()
     console.print(table)
     console.print(f"Over HTTP: {report.share:.0%} of the calls in Python. Errors: {_errors(report)}.")
+
+
+def _sizes(told: Sequence[float | None]) -> str:
+    known = [f"{size:.0f}" for size in told if size is not None]
+    return f"{known[0]} - {known[-1]}" if known else ""
 
 
 def _times(way: LoadWay, operation: str) -> str:

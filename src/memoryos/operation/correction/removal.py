@@ -96,16 +96,17 @@ class Removal:
         if cube_id not in reader.kinds([cube_id]):
             return Step(changes.flush, ())  # somebody else was faster
         cube = next(iter(changes.get([cube_id])), None)  # None: it is damaged
-        pages = _going(reader, cube_id, kind)
+        members = pages_of(reader, cube_id, kind)
+        pages = members[-PAGES_AT_ONCE:]
         derived = derived_from(reader, pages)
-        is_last = len(derived) <= CUBES_AT_ONCE and len(pages) == len(pages_of(reader, cube_id, kind))
+        is_last = len(derived) <= CUBES_AT_ONCE and len(pages) == len(members)
         freed = relatives(reader, [cube]) if cube and kind is Kind.FACT else []
         if len(derived) <= CUBES_AT_ONCE:
             _unchain(changes, pages)
             if is_last:
                 changes.remove(cube_id)
             elif cube:
-                changes.change(described_while_it_goes(changes, cube, PAGES_AT_ONCE), Operation.REFRESH)
+                changes.change(described_while_it_goes(changes, cube, members, PAGES_AT_ONCE), Operation.REFRESH)
         return self._step(changes, derived, pages, [cube_id], is_last=is_last, freed=freed)
 
     def _pages_deletion(self, reader: Reader, pages: Sequence[str], leaving: Collection[str]) -> Step:
@@ -154,7 +155,8 @@ class Removal:
         later = {link.target for link in members if link.source in leaving and link.source not in changes.gone}
         redescribe_segments(changes, homes - later, self.promoter.clock())
         for segment in changes.get(later):
-            changes.change(described_while_it_goes(changes, segment, PAGES_AT_ONCE), Operation.REFRESH)
+            own = [link.source for link in members if link.target == segment.id]
+            changes.change(described_while_it_goes(changes, segment, own, PAGES_AT_ONCE), Operation.REFRESH)
 
 
 def pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:

@@ -352,7 +352,7 @@ def version_removals(reader: Reader, cube_id: str) -> list[Callable[[Writer], No
     """Parts that remove earlier versions of a memory, if it has many, before the memory itself is deleted.
 
     The first version and the last ones stay until then, so `verify` accepts the memory after a crash between the parts.
-    Use it only for a memory that the caller deletes, or of which nobody stated a version: it may be made again from it.
+    Use it only for a memory that the caller deletes, or of which nobody stated a version: it is made again from that.
     """
     middle = reader.kept_versions([cube_id])[1:-REVISIONS]
     return [partial(_drop, some) for some in together(middle, lambda one: one.size, CHARS_AT_ONCE)]

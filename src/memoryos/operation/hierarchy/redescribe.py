@@ -82,13 +82,13 @@ def redescribe_segments(
             changes.remove(segment.id)
 
 
-def described_while_it_goes(changes: Changes, segment: MemCube, last: int) -> Entry:
-    """A segment that loses its pages in steps, summarised from some of the remaining ones."""
-    ids = [link.source for link in changes.reader.sources([segment.id], LinkKind.MEMBER_OF)]
-    left = [one for one in ids if one not in changes.gone]
+def described_while_it_goes(changes: Changes, segment: MemCube, members: Sequence[str], last: int) -> Entry:
+    """A segment that loses some of its `members` in steps, summarised from some of the remaining ones."""
+    left = [one for one in members if one not in changes.gone]
     entry = _described(changes, segment, changes.get(left[:last]), segment.descriptive.updated_at, {})
     payload = replace(segment_of(entry.cube), pages=len(left))
-    behaviour = replace(segment.behaviour, interactions=_unread(changes, left))
+    lost = _unread(changes, [one for one in members if one in changes.gone])  # to count those left would take all steps
+    behaviour = replace(segment.behaviour, interactions=max(0, segment.behaviour.interactions - lost))
     return replace(entry, cube=replace(entry.cube, payload=payload, behaviour=behaviour))
 
 
