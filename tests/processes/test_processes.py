@@ -13,7 +13,7 @@ import pytest
 import forked
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.actor import Part, ReadingActor, notice_file
-from memoryos.bench.processes import Crowd, measure_processes
+from memoryos.bench.processes import Crowd, ProcessReport, measure_processes
 from memoryos.bench.word_ledger import AnswerFault, PageWord, Violation, WordState, told
 from memoryos.errors import MemoryOSError
 
@@ -26,10 +26,19 @@ def _forked_actors(monkeypatch):
     monkeypatch.setattr(sys, "executable", forked.executable())
 
 
+def played(place: str, crowd: Crowd) -> ProcessReport:
+    """What they did; in more time where the machine is too busy for a search in so little."""
+    for seconds in (crowd.seconds, 5, 25):
+        report = measure_processes(place, replace(crowd, seconds=seconds), SETTINGS)
+        if report.counts.keys() >= {"add", "search"}:
+            break
+    return report
+
+
 @pytest.mark.parametrize("workers", [0, 2], ids=["jobs here", "jobs by workers"])
 def test_processes_on_one_store_keep_what_each_was_promised(place, workers, long):
     crowd = Crowd(writers=4, readers=4, workers=workers, seconds=3) if long else Crowd(3, 2, workers, seconds=1)
-    report = measure_processes(place, crowd, SETTINGS)
+    report = played(place, crowd)
     assert report.errors == {}
     assert report.violations == []
     assert report.is_sound
