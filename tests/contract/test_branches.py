@@ -10,7 +10,7 @@ import pytest
 from built_cubes import put_built
 from memoryos import Attachment, Caller, MemoryOS, Scope, load_settings
 from memoryos.engine import Engine
-from memoryos.errors import CubeProtected, InvalidInput, NotFound, PermissionDenied, StoreFull
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StoreFull
 from memoryos.kinds import Kind, State
 from memoryos.models.hashing import Hashing
 from memoryos.operation.correction.branch import branches
@@ -138,6 +138,20 @@ def test_deleting_erasing_and_forgetting_reach_the_branches(open_memory, clock):
     with memory._engine.vault.read(branch.scope) as reader:
         assert reader.remains() == {}
     assert memory.branches.list() == []
+
+
+def test_what_is_on_hold_keeps_its_copies(open_memory):
+    memory = open_memory()
+    first = memory.add("The ferry to Zanzibar leaves at noon.")
+    made = memory.branches.create("try")
+    hold = memory.governance.hold(reason="the case of Smith", memory=first)
+    for refused in (memory.delete, memory.governance.expire, memory.governance.erase):
+        with pytest.raises(OnHold):
+            refused(first)
+        assert made.id_of(first) in {page.id for page in memory.branch("try").pages.list()}
+    memory.governance.release(hold.id)
+    memory.delete(first)
+    assert not memory.branch("try").pages.list()
 
 
 def test_what_is_frozen_can_be_changed_in_a_branch(open_memory, clock):

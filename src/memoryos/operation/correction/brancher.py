@@ -124,10 +124,10 @@ class Brancher:
     def delete(self, cube_id: str) -> None:
         """Remove the copies of a memory from all branches, before it goes itself. Raises CubeProtected.
 
-        A memory that is frozen does not go, and neither do its copies.
+        A memory that is frozen or on hold does not go, and neither do its copies.
         """
         known = self._places()
-        if known and self._is_frozen(cube_id):
+        if known and self._stays(cube_id):
             return
         for branch in known:
             with suppress(NotFound):
@@ -162,10 +162,10 @@ class Brancher:
     def _corrector(self, branch: BranchPlace) -> Corrector:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))
 
-    def _is_frozen(self, cube_id: str) -> bool:
+    def _stays(self, cube_id: str) -> bool:
         for home in self.corrector.homes:
             with self._vault.read(home) as reader:
-                if reader.states([cube_id]).get(cube_id) is State.FROZEN:
+                if reader.states([cube_id]).get(cube_id) is State.FROZEN or reader.retention.held([cube_id]):
                     return True
         return False
 
