@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -16,8 +18,9 @@ import httpx
 import pytest
 
 import forked
-from memoryos import MemoryOS, load_settings
+from memoryos import Memory, MemoryOS, load_settings
 from memoryos.errors import InvalidInput, MissingExtra
+from memoryos.interface import server_log
 from memoryos.interface.rest import configured_traces, recorded_traces
 from memoryos.models.hashing import Hashing
 from proxy.scripted_upstream import DONE, EVENTS, Said, ScriptedUpstream, answer, event, scripted_upstream, streamed
@@ -78,11 +81,18 @@ def _ask_everything(served: Served, made: Traced) -> None:
     assert ask("GET", "/no/such/quokka").status_code == 404
     assert ask("BREW", "/memories").status_code == 405
     assert b"quokka" in ask("GET", "/export").content
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Memory, "context", _broken)
+        assert ask("POST", "/context", {"query": "quokka"}).status_code == 500
     assert ask("POST", "/forget", {}).status_code == 200
     authorized = {"Authorization": f"Bearer {key.key}"}
     asked = {"query": "quokka", "user_id": "安娜"}
     assert served.http.post("/mem0/search", json=asked, headers=authorized).status_code == 200
     _ask_proxy(served, made, {"X-MemoryOS-User": "安娜".encode(), **authorized})
+
+
+def _broken(*_: object, **__: object) -> None:
+    raise RuntimeError("a quokka of zanzibar")
 
 
 def _ask_proxy(served: Served, made: Traced, headers: dict[str, str | bytes]) -> None:
@@ -132,6 +142,12 @@ def test_what_fails_has_the_class_of_its_error(traced):
     (step,) = traced.receiver.children(span)
     assert (span.attributes["http.response.status_code"], span.is_error) == (404, False)  # a mistake of the caller
     assert (step.name, step.attributes, step.is_error) == ("memory.get", {"error.type": "NotFound"}, True)
+
+
+def test_a_fault_has_its_class_and_no_message(traced):
+    span = traced.one("POST /v1/context")
+    (step,) = traced.receiver.children(span)
+    assert [(one.is_error, one.attributes["error.type"]) for one in (span, step)] == [(True, "RuntimeError")] * 2
 
 
 def test_unknown_addresses_and_methods_share_a_name(traced):
@@ -193,20 +209,33 @@ def test_no_span_has_a_word_a_name_a_key_or_an_id(traced):
     assert "events {" not in everything
 
 
-def _free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as made:
-        return made.getsockname()[1]
-
-
-def test_a_receiver_that_is_down_breaks_and_delays_nothing(tmp_path, monkeypatch):
-    endpoint(monkeypatch, f"http://127.0.0.1:{_free_port()}")
+@pytest.mark.parametrize("is_listening", [False, True])
+def test_a_receiver_that_does_not_answer_breaks_and_delays_nothing(tmp_path, monkeypatch, caplog, is_listening):
     monkeypatch.setattr(recorded_traces, "_CLOSING_SECONDS", 0.05)
+    monkeypatch.setattr(recorded_traces, "_STOPPING_SECONDS", 0.05 if is_listening else PATIENCE)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")  # seconds for which the exporter would try it
     known = load_settings(embedder="hashing", traces=True)
-    with closing(MemoryOS.open(tmp_path / "memory.db", settings=known, embedder=Hashing())) as store:
-        with serving(store) as served:
-            statuses = [served.ask("POST", "/memories", {"query": f"I keep {n} bees."}).status_code for n in range(3)]
-        assert served.store is store
-    assert statuses == [201] * 3
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        if not is_listening:
+            silent.close()
+        with closing(MemoryOS.open(tmp_path / "memory.db", settings=known, embedder=Hashing())) as store:
+            with serving(store) as served:
+                several = [served.ask("POST", "/memories", {"query": f"I keep {n} bees."}) for n in range(3)]
+                ended = time.monotonic()
+            assert time.monotonic() - ended < PATIENCE / 2
+    assert [one.status_code for one in several] == [201] * 3
+    assert is_listening or [one for one in caplog.records if one.name.startswith("opentelemetry.")]
+
+
+def test_what_opentelemetry_says_is_one_line_of_the_log_without_the_trace_of_an_error(capsys):
+    with server_log.logged():
+        try:
+            _broken()
+        except RuntimeError:
+            logging.getLogger("opentelemetry.sdk.some").exception("Exception while exporting %s.", "Span")
+    told = {"server": "Exception while exporting Span.", "error": "RuntimeError"}
+    assert json.loads(capsys.readouterr().err) == told
 
 
 def served_process(folder, *arguments: str, **variables: str) -> tuple[str, list[dict[str, object]]]:

@@ -6,11 +6,12 @@ who asks and for what.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Self
 
-from anyio import move_on_after, to_thread
+from anyio import to_thread
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -25,7 +26,8 @@ from memoryos.interface.rest.request_passage import OTHER, UNKNOWN, RequestPassa
 from memoryos.interface.rest.server_traces import TRACE_HEADERS, ServerTraces, TracedCall
 
 _W3C = TraceContextTextMapPropagator()
-_CLOSING_SECONDS = 2.0  # for what is not sent yet
+_CLOSING_SECONDS = 1.5  # for what is not sent yet
+_STOPPING_SECONDS = 0.5  # for what cannot be sent
 _GONE = "ClientGone"
 
 
@@ -91,10 +93,12 @@ class RecordedTraces(ServerTraces):
 
     async def close(self) -> None:
         """Send what is not sent yet; what cannot be sent at once is given up."""
-        with move_on_after(_CLOSING_SECONDS) as time:
-            await to_thread.run_sync(self._provider.shutdown, abandon_on_cancel=True)
-        if time.cancelled_caught:
-            self._exporter.shutdown()
+        closing = asyncio.ensure_future(to_thread.run_sync(self._provider.shutdown, abandon_on_cancel=True))
+        done, _ = await asyncio.wait({closing}, timeout=_CLOSING_SECONDS)
+        if not done:
+            self._exporter.shutdown()  # so that it does not try again, which it still says
+            await asyncio.wait({closing}, timeout=_STOPPING_SECONDS)
+        closing.cancel()
 
     def _begun(
         self, name: str, kind: SpanKind, known: Mapping[str, str | int], parent: Context | None = None
