@@ -257,8 +257,9 @@ def test_traces_are_off_until_they_are_asked_for(tmp_path):
         where = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "FASTAPI_OTEL_AUTO_CONFIGURE": "true"}
         off = served_process(tmp_path, **where)
         assert (off[0], len(off[1]), receiver.paths) == ("", 1, [])
-        on = served_process(tmp_path, "--traces", **where)
+        on = served_process(tmp_path, "--traces", OTEL_SERVICE_NAME="notes", **where)
         assert (on[0], len(on[1])) == ("", 1)
+    assert [one["service.name"] for one in receiver.resources] == ["notes"]
     assert [(span.name, span.attributes["http.response.status_code"]) for span in receiver.spans] == [
         ("GET /v1/search", 405)
     ]
