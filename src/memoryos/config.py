@@ -368,6 +368,11 @@ class Settings(BaseSettings):
         description="notes from memory are a system or developer message, or stand in the message of the user",
     )
 
+    traces: bool = Field(
+        False,
+        description="memoryos serve sends traces of requests, without contents, where OTEL_EXPORTER_OTLP_ENDPOINT says",
+    )
+
     time_zone: str = Field("UTC", description="time zone of times and days without one, e.g. Europe/Berlin")
 
     # Governance.

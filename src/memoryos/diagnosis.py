@@ -55,6 +55,7 @@ EXTRAS: Mapping[str, str] = {
     "encryption": "sqlcipher3",
     "server": "uvicorn",
     "mcp": "mcp",
+    "telemetry": "opentelemetry.sdk",
     "yaml": "yaml",
     "local": "torch",
     "keyring": "keyring",
@@ -142,11 +143,16 @@ def _told(name: str, value: object) -> str:
     return f"{name}={value}" if is_plain else name
 
 
+def _is_installed(module: str) -> bool:
+    parent = module.rpartition(".")[0]
+    return (not parent or _is_installed(parent)) and find_spec(module) is not None
+
+
 def _extras(settings: Settings, store: str) -> Iterator[HealthCheck]:
     needed = dict(_needed(settings, store))
     for extra, module in EXTRAS.items():
         command = f"pip install '{NAME}[{extra}]'"
-        if find_spec(module) is not None:
+        if _is_installed(module):
             yield HealthCheck(f"extra {extra}", Health.OK, "installed")
         elif extra in needed:
             yield HealthCheck(f"extra {extra}", Health.BROKEN, f"missing, and {needed[extra]} needs it", command)
@@ -170,6 +176,7 @@ def _needed(settings: Settings, store: str) -> Iterator[tuple[str, str]]:
         ("privacy-names", "privacy_names", settings.privacy_names),
         ("encryption", "the encryption key", key),
         ("keyring", "encryption_keyring", settings.encryption_keyring),
+        ("telemetry", "traces", settings.traces),
     )
     return ((extra, what) for extra, what, is_needed in needs if is_needed)
 

@@ -32,6 +32,7 @@ def test_no_function_is_longer_than_a_screen():
 
 def test_only_the_settings_read_the_environment():
     readers = sorted(path.name for path in SOURCE.rglob("*.py") if "os.environ" in path.read_text("utf-8"))
-    # minilm sets one variable that keeps onnxruntime from telling its use over the network, short_waits one of OpenMP.
-    assert readers == ["__init__.py", "short_waits.py"]
+    # minilm sets one variable that keeps onnxruntime from telling its use over the network, short_waits one of OpenMP;
+    # configured_traces reads those of OpenTelemetry, which have one meaning for all programs.
+    assert readers == ["__init__.py", "configured_traces.py", "short_waits.py"]
     assert "ORT_DISABLE_TELEMETRY" in (SOURCE / "memoryos/models/minilm/__init__.py").read_text("utf-8")

@@ -57,7 +57,7 @@ class Mem0Routes:
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterator[BaseRoute]:  # noqa: ARG002 - of the protocol
         """The addresses, each with and without a slash at its end."""
         for verb, path, name in addresses():
-            door = Mem0Address(desk, MEM0 + path, _ANSWERS[name])
+            door = Mem0Address(desk, MEM0 + path, name, _ANSWERS[name])
             yield Route(f"{MEM0}{path}/", door, methods=[verb])
             yield Route(MEM0 + path, door, methods=[verb])
 
@@ -79,6 +79,7 @@ class Mem0Address:
 
     desk: Desk
     path: str  #: its address without values, for the log and the counts
+    name: str  #: what it does
     do: Answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,7 +88,7 @@ class Mem0Address:
         request = Request(scope, receive)
         asking, given = request.state.asking, _given(request, await request.body())
         memory = Mem0Memory(self.desk.store.by(asking.caller), tenant=asking.tenant)
-        document = await self.desk.run(lambda: self.do(memory, given))
+        document = await self.desk.run(lambda: self.do(memory, given), f"mem0.{self.name}")
         await JSONResponse(document)(scope, receive, send)
 
 

@@ -10,10 +10,11 @@ from contextlib import ExitStack, contextmanager
 
 log = logging.getLogger("memoryos.server")
 _HTTP = logging.getLogger("uvicorn.error")
+_TRACES = logging.getLogger("opentelemetry")
 
 
-class _HttpLine(logging.Formatter):
-    """What uvicorn says, in one line: a trace would have contents."""
+class _OthersLine(logging.Formatter):
+    """What uvicorn or OpenTelemetry says, in one line: the trace of an error would have contents."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The message and the class of the error."""
@@ -27,8 +28,9 @@ def logged() -> Iterator[None]:
     """Write the lines of the log to standard error."""
     with ExitStack() as stack:
         stack.enter_context(_written(log, logging.Formatter("%(message)s"), logging.INFO))
-        handler = stack.enter_context(_written(_HTTP, _HttpLine(), logging.WARNING))
+        handler = stack.enter_context(_written(_HTTP, _OthersLine(), logging.WARNING))
         handler.addFilter(_is_news)
+        stack.enter_context(_written(_TRACES, _OthersLine(), logging.WARNING))
         yield
 
 

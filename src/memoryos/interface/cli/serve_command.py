@@ -43,6 +43,13 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    traces: Annotated[
+        bool,
+        typer.Option(
+            "--traces",
+            help="Send traces of requests, without contents, to OTEL_EXPORTER_OTLP_ENDPOINT (http://localhost:4318).",
+        ),
+    ] = False,
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve the conversation of `memoryos demo`, from a temporary store.")
     ] = False,
@@ -57,7 +64,8 @@ def serve(
     from memoryos.interface.rest.rest_server import RestServer
 
     limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
-    store = _opened(db, {"upstream": upstream} if upstream else {}, demo=demo, quiet=json)
+    changed = {**({"upstream": upstream} if upstream else {}), **({"traces": True} if traces else {})}
+    store = _opened(db, changed, demo=demo, quiet=json)
     try:
         server = RestServer.bound(store, host, port, limits, partial(rest_app, added=added_doors(store.settings)))
         _tell(server.url, has_keys=store.keys.exist(), json=json)

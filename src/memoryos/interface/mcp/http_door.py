@@ -26,6 +26,7 @@ from memoryos.interface.rest.rate import Rate
 from memoryos.interface.rest.request_guard import RequestGuard
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.server_metrics import ServerMetrics
+from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.scope import Scope
@@ -85,6 +86,6 @@ def mcp_app(store: MemoryOS, limits: RestLimits, *, default: Scope) -> Starlette
             async with manager.run():
                 yield {}
 
-    guard = Middleware(RequestGuard, limits=limits, metrics=ServerMetrics(), admit=admit)
+    guard = Middleware(RequestGuard, limits=limits, metrics=ServerMetrics(), traces=ServerTraces(), admit=admit)
     route = HttpRoute(PATH, StreamableHTTPASGIApp(manager), methods=["POST"])
     return Starlette(routes=[route], middleware=[guard], lifespan=running)

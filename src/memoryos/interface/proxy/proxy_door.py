@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+import httpx2
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
@@ -61,7 +62,7 @@ class ProxyDoor:
 
     async def _passed(self, request: Request, path: bytes, body: bytes, send: Send) -> None:
         """Pass on what has nothing to do with memory."""
-        answer = await self.upstream.send(request, path, body, packed=True)
+        answer = await self._sent(request, path, body, packed=True)
         async with aclosing(answer):
             await begin(send, answer, [])
             last = await pour(send, answer, lambda _: None, self._check(request), self.desk.limits.stall_seconds)
@@ -72,7 +73,7 @@ class ProxyDoor:
         memory = await self._memory(request, body)
         notes, body = await self._noted(memory, body) if isinstance(memory, ProxiedMemory) else (memory, body)
         self.metrics.recalled(notes.status)
-        answer = await self.upstream.send(request, path, body, packed=False)
+        answer = await self._sent(request, path, body, packed=False)
         said = ProxiedAnswer(is_stream=is_events(answer))
         try:
             async with aclosing(answer):
@@ -83,6 +84,13 @@ class ProxyDoor:
             if isinstance(memory, ProxiedMemory) and answer.is_success:
                 await self._store(memory, said, notes)
         await end(send, last)
+
+    async def _sent(self, request: Request, path: bytes, body: bytes, *, packed: bool) -> httpx2.Response:
+        """Pass a request on. If it is traced, the model server is told the trace."""
+        with self.desk.traces.call(request.method, self.upstream.host, self.upstream.port) as call:
+            answer = await self.upstream.send(request, path, body, packed=packed, trace=call.headers)
+            call.status = answer.status_code
+        return answer
 
     async def _memory(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         """The memory for a request; or why it has none. Raises InvalidInput."""
@@ -104,7 +112,7 @@ class ProxyDoor:
         """The notes, and the body with them."""
         try:
             async with asyncio.timeout(self.desk.limits.recall_seconds):
-                return await self.desk.run(lambda: self._with_notes(memory, body))
+                return await self.desk.run(lambda: self._with_notes(memory, body), "memory.context")
         except (TimeoutError, Refusing):
             return ProxiedNotes("unavailable; TooLong"), body
         except RecursionError:  # of a message that is nested that deep
@@ -128,7 +136,7 @@ class ProxyDoor:
     async def _stored(self, memory: ProxiedMemory, messages: Sequence[Item], notes: ProxiedNotes) -> None:
         """Store an exchange. What goes wrong is counted: the client has its answer."""
         try:
-            is_new = await self.desk.run(lambda: memory.store(messages, notes.shown))
+            is_new = await self.desk.run(lambda: memory.store(messages, notes.shown), "memory.add")
             self.metrics.stored("stored" if is_new else "repeated")
         except (MemoryOSError, Refusing, RecursionError) as error:
             self.metrics.stored(type(error).__name__)

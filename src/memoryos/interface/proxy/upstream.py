@@ -16,7 +16,10 @@ from memoryos.interface.proxy.passed_headers import to_upstream
 from memoryos.interface.proxy.proxy_terms import OWN_PARAMETERS
 from memoryos.interface.rest.admission import Asking
 from memoryos.interface.rest.problems import Refusing
+from memoryos.interface.rest.server_traces import TRACE_HEADERS
 from memoryos.models.endpoint import OPENAI_URL, checked_key
+
+RawHeaders = Sequence[tuple[bytes, bytes]]
 
 _CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 30.0  # that a connection waits for the next request
@@ -50,13 +53,29 @@ class Upstream:
         key = checked_key("upstream_api_key", secret) if secret else None
         return cls(url, key, settings.upstream_timeout_seconds)
 
-    async def send(self, request: Request, path: bytes, body: bytes, *, packed: bool) -> httpx2.Response:
+    @property
+    def host(self) -> str:
+        """Its host."""
+        return self._url.host
+
+    @property
+    def port(self) -> int | None:
+        """Its port; None: that of the scheme."""
+        return self._url.port
+
+    async def send(
+        self, request: Request, path: bytes, body: bytes, *, packed: bool, trace: RawHeaders = ()
+    ) -> httpx2.Response:
         """Pass a request on, and return the answer when its headers are there.
 
-        The answer is `packed` if the client may get it so. Raises Refusing if there is no answer.
+        The answer is `packed` if the client may get it so. The headers of a `trace` replace those of the client.
+        Raises Refusing if there is no answer.
         """
         sent = self._http.build_request(
-            request.method, self._target(request, path), headers=self._headers(request, packed=packed), content=body
+            request.method,
+            self._target(request, path),
+            headers=self._headers(request, trace, packed=packed),
+            content=body,
         )
         with _refusals():
             answer = await self._http.send(sent, stream=True)
@@ -77,11 +96,13 @@ class Upstream:
         whole = self._url.raw_path.partition(b"?")[0].rstrip(b"/") + path
         return self._url.copy_with(raw_path=whole + b"?" + query if query else whole)
 
-    def _headers(self, request: Request, *, packed: bool) -> Sequence[tuple[bytes, bytes]]:
+    def _headers(self, request: Request, trace: RawHeaders, *, packed: bool) -> RawHeaders:
         _refuse_loop(request)
-        headers = to_upstream(request.headers.raw, with_account=self._key is None, secret=_memoryos_key(request))
-        known = request.headers.get("accept-encoding", "identity") if packed else "identity"
-        headers += [(b"accept-encoding", known.encode("latin-1")), (b"via", f"1.1 {_VIA}".encode())]
+        replaced = TRACE_HEADERS if trace else ()
+        known = [one for one in request.headers.raw if one[0] not in replaced]
+        headers = to_upstream(known, with_account=self._key is None, secret=_memoryos_key(request))
+        packing = request.headers.get("accept-encoding", "identity") if packed else "identity"
+        headers += [(b"accept-encoding", packing.encode("latin-1")), (b"via", f"1.1 {_VIA}".encode()), *trace]
         secret = f"Bearer {self._key}" if self._key else _own_key(request)
         return [*headers, (b"authorization", secret.encode("latin-1"))] if secret else headers
 

@@ -22,6 +22,7 @@ from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.replays import KEY_CHARS, Replays
 from memoryos.interface.rest.rest_limits import RestLimits
+from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.correction.forget import Forgotten
@@ -58,22 +59,23 @@ class Desk:
     admission: Admission
     limits: RestLimits
     threads: CapacityLimiter
+    traces: ServerTraces
     replays: Replays = field(default_factory=Replays)
 
     async def answer(self, parameters: Parameters, asked: RestRequest) -> Response:
         """Do what is asked, and answer with JSON."""
-        document = await self.run(lambda: self._done(parameters, asked))
+        document = await self.run(lambda: self._done(parameters, asked), parameters.route.step)
         if document is None:
             return Response(status_code=204)
         content = json.dumps(document, ensure_ascii=False)
         return Response(content, parameters.route.status, media_type="application/json")
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do the work in a thread, as one call for its waiting time.
+    async def run(self, work: Callable[[], T], step: str = "") -> T:
+        """Do the work in a thread, as one call for its waiting time; a step has a span of its own.
 
         Raises Refusing (504) if it takes too long; the thread then goes on to its end.
         """
-        alone = partial(apart, partial(in_one_call, work))
+        alone = partial(apart, partial(in_one_call, partial(self._stepped, work, step) if step else work))
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
                 return await to_thread.run_sync(alone, abandon_on_cancel=True, limiter=self.threads)
@@ -82,6 +84,10 @@ class Desk:
         except TimeoutError:
             fix = "It may still be done: look, or repeat it with the same Idempotency-Key"
             raise Refusing(504, "TooLong", "The answer takes too long", fix) from None
+
+    def _stepped(self, work: Callable[[], T], step: str) -> T:
+        with self.traces.step(step):
+            return work()
 
     def memory(self, parameters: Parameters, asked: RestRequest) -> Memory:
         """The memory that a request is about, used by who asks."""

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, MutableMapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
-from uuid import uuid4
 
 from anyio import to_thread
 from starlette.datastructures import Headers
@@ -22,47 +19,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryos.errors import MemoryOSError
 from memoryos.interface.rest.problems import Refusing, answer
+from memoryos.interface.rest.request_passage import RequestPassage
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.server_metrics import ServerMetrics
+from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.interface.server_log import log
 from memoryos.json_size import has_more_values
 
 Admit = Callable[[Request], Awaitable[None]]  #: refuses a request, or notes who asks
 Refuse = Callable[[Scope, Exception], ASGIApp]  #: makes the answer to a request that failed
 
-_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OWN = b"x-memoryos-"
 _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
 class ClientGone(Exception):
     """The client has closed the connection before its request was complete."""
-
-
-@dataclass(slots=True)
-class RequestPassage:
-    """One request on its way through the guard."""
-
-    scope: Scope
-    id: str = field(default_factory=lambda: uuid4().hex)
-    began: float = field(default_factory=time.monotonic)
-    status: int = 0  #: 0: no answer has begun
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since it began."""
-        return time.monotonic() - self.began
-
-    @property
-    def method(self) -> str:
-        """The HTTP method; all unknown methods share one name."""
-        method: str = self.scope["method"]
-        return method if method in _METHODS else "OTHER"
-
-    @property
-    def route(self) -> str:
-        """Its address without values."""
-        return getattr(self.scope.get("route"), "path", "unknown")
 
 
 class RequestGuard:
@@ -73,6 +45,7 @@ class RequestGuard:
         app: ASGIApp,
         limits: RestLimits,
         metrics: ServerMetrics,
+        traces: ServerTraces,
         admit: Admit,
         refuse: Refuse = lambda _, error: answer(error),
         unread: Collection[str] = (),
@@ -86,6 +59,7 @@ class RequestGuard:
         self._admit = admit
         self._limits = limits
         self._metrics = metrics
+        self._traces = traces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -98,9 +72,12 @@ class RequestGuard:
 
     @asynccontextmanager
     async def _counted(self, passage: RequestPassage) -> AsyncIterator[None]:
-        with self._metrics.running.track_inprogress():
+        with self._metrics.running.track_inprogress(), self._traces.request(passage):
             try:
                 yield
+            except BaseException as error:
+                passage.error = passage.error or type(error).__name__
+                raise
             finally:
                 self._metrics.count(passage.method, passage.route, passage.status, passage.seconds)
                 log.info("%s", _line(passage))
@@ -117,10 +94,13 @@ class RequestGuard:
                 await _check_values(body, self._limits.values)
             await self._app(passage.scope, _again(body, receive), send)
         except ClientGone:
-            pass
+            pass  # before it was answered, which its span tells
         except Exception as error:  # noqa: BLE001 - a request never ends the server, and its words reach no log
-            if not isinstance(error, Refusing | MemoryOSError):
+            is_known = isinstance(error, Refusing | MemoryOSError)
+            if not is_known:
                 log.error("%s", _line(passage, error=type(error).__name__))  # a trace would have contents
+            if passage.status or not is_known:
+                passage.error = type(error).__name__
             if passage.status:
                 raise ConnectionAbortedError("the answer cannot go on") from None
             await self._refuse(passage.scope, error)(passage.scope, receive, send)
@@ -209,6 +189,7 @@ def _noting(passage: RequestPassage, send: Send) -> Send:
             name = b"x-memoryos-request-id" if b"x-request-id" in known else b"x-request-id"  # of another server
             message["headers"] = [*message["headers"], *more, (name, passage.id.encode())]
         await send(message)
+        passage.is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     return noted
 

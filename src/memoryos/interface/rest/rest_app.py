@@ -25,6 +25,7 @@ from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
+from memoryos.interface.rest.configured_traces import traces_of
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
@@ -38,6 +39,7 @@ from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.route import VERSION, Route
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.server_metrics import ServerMetrics
+from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory_os import MemoryOS
 
 _OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
@@ -45,6 +47,9 @@ _OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
 Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+# What FastAPI records by itself, where the process or a variable asks for it, has queries, paths and error messages.
+_NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 _ABOUT = """Memory for AI agents over HTTP. Names are those of the Python library.
 
@@ -82,12 +87,12 @@ _WITH_MODEL = {
 
 def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[AddedRoutes] = ()) -> FastAPI:
     """Return the application for a store, with the routes of other doors. It neither opens nor closes the store."""
-    limits, metrics = limits or RestLimits(), ServerMetrics()
+    limits, metrics, traces = limits or RestLimits(), ServerMetrics(), traces_of(store.settings)
     foreign = tuple(path for one in added for path in one.foreign)
     unread = tuple(path for one in added for path in one.unread)
     openai = tuple(path for one in added for path in one.openai)
     admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope))
-    desk = Desk(store, admission, limits, CapacityLimiter(limits.threads))
+    desk = Desk(store, admission, limits, CapacityLimiter(limits.threads), traces)
     app = FastAPI(
         title="MemoryOS",
         version=RELEASE,
@@ -95,7 +100,8 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
-        lifespan=partial(_life, added),
+        lifespan=partial(_life, added, traces),
+        telemetry=_NO_TELEMETRY,
     )
     app.state.desk = desk
     add_upload(app, desk)
@@ -117,7 +123,14 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
             await desk.run(lambda: admission.admit(request))
 
     app.add_middleware(
-        RequestGuard, limits=limits, metrics=metrics, admit=admit, refuse=refused, unread=unread, is_streamed=is_upload
+        RequestGuard,
+        limits=limits,
+        metrics=metrics,
+        traces=traces,
+        admit=admit,
+        refuse=refused,
+        unread=unread,
+        is_streamed=is_upload,
     )
     described = app.openapi
     app.openapi = lambda: _with_problem(described(), added)  # type: ignore[method-assign]
@@ -130,10 +143,11 @@ def is_open(path: str) -> bool:
 
 
 @asynccontextmanager
-async def _life(added: Sequence[AddedRoutes], _: FastAPI) -> AsyncIterator[None]:
+async def _life(added: Sequence[AddedRoutes], traces: ServerTraces, _: FastAPI) -> AsyncIterator[None]:
     yield
     for door in added:
         await door.close()
+    await traces.close()
 
 
 def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dict[str, Any]:

@@ -95,6 +95,11 @@ class Route:
         return self.operation.removeprefix("store:")
 
     @property
+    def step(self) -> str:
+        """The name of its span."""
+        return self.operation.replace(":", ".") if self.is_of_store else f"memory.{self.operation}"
+
+    @property
     def method(self) -> Callable[..., Any]:
         """The method without the door around it."""
         thing: Any = MemoryOS if self.is_of_store else Memory

@@ -39,7 +39,7 @@ async def respond(desk: Desk, parameters: Parameters, asked: RestRequest) -> Res
     """Answer with the chat model: as one document, or in events if the request accepts them."""
     if EVENTS not in asked.request.headers.get("accept", ""):
         return await desk.answer(parameters, asked)
-    stream = await desk.run(lambda: _begun(desk, parameters, asked))
+    stream = await desk.run(lambda: _begun(desk, parameters, asked), RESPOND.step)
     try:
         first = await anext(stream, None)
     except MemoryOSError as error:
@@ -123,7 +123,8 @@ async def export(desk: Desk, parameters: Parameters, asked: RestRequest) -> Resp
     lines = Lines(desk.limits.stall_seconds)
 
     def write() -> None:
-        desk.memory(parameters, asked).export(cast("TextIO", lines))
+        with desk.traces.step(EXPORT.step):
+            desk.memory(parameters, asked).export(cast("TextIO", lines))
 
     writing = asyncio.ensure_future(_alone(partial(_written, write, lines)))
     try:
@@ -172,6 +173,6 @@ async def attachment(desk: Desk, parameters: Parameters, asked: RestRequest) -> 
         _, named = parameters.arguments(asked.path, asked.query, None)
         return desk.memory(parameters, asked).pages.attachment(**named)
 
-    found = await desk.run(read)
+    found = await desk.run(read, ATTACHMENT.step)
     headers = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
     return Response(found.data, headers=headers, media_type=found.media_type or "application/octet-stream")
