@@ -97,6 +97,38 @@ def test_what_no_policy_permits_is_denied(opened):
             store.of(ANN, caller).add("I am Ann.")
 
 
+ODD = (
+    "O'Brien",
+    "mal\nlory",
+    "mal\tlory",
+    "mal\u00a0lory",
+    "mal\u200blory",
+    "mal\u202elory",
+    "\u0301x",
+    "\u0bbex",
+    "\u088fx",
+)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", [*ODD, 'quo"te', "back\\slash", "👨\u200d👩\u200d👧", "李雷"])
+def test_no_character_of_a_name_opens_the_memory_of_others(opened, name):
+    store = opened()
+    store.of(ANN, OWNER).add("I keep bees.")
+    other, own = store.of(ANN, Caller(name)), store.of(Scope(user=name), Caller(name))
+    for refused in (
+        lambda: other.governance.retain("all", ttl=1),
+        other.snapshots.list,
+        lambda: other.branches.create("mine"),
+        lambda: other.search("bees"),
+    ):
+        with pytest.raises(PermissionDenied):
+            refused()
+    own.add("I keep wasps.")
+    own.governance.retain("all", ttl=100)
+    assert [page.text for page in own.pages.list()] == ["user: I keep wasps."]
+
+
 def test_only_the_treating_doctor_reads_a_diagnosis(opened):
     store = opened()
     ann = store.of(ANN, OWNER)
