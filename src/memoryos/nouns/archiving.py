@@ -37,7 +37,7 @@ class Archiving(Noun):
         was stored, or when a page last said the fact. With `visits`, only what searches found at most that many times
         is archived; with `tags`, only what has all of them. A search finds archived memories unless it has
         `archive=False`, and what it finds becomes active again. Frozen memories are not archived. A rule of the same
-        name is replaced. The gate must admit ADMINISTER. Raises InvalidInput, PermissionDenied.
+        name is replaced. It takes ADMINISTER for every memory. Raises InvalidInput, PermissionDenied.
         """
         self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
@@ -53,7 +53,7 @@ class Archiving(Noun):
             return reader.retention.unused_rules()
 
     def remove(self, name: str) -> None:
-        """Remove a rule; what it has archived stays so until it is used. The gate must admit ADMINISTER.
+        """Remove a rule; what it has archived stays so until it is used. It takes ADMINISTER for every memory.
 
         Raises NotFound, PermissionDenied.
         """

@@ -83,7 +83,10 @@ class Branches(Noun):
         return self._brancher.diff(branch)
 
     def discard(self, name: str) -> None:
-        """Remove a branch with everything in it. Raises NotFound, and CubeProtected if something in it is frozen."""
+        """Remove a branch with everything in it. It takes DELETE for every memory.
+
+        Raises NotFound, PermissionDenied, and CubeProtected if something in it is frozen.
+        """
         branch = self.named(name)
         check_all(self._engine.vault, self._scope, Action.DELETE)
         doing(Action.DELETE, lambda: self._brancher.discard(branch))

@@ -156,7 +156,7 @@ class MemGovernance(Noun):
         kinds: Sequence[Kind | str] = (),
         tags: Sequence[str] = (),
     ) -> RetentionRule:
-        """Keep memories of this owner only so long, and return the rule. The gate must admit ADMINISTER.
+        """Keep memories of this owner only so long, and return the rule. It takes ADMINISTER for all of them.
 
         They expire `ttl` (seconds or a timedelta) after they were stored, or at `until`, or by decay: a `half_life`
         after the last use, and one more each time that 1 + the number of uses doubles. The rule is about `kinds`
@@ -187,7 +187,7 @@ class MemGovernance(Noun):
             return reader.retention.rules()
 
     def unretain(self, name: str) -> None:
-        """Remove a retention rule; what it has not ended yet keeps its own end. The gate must admit ADMINISTER.
+        """Remove a retention rule; what it has not ended yet keeps its own end. It takes ADMINISTER for every memory.
 
         Raises NotFound, PermissionDenied.
         """
@@ -209,7 +209,7 @@ class MemGovernance(Noun):
         Until it is released, nothing on hold is deleted, updated, expired, swept or forgotten: that raises OnHold,
         which names the hold. So does the deletion of a page that a memory on hold rests on. What was derived from a
         page on hold is not on hold itself. Later memories of the session or owner are on hold, too. The gate must admit
-        ADMINISTER. Raises InvalidInput, NotFound, PermissionDenied.
+        ADMINISTER, for a hold on the owner for every memory. Raises InvalidInput, NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         why = self._reason(reason)
@@ -249,7 +249,7 @@ class MemGovernance(Noun):
     def release(self, hold_id: str) -> None:
         """Release a legal hold; a job removes what has expired meanwhile. The gate must admit ADMINISTER.
 
-        Raises NotFound, PermissionDenied.
+        That of a hold on the owner takes it for every memory. Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         wanted = arguments.cube_id(hold_id, field="hold_id")

@@ -52,7 +52,7 @@ class Snapshots(Noun):
             return snapshots(reader, self._engine.clock())
 
     def remove(self, name: str) -> None:
-        """Remove a snapshot; the memories stay as they are. Raises NotFound."""
+        """Remove a snapshot; the memories stay as they are. It takes WRITE for all of them. Raises NotFound."""
         self._engine.admit_all(Action.WRITE, self._scope)
         checked, now = checked_text("name", name, limit=ID_LIMIT), self._engine.clock()
         with self._engine.vault.write(self._scope.owner) as writer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-import unicodedata
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,12 +12,13 @@ from typing import Any
 from memoryos.caller import Action, Caller
 from memoryos.filter import ACCESS_LABEL, RESERVED, SENSITIVITY_LABEL
 from memoryos.kinds import AccessMode
+from memoryos.policy.policies import cedar
 from memoryos.policy.policy_schema import CUBE, ROLE, STORE, USER
 from memoryos.scope import Scope
 
 _ONE = "asked"  # the id of the resource: policies ask for its attributes
 _LEFT_OPEN = ("kind", "tags", "sensitivity", "access")
-_ESCAPES = {'"': '\\"', "'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+_WHATEVER = {"action": {"op": "All"}, "resource": {"op": "All"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +77,12 @@ class PolicyRequest:
 
 
 def as_text(uid: dict[str, str]) -> str:
-    """An entity as Cedar writes it, with the escapes that it asks for."""
-    told = "".join(_escaped(character, is_first=not place) for place, character in enumerate(uid["id"]))
-    return f'{uid["type"]}::"{told}"'
-
-
-def _escaped(character: str, *, is_first: bool) -> str:
-    """A character in a text of Cedar, which takes only what Rust's `escape_debug` writes."""
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    stands_alone = is_first and unicodedata.category(character) in ("Mn", "Me")
-    return character if character.isprintable() and not stands_alone else f"\\u{{{ord(character):x}}}"
+    """An entity as Cedar writes it: Cedar alone knows which characters it escapes, and takes no other form."""
+    policy = {"effect": "permit", "principal": {"op": "==", "entity": uid}, "conditions": [], **_WHATEVER}
+    written = cedar().policies_from_json_str(
+        json.dumps({"staticPolicies": {_ONE: policy}, "templates": {}, "templateLinks": []})
+    )
+    return str(written).removeprefix("permit(principal == ").removesuffix(", action, resource);")
 
 
 def _uid(kind: str, name: str) -> dict[str, str]:
