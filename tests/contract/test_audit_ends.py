@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,27 @@ from memoryos import MemoryOS, load_settings
 
 store = MemoryOS.open(sys.argv[1], settings=load_settings(embedder="hashing", audit=True))
 store.memory("ann").search("hives")
+"""
+
+ADMINISTERED = """
+import os, sys
+from memoryos import MemoryOS, load_settings
+
+store = MemoryOS.open(sys.argv[1], settings=load_settings(embedder="hashing", audit=True))
+store.keys.revoke(store.keys.create("bot").info.id)
+store.roles.grant("lee", ["doctor"])
+store.retention.add("year", ttl=31_536_000)
+store.memory("ann").governance.delegate("ben", ttl=3_600)
+os._exit(9)
+"""
+
+ASKED = """
+import sys
+from memoryos import MemoryOS, load_settings
+
+with MemoryOS.open(sys.argv[1], settings=load_settings(embedder="hashing")) as store:
+    for operation in ("keys.create", "roles.grant", "memory.add"):  # none of them is loaded
+        print(len(store.audit.list(operation=operation)))
 """
 
 
@@ -148,3 +170,21 @@ def test_interrupts_leave_a_sound_log(place):
         ann.search("hives")
         assert "memory.search" in {entry.operation for entry in store.audit.list(latest=True, limit=5, action="read")}
         assert store.audit.verify().is_sound
+
+
+def test_a_crash_right_after_a_key_a_role_or_a_delegation_was_made_loses_no_entry_of_it(place):
+    command = [forked.executable(), "-W", "error", "-c", ADMINISTERED, place]
+    assert subprocess.run(command, check=False).returncode == 9
+    with opened(place) as store:
+        found = [entry.operation for entry in store.audit.list(limit=None)]
+    wanted = ["keys.create", "keys.revoke", "roles.grant", "tenant_retention.add", "governance.delegate"]
+    assert [name for name in found if name in wanted] == wanted
+
+
+@pytest.mark.once
+def test_a_program_that_did_nothing_yet_asks_for_an_operation_by_its_name(place):
+    with opened(place) as store:
+        store.keys.create("bot")
+    command = [sys.executable, "-W", "error", "-c", ASKED, place]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told.split() == ["1", "0", "0"]

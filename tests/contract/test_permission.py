@@ -97,6 +97,38 @@ def test_what_no_policy_permits_is_denied(opened):
             store.of(ANN, caller).add("I am Ann.")
 
 
+ODD = (
+    "O'Brien",
+    "mal\nlory",
+    "mal\tlory",
+    "mal\u00a0lory",
+    "mal\u200blory",
+    "mal\u202elory",
+    "\u0301x",
+    "\u0bbex",
+    "\u088fx",
+)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", [*ODD, 'quo"te', "back\\slash", "👨\u200d👩\u200d👧", "李雷"])
+def test_no_character_of_a_name_opens_the_memory_of_others(opened, name):
+    store = opened()
+    store.of(ANN, OWNER).add("I keep bees.")
+    other, own = store.of(ANN, Caller(name)), store.of(Scope(user=name), Caller(name))
+    for refused in (
+        lambda: other.governance.retain("all", ttl=1),
+        other.snapshots.list,
+        lambda: other.branches.create("mine"),
+        lambda: other.search("bees"),
+    ):
+        with pytest.raises(PermissionDenied):
+            refused()
+    own.add("I keep wasps.")
+    own.governance.retain("all", ttl=100)
+    assert [page.text for page in own.pages.list()] == ["user: I keep wasps."]
+
+
 def test_only_the_treating_doctor_reads_a_diagnosis(opened):
     store = opened()
     ann = store.of(ANN, OWNER)
@@ -236,6 +268,64 @@ def test_each_action_is_permitted_by_itself(opened):
     mine.add("And hens.")
     assert store.admin.users() == ["ann"]
     assert store.of(ANN, Caller("clerk")).forget().is_complete
+
+
+PARTS = """
+    permit (principal == User::"ann", action, resource is Cube);
+    permit (principal in Role::"administrator", action, resource is Cube);
+    permit (principal in Role::"nurse", action, resource is Cube) when { resource.sensitivity.isEmpty() };
+"""
+ACTS_ON_ALL: dict[str, Callable[[Memory, str], Any]] = {
+    "governance.retain": lambda memory, _: memory.governance.retain("new", ttl=10**8),
+    "governance.unretain": lambda memory, _: memory.governance.unretain("known"),
+    "governance.hold": lambda memory, _: memory.governance.hold(reason="a case"),
+    "governance.release": lambda memory, hold: memory.governance.release(hold),
+    "archiving.add": lambda memory, _: memory.archiving.add("new", unused=10**8),
+    "archiving.remove": lambda memory, _: memory.archiving.remove("known"),
+    "branches.discard": lambda memory, _: memory.branches.discard("known"),
+    "snapshots.remove": lambda memory, _: memory.snapshots.remove("known"),
+}
+
+
+def acted_on(memory: Memory) -> list[list[str]]:
+    """What there is to be removed, as the owner sees it."""
+    rules = [one.name for one in (*memory.governance.retention(), *memory.archiving.list())]
+    named = [one.name for one in (*memory.branches.list(), *memory.snapshots.list())]
+    return [rules, named, [one.id for one in memory.governance.holds()]]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("caller", [OWNER, Caller("chief", frozenset({"administrator"}))], ids=lambda one: one.identity)
+@pytest.mark.parametrize("name", ACTS_ON_ALL)
+def test_what_acts_on_all_takes_the_right_to_all(opened, name, caller):
+    store = opened(PARTS)
+    mine = store.of(ANN, OWNER)
+    mine.add("The bees made it an allergy.", sensitivity=["diagnosis"])
+    mine.governance.retain("known", ttl=10**8)
+    mine.archiving.add("known", unused=10**8)
+    mine.branches.create("known")
+    mine.snapshots.create("known")
+    hold = "" if name == "branches.discard" else mine.governance.hold(reason="a case").id
+    before = acted_on(mine)
+    with pytest.raises(PermissionDenied, match=r"nurse-kim may not .* only parts of it"):
+        ACTS_ON_ALL[name](store.of(ANN, NURSE), hold)
+    assert acted_on(mine) == before
+    ACTS_ON_ALL[name](store.of(ANN, caller), hold)
+    assert acted_on(mine) != before
+
+
+@pytest.mark.once
+def test_who_may_administer_a_part_may_hold_and_release_it_and_branch_what_it_reads(opened):
+    store = opened(PARTS)
+    mine, nurse = store.of(ANN, OWNER), store.of(ANN, NURSE)
+    mine.add("The bees made it an allergy.", sensitivity=["diagnosis"])
+    page = mine.add("The bees sting.")
+    hold = nurse.governance.hold(reason="a case", memory=page)
+    assert nurse.governance.holds() == [hold]
+    nurse.governance.release(hold.id)
+    assert mine.governance.holds() == []
+    nurse.branches.create("part")
+    assert [one.payload.turns[0].text for one in mine.branch("part").pages.list()] == ["The bees sting."]
 
 
 def test_a_policy_that_forbids_overrides_all_that_permit(opened):

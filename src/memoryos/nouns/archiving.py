@@ -39,7 +39,7 @@ class Archiving(Noun):
         `archive=False`, and what it finds becomes active again. Frozen memories are not archived. A rule of the same
         name is replaced. The gate must admit ADMINISTER. Raises InvalidInput, PermissionDenied.
         """
-        self._engine.admit(Action.ADMINISTER, self._scope)
+        self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
         labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
         most = None if visits is None else arguments.natural("visits", visits, most=arguments.MOST)
@@ -57,7 +57,7 @@ class Archiving(Noun):
 
         Raises NotFound, PermissionDenied.
         """
-        self._engine.admit(Action.ADMINISTER, self._scope)
+        self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
 
         def drop(writer: Writer) -> None:

@@ -6,9 +6,11 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, TypedDict, Unpack
 
-from memoryos import arguments, expected
+from memoryos import arguments, expected, nouns
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
@@ -245,7 +247,10 @@ def _is_permission(entry: AuditEntry) -> bool:
 
 def _operation(value: str) -> str:
     """Check the name of an operation, and suggest names that end with it, or are spelled like it."""
-    name, known = checked_text("operation", value, limit=NAME_LIMIT), {*operations(), BACKGROUND, POLICIES}
+    name = checked_text("operation", value, limit=NAME_LIMIT)
+    if name not in operations():
+        _load_all()
+    known = {*operations(), BACKGROUND, POLICIES}
     if name not in known:
         like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
         raise InvalidInput("operation", f"{shown(name)} is unknown", f"Use one of: {', '.join(like)}")
@@ -281,3 +286,10 @@ def _csv_line(cells: Sequence[Any]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.getvalue()
+
+
+def _load_all() -> None:
+    """Load what has operations and was not used yet in this process: each class adds its own when it is loaded."""
+    import_module("memoryos.memory")
+    for module in iter_modules(nouns.__path__, f"{nouns.__name__}."):
+        import_module(module.name)

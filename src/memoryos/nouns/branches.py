@@ -12,6 +12,7 @@ from memoryos.caller import Action, doing
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
+from memoryos.operation.calls.permission import check_all
 from memoryos.operation.correction.branch import Branch
 from memoryos.operation.correction.brancher import BranchDiff
 from memoryos.text import checked_text
@@ -84,4 +85,5 @@ class Branches(Noun):
     def discard(self, name: str) -> None:
         """Remove a branch with everything in it. Raises NotFound, and CubeProtected if something in it is frozen."""
         branch = self.named(name)
+        check_all(self._engine.vault, self._scope, Action.DELETE)
         doing(Action.DELETE, lambda: self._brancher.discard(branch))

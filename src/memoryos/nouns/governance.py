@@ -22,7 +22,7 @@ from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
-from memoryos.operation.calls.permission import may_all, sees
+from memoryos.operation.calls.permission import check_all, may_all, sees
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
@@ -164,7 +164,7 @@ class MemGovernance(Noun):
         from now on, and a background job applies it to what is stored already. An earlier end counts, whether another
         rule or the caller set it. A rule of the same name is replaced. Raises InvalidInput, PermissionDenied.
         """
-        self._engine.admit(Action.ADMINISTER, self._scope)
+        self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
         seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
         fading = None if half_life is None else arguments.lifetime("half_life", half_life)
@@ -191,7 +191,7 @@ class MemGovernance(Noun):
 
         Raises NotFound, PermissionDenied.
         """
-        self._engine.admit(Action.ADMINISTER, self._scope)
+        self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
 
         def drop() -> None:
@@ -221,6 +221,8 @@ class MemGovernance(Noun):
             home = self._home(subject, Action.ADMINISTER)
         elif session is not None:
             on, subject = HeldThing.SESSION, checked_text("session", session, limit=ID_LIMIT)
+        else:
+            check_all(self._engine.vault, home, Action.ADMINISTER)
         hold = LegalHold(str(uuid7()), on, subject, why, self._caller.identity, self._engine.clock())
 
         def place() -> None:
@@ -251,7 +253,9 @@ class MemGovernance(Noun):
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         wanted = arguments.cube_id(hold_id, field="hold_id")
-        home = self._home_of_hold(wanted)
+        home, hold = self._placed(wanted)
+        if hold.on is HeldThing.OWNER:
+            check_all(self._engine.vault, home, Action.ADMINISTER)
 
         def release() -> None:
             with self._engine.vault.write(home) as writer:
@@ -370,11 +374,12 @@ class MemGovernance(Noun):
     def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id, action)[1]
 
-    def _home_of_hold(self, hold_id: str) -> Scope:
+    def _placed(self, hold_id: str) -> tuple[Scope, LegalHold]:
         for home in self._engine.corrector(self._scope).homes:
             with self._engine.vault.read(home) as reader:
-                if any(hold.id == hold_id for hold in reader.retention.holds()):
-                    return home
+                for hold in reader.retention.holds():
+                    if hold.id == hold_id:
+                        return home, hold
         raise _no_hold(hold_id)
 
     def _reason(self, reason: str) -> str:

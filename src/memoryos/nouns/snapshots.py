@@ -53,7 +53,7 @@ class Snapshots(Noun):
 
     def remove(self, name: str) -> None:
         """Remove a snapshot; the memories stay as they are. Raises NotFound."""
-        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.admit_all(Action.WRITE, self._scope)
         checked, now = checked_text("name", name, limit=ID_LIMIT), self._engine.clock()
         with self._engine.vault.write(self._scope.owner) as writer:
             known = snapshots(writer, now)

@@ -23,6 +23,7 @@ from memoryos.scope import Scope
 _DECOY = "\x1fdecoy:"  # a label that no cube has and no policy can ask for
 _MOST_SCOPES = 64  # of whose cubes one ruling remembers what it decided
 MOST_CLASSES = 10_000  # that one ruling remembers
+_UNREAD = "Failed to parse"  # what Cedar says of a request that it does not understand
 
 
 class Reach(Enum):
@@ -122,14 +123,11 @@ class Ruling:
     def _partial(self, owner: Scope) -> Reach:
         """Ask about a cube of which only the owner is known. What stays open depends on the cubes."""
         asked = self.request.of_some_cube(owner)
-        try:
-            request = {name: as_text(asked["request"][name]) for name in ("principal", "action", "resource")}
-            context = json.dumps(asked["request"]["context"])
-            answer = cedar().is_authorized_partial(
-                {**request, "context": context}, self.policies.parsed, asked["entities"]
-            )
-        except ValueError:  # an id that Cedar does not take as text
-            return Reach.SOME
+        request = {name: as_text(asked["request"][name]) for name in ("principal", "action", "resource")}
+        context = json.dumps(asked["request"]["context"])
+        answer = cedar().is_authorized_partial({**request, "context": context}, self.policies.parsed, asked["entities"])
+        if any(_UNREAD in error for error in answer.diagnostics.errors) and self.request.caller.identity != owner.user:
+            return Reach.NOTHING  # nobody gets what belongs to others because of the characters of a name
         if answer.decision is None or answer.diagnostics.errors:
             return Reach.SOME
         return {"Allow": Reach.EVERYTHING, "Deny": Reach.NOTHING}.get(answer.decision.value, Reach.SOME)

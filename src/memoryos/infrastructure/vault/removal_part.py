@@ -28,7 +28,8 @@ def _rows_of(cube: Column[str], size: ColumnElement[int] | None = None) -> Selec
 
 
 _BELONGINGS = (  # whatever may be many
-    (_versions, _rows_of(_versions.c.cube_id, stored_size(_versions))),
+    # The oldest first: an older version is a difference to the next one, and would be damaged without it.
+    (_versions, _rows_of(_versions.c.cube_id, stored_size(_versions)).order_by(*_versions.primary_key)),
     (tables.passages, _rows_of(tables.passages.c.cube_id)),
     (tables.next_vectors, _rows_of(tables.next_vectors.c.cube_id)),
     (_links, _rows_of(_links.c.source)),

@@ -1,8 +1,9 @@
 """Audit trail: reads, refusals and failures on their way into the audit log.
 
-A write is in the log with the transaction that makes it (`vault.audits`). What is noted here wrote nothing: it is kept
-in memory and written behind the calls, so no search waits for a write. That takes at most twice WRITE_AFTER and the
-time of the write, also if the call goes on. A crash loses what was not written yet.
+A write is in the log with the transaction that makes it (`vault.audits`). What is noted here wrote no memory. Reads are
+kept and written behind the calls, so no search waits for a write. That takes at most twice WRITE_AFTER and the time of
+the write, also if the call goes on. A crash loses what was not written yet. What administers or shares, such as a new
+key or a granted role, is written before its call returns.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Any
@@ -130,6 +132,11 @@ class AuditTrail:
                 with self._lock:
                     self._waiting[:0] = left
 
+    def write_now(self) -> None:
+        """Write all entries that wait, so that none is lost of a call that returned; else the thread tries again."""
+        with suppress(StorageError):
+            apart(lambda: acting(SYSTEM, self.flush))
+
     def close(self) -> None:
         """Write all entries that wait, and end the thread. Raises like `flush`."""
         self._is_closing.set()
@@ -211,12 +218,16 @@ class CallNotes:
             self._trail.keep(replace(deed, cubes=cubes.get(deed.scope, ()), **told))
         if unwritten or self._is_refused:  # the reads before it went well
             told = {}
+        is_more_than_read = bool(unwritten)  # and in no transaction: a key, a role
         for waiting in self._reads.values():
             if error is None and waiting.deed.action is Action.ADMINISTER and waiting.deed.scope in self._call.written:
                 self._trail.withdraw(waiting)
                 continue
             found = cubes.get(waiting.deed.scope, ()) if waiting.deed.action is Action.READ else ()
             self._trail.complete(waiting, **({"cubes": found} if found else {}), **told)
+            is_more_than_read = is_more_than_read or waiting.deed.action is not Action.READ
+        if error is None and is_more_than_read:
+            self._trail.write_now()
 
     def _cubes(self, result: Any) -> dict[Scope | None, tuple[AuditedCube, ...]]:
         """The memories that the call returned, showed to a model, or was asked for by id: by owner."""
