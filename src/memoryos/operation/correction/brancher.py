@@ -163,11 +163,15 @@ class Brancher:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))
 
     def _stays(self, cube_id: str) -> bool:
-        for home in self.corrector.homes:
-            with self._vault.read(home) as reader:
-                if reader.states([cube_id]).get(cube_id) is State.FROZEN or reader.retention.held([cube_id]):
-                    return True
-        return False
+        return any(self._stays_in(home, cube_id) for home in self.corrector.homes)
+
+    def _stays_in(self, home: Scope, cube_id: str) -> bool:
+        """Whether a memory of the scope may not go; one that the caller may not read is as unknown as any other."""
+        with self._vault.view(home) as reader:
+            if not reader.permitted([cube_id]):
+                return False
+            whole = reader.whole
+            return whole.states([cube_id]).get(cube_id) is State.FROZEN or bool(whole.retention.held([cube_id]))
 
     def _sequence(self, scope: Scope) -> int:
         with self._vault.read(scope) as reader:
