@@ -133,9 +133,9 @@ class AuditTrail:
                     self._waiting[:0] = left
 
     def write_now(self) -> None:
-        """Write all entries that wait, so that none is lost of a call that returned; else the thread tries again."""
+        """Write all entries that wait, within the time that the running call has left; else the thread tries again."""
         with suppress(StorageError):
-            apart(lambda: acting(SYSTEM, self.flush))
+            acting(SYSTEM, self.flush)
 
     def close(self) -> None:
         """Write all entries that wait, and end the thread. Raises like `flush`."""
