@@ -19,7 +19,7 @@ from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.context import pack, says_nothing
 from memoryos.operation.recall.cut import cut
-from memoryos.operation.recall.draft import Draft
+from memoryos.operation.recall.draft import MISSES, Draft
 from memoryos.operation.recall.hit import Hit, TurnHit, quoted
 from memoryos.operation.recall.line import Line, Section, turn_line
 from memoryos.operation.recall.stretches import Stretches
@@ -368,6 +368,20 @@ def test_a_fact_stands_beside_a_turn_of_its_page_that_does_not_say_it(is_first):
     turn = turn_line(Section.TALK, said, 0, [(0, 16)])
     assert draft.take(turn)
     assert draft.lines() == [turn, lines[1]]
+
+
+@pytest.mark.once
+def test_lines_are_tried_until_many_in_a_row_do_not_fit():
+    def told(words: str) -> Line:
+        fact = cube(Fact(subject=Subject.USER, text=words))
+        return Line(Section.USER, fact.text, fact)
+
+    long, short = "She told all about the fence. " * 40, "She has tea."
+    words = [*[long] * (MISSES - 1), short, *[long] * (MISSES + 5)]
+    lines, draft = iter([told(one) for one in words]), Draft(100, count_tokens)
+    assert len(draft.fill(lines)) == 2 * MISSES - 1, "the short one between them fits, and they are counted anew"
+    assert [line.text for line in draft.lines()] == [short]
+    assert len(list(lines)) == 5, "not tried"
 
 
 LONG = "We talked about the fence and the noise of the neighbours. " * 15

@@ -105,7 +105,7 @@ def pack(
     found = chain(turns, waiting.rest())
     passed += draft.fill(found, leave=leave)
     known = iter(beside) if asked or not recent else chain(beside, stock.latest(waiting))
-    long = draft.fill(known, leave=0)
+    long = draft.fill(known)
     for line in draft.fill(chain(passed, found)):
         _take_cut(draft, line, asked)
     for line in long:

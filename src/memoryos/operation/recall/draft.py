@@ -62,8 +62,11 @@ class Draft:
         passed: list[Line] = []
         misses = 0
         for line in lines:
-            misses = 0 if self.take(line, leave=leave) else misses + 1
-            passed += [line] * bool(misses)
+            if self.take(line, leave=leave):
+                misses = 0
+                continue
+            passed.append(line)
+            misses += 1
             if misses == MISSES:
                 break
         self.settle()
