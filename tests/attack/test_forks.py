@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +126,32 @@ def test_children_that_open_the_store_again_lose_nothing_while_the_parent_goes_o
     for child in range(len(children)):
         with memoryos.open(tmp_path / "a.db", user=f"child {child}", settings=SETTINGS) as memory:
             assert len(memory.pages.list()) == ADDS
+
+
+@pytest.mark.file
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells that a thread is gone")
+def test_a_fork_waits_for_the_end_of_a_thread_that_used_a_store(tmp_path):
+    """OpenSSL's last destructor of a thread holds a lock that a child of that moment would wait for without end."""
+    libc, key = ctypes.CDLL(None), ctypes.c_uint()
+    libc.pthread_key_create(ctypes.byref(key), libc.usleep)  # a destructor that takes its time
+    ids = []
+
+    def search() -> None:
+        memory.search("kite")
+        ids.append(threading.get_native_id())
+        libc.pthread_setspecific(key, ctypes.c_void_p(300_000))  # microseconds
+
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
+        memory.add("I bought a kite.")
+        thread = threading.Thread(target=search)
+        thread.start()
+        thread.join()
+        ending = Path(f"/proc/self/task/{ids[0]}")
+        assert ending.exists()
+        child = in_a_child(lambda: None)
+        assert not ending.exists()
+    assert ended(child) == 0
+    libc.pthread_key_delete(key)
 
 
 FORKING = """

@@ -11,6 +11,7 @@ from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys, says_encrypted
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sqlite.cipher import cipher_module
+from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.sqlite_vault import create_private
 from memoryos.infrastructure.vault.sqlite.swap import opens, settled
 
@@ -32,6 +33,7 @@ def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = Fals
     return unlock(path, key, is_only_read=is_only_read).form
 
 
+@in_session()  # of OpenSSL, if not of SQLite
 def unlock(
     path: Path, key: EncryptionKey | None, *, is_only_read: bool = False, busy_timeout_seconds: float = 0.0
 ) -> Unlocked:
