@@ -240,6 +240,14 @@ def tags_text(tags: Sequence[str]) -> str | None:
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 
+class PackedVersion(NamedTuple):
+    """An earlier version as its difference to a newer one."""
+
+    data: bytes
+    base: int | None  #: the number of that one; None: to nothing
+    checksum: int  #: of the document
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A cube with what the indexes need to know about it.
@@ -254,6 +262,7 @@ class Entry:
     passages: Sequence[Passage] | None = None
     document: str | None = None  #: the cube as JSON
     rows: Sequence[PassageRow] | None = None  #: the passages as they are stored
+    packed: PackedVersion | None = None  #: of an earlier version, if it is stored without its document
 
     @property
     def prepared(self) -> Entry:

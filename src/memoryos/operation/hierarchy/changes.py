@@ -26,6 +26,7 @@ from memoryos.infrastructure.vault.records import (
     Operation,
     Vector,
 )
+from memoryos.infrastructure.vault.version_packing import packed_versions
 from memoryos.infrastructure.vault.withdrawal import can_be_withdrawn, withdrawn
 from memoryos.kinds import Tier
 from memoryos.operation.scheduler.step import together
@@ -81,8 +82,9 @@ class _Between:
         return [*filter(None, [self.first]), *self.later]
 
     def prepare(self) -> None:
-        self.first = self.first and self.first.prepared
-        self.later = deque((entry.prepared for entry in self.later), self.later.maxlen)
+        known = packed_versions(self.kept)
+        self.first = known.pop(0) if self.first else None
+        self.later = deque(known, self.later.maxlen)
 
 
 @dataclass
