@@ -291,16 +291,20 @@ class Changes:
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
+    def prepare(self) -> None:
+        """Make the documents, so that nothing but their writing is left. Call it last."""
+        for batch in self._batches:
+            batch.prepare()
+        for between in self._between.values():
+            between.prepare()
+
     def ahead(self) -> list[Callable[[Writer], None]]:
         """Make the documents, and take out what may be written before the rest, if that is much.
 
         These are versions of memories that go, and each memory of which only the support changes: it is right without
         the others. Call it last.
         """
-        for batch in self._batches:
-            batch.prepare()
-        for between in self._between.values():
-            between.prepare()
+        self.prepare()
         first = self._batches[0].changed.items()
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
