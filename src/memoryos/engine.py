@@ -51,7 +51,7 @@ from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
-from memoryos.operation.correction.receipt import Receipt
+from memoryos.operation.correction.receipt import EXPORTED, Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.index.follower import Follower
@@ -267,7 +267,7 @@ class Engine:
             done.left,
             copies,
             tuple(mount.name for mount in self.mounted.mounts),
-            tuple(self.vault.unerased),
+            (*self.vault.unerased, EXPORTED),
         )
         return replace(done, receipt=receipt.signed(key))
 

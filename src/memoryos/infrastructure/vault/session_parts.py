@@ -80,6 +80,10 @@ class CubeReader(Protocol):
         """Return those ids that were ever added to this scope, even if the cubes are gone."""
         ...
 
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids that were ever removed from this scope: erased, forgotten, deleted or expired."""
+        ...
+
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
         """Return the kinds of those cubes that exist, including damaged ones."""
         ...
