@@ -41,7 +41,7 @@ from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate
+from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate, key_check
 from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -443,7 +443,8 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        marked = self.clock, marking(self._signing_key, self.clock), self._adapted
+        checked = key_check(self.hand, self.vault, self.clock)
+        marked = self.clock, marking(self._signing_key, self.clock), self._adapted, checked
         return Responder(self.answering, self.account, streams, *inputs, bounds, *marked)
 
     def _adapted(self, owner: Scope) -> AdaptedModel | None:
