@@ -93,9 +93,9 @@ class Admin:
     def load(self, path: str | Path, *, again: bool = False) -> LoadedExport:
         """Store the memories of a file that `export` wrote, under the same ids. Existing memories stay as they are.
 
-        What has expired is left out, and what this store has removed since (erased, forgotten, deleted, expired), unless
-        it is to be stored `again`; the result counts both. The whole file is checked first. Raises InvalidInput, which names the line, and IdTaken if a memory of another
-        owner has one of these ids.
+        What has expired is left out, and what this store has removed since (erased, forgotten, deleted, expired),
+        unless it is to be stored `again`; the result counts both. The whole file is checked first. Raises InvalidInput,
+        which names the line, and IdTaken if a memory of another owner has one of these ids.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)

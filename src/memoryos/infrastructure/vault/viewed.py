@@ -42,7 +42,6 @@ from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
-
 _OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
 

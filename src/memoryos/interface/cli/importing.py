@@ -59,7 +59,9 @@ def memoryos(
 
 def export(
     path: Annotated[Path, typer.Argument(help="A file that `memoryos export` wrote.")],
-    again: Annotated[bool, typer.Option("--again", help="Also what this store has erased, deleted or expired.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also what this store has erased, deleted or expired.")
+    ] = False,
     db: Db = None,
     json: Json = False,
 ) -> None:

@@ -88,7 +88,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
 
     def _is_check_due(self) -> bool:
         """Whether the last check was a while ago; then the next one counts from now."""
-        if (is_due := time.monotonic() - self._checked >= CHECK_AFTER):
+        if is_due := time.monotonic() - self._checked >= CHECK_AFTER:
             self._checked = time.monotonic()
         return is_due
 

@@ -1,9 +1,9 @@
 """Expiry job: removes the memories of a scope whose lifespan has ended, with all that rests on them alone.
 
 One job waits for each scope, until the next memory expires there. The transaction that writes a memory with an end adds
-it, so a crash loses neither. Each memory goes by the way of a deletion, its copies in branches first. One that is frozen or on hold, or that keeps
-such a memory, stays hidden. A thaw or a release adds the job again; as it may be in another scope, or come while the
-job runs, the job also looks again by itself.
+it, so a crash loses neither. Each memory goes by the way of a deletion, its copies in branches first. One that is
+frozen or on hold, or that keeps such a memory, stays hidden. A thaw or a release adds the job again; as it may be in
+another scope, or come while the job runs, the job also looks again by itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class ExpiryJob:
     def _branchers(self, scope: Scope) -> list[Brancher]:
         """The branches that may have copies of this scope's memories: of a shared persona, those of each agent."""
         agents = self.promoter.vault.owners_of(scope.tenant, scope.user) if scope.agent is None else ()
-        return [self.brancher(one) for one in (scope, *(one for one in agents if one != scope and one.across_agents == scope.owner))]
+        return [
+            self.brancher(one)
+            for one in (scope, *(one for one in agents if one != scope and one.across_agents == scope.owner))
+        ]
 
     def _due(self, writer: Writer, kept: Collection[str]) -> datetime | None:
         """When to look next; None if nothing has expired or will."""
