@@ -116,6 +116,9 @@ class SqlReader(StoredCubes):
         with legible("links"):
             return self._everything.links_of(ids)
 
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.REMOVED, ids)}
+
     def remains(self) -> dict[str, int]:
         return self._everything.remains()
 

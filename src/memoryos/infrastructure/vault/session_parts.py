@@ -80,10 +80,6 @@ class CubeReader(Protocol):
         """Return those ids that were ever added to this scope, even if the cubes are gone."""
         ...
 
-    def removed(self, ids: Iterable[str]) -> set[str]:
-        """Return those ids that were ever removed from this scope: erased, forgotten, deleted or expired."""
-        ...
-
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
         """Return the kinds of those cubes that exist, including damaged ones."""
         ...
@@ -195,6 +191,10 @@ class PassageReader(Protocol):
 
 class LogReader(Protocol):
     """The log of an owner's changes."""
+
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids that were ever removed from this scope: erased, forgotten, deleted or expired."""
+        ...
 
     def sequence(self) -> int:
         """Return the sequence of the scope's latest event, or 0."""

@@ -148,9 +148,6 @@ class StoredCubes:
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
 
-    def removed(self, ids: Iterable[str]) -> set[str]:
-        return {cube_id for (cube_id,) in self._asked(queries.REMOVED, ids)}
-
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
         with legible("cubes"):
             return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
