@@ -160,16 +160,12 @@ class Audit:
 
         These are: API keys that were created, rotated or revoked, rights and roles that were given or taken back,
         freeze, thaw, expire, rules of retention and archiving, legal holds, mounts that were added or removed, facts
-        that were published as read-only, and policies that changed (`purpose` has the SHA-256 of the files; who changed
-        them is not known); also those that were refused or failed.
+        that were published as read-only, changes of tags, sensitivity, access or end (`change` is `label`, whatever
+        method made them), and policies that changed (`purpose` has the SHA-256 of the files; who changed them is not
+        known); also those that were refused or failed.
         """
         wanted = self._selection(**only)
-        operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))
-        return [
-            entry
-            for _, entry in self._engine.audit().stream(wanted)
-            if entry.operation in operations and _is_permission(entry)
-        ]
+        return [entry for _, entry in self._engine.audit().stream(wanted) if _is_permission(entry)]
 
     def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.
@@ -241,8 +237,10 @@ def _checked_head(head: ChainHead) -> ChainHead:
 
 
 def _is_permission(entry: AuditEntry) -> bool:
+    if entry.change == Operation.LABEL.value:
+        return True
     is_beside = entry.change not in (None, Operation.TRANSITION.value, Operation.ADD.value)
-    return entry.action is not Action.READ and not is_beside
+    return entry.operation in PERMISSION_OPERATIONS and entry.action is not Action.READ and not is_beside
 
 
 def _operation(value: str) -> str:
