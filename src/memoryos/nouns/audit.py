@@ -15,7 +15,14 @@ from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, AuditEntry, Decision
+from memoryos.infrastructure.vault.audit_entry import (
+    BACKGROUND,
+    BEGUN,
+    POLICIES,
+    STORE_OPERATIONS,
+    AuditEntry,
+    Decision,
+)
 from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection, ChainHead
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Kind
@@ -170,8 +177,9 @@ class Audit:
     def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.
 
-        Whoever can write to the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them
-        as `known` later: their entries must still be there.
+        An owner whose whole chain is gone is named, too: the chain of the store knows its first entry. Whoever can write
+        to the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them as `known` later:
+        their entries must still be there.
         """
         heads = [_checked_head(one) for one in arguments.sequence("known", known, ChainHead)]
         self._engine.admit(Action.ADMINISTER)
@@ -248,7 +256,7 @@ def _operation(value: str) -> str:
     name = checked_text("operation", value, limit=NAME_LIMIT)
     if name not in operations():
         _load_all()
-    known = {*operations(), BACKGROUND, POLICIES}
+    known = {*operations(), BACKGROUND, BEGUN, POLICIES, *STORE_OPERATIONS}
     if name not in known:
         like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
         raise InvalidInput("operation", f"{shown(name)} is unknown", f"Use one of: {', '.join(like)}")
