@@ -120,7 +120,7 @@ class Engine:
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
-        vault.audits = self.trail is not None
+        vault.audits = self.trail.keep if self.trail else None
         if self.trail and isinstance(gate, ChangingGate):
             self.trail.policies_found(gate.observe(self.trail.policies_changed))
         vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
