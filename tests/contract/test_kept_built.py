@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from built_cubes import put_built
-from memoryos import Memory, MemCube, MemoryOS, Scope, load_settings
+from memoryos import MemCube, Memory, MemoryOS, Scope, load_settings
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import CubeProtected
 from memoryos.models.hashing import Hashing
