@@ -354,6 +354,10 @@ class RetentionNotes(Protocol):
         """Return those of these cubes that are on hold, each with the first hold."""
         ...
 
+    def undeletable(self, ids: Sequence[str]) -> dict[str, LegalHold]:
+        """Return those of these cubes that a hold keeps from being deleted, each with that hold."""
+        ...
+
     def check_ends(self, ids: Sequence[str]) -> None:
         """Raise OnHold if one of these cubes is on hold, and so must not expire."""
         ...
