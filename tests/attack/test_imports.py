@@ -110,7 +110,7 @@ def test_a_line_of_an_export_with_too_many_values_is_not_parsed(tmp_path, monkey
     path.write_bytes(b'{"format":' + FILES[kind](200_000) + b"}\n")
     with MemoryOS.open(tmp_path / "a.db", settings=Settings(embedder="hashing")) as store:
         for read in (store.admin.load, store.admin.verify_mark):
-            with pytest.raises(InvalidInput, match="more than 22,5.. values"):
+            with pytest.raises(InvalidInput, match=r"more than 22,5.. values"):
                 read(path)
 
 
