@@ -23,6 +23,8 @@ from memoryos.models.hashing import Hashing
 from memoryos.nouns.audit import PERMISSION_OPERATIONS
 from memoryos.operation.calls import audit_trail
 
+pytestmark = pytest.mark.memory
+
 ANN = Scope(user="ann")
 BOB = Scope(user="bob", tenant="globex")
 DOCTOR = Caller("dr-lee", frozenset({"doctor"}), purpose="treatment", session="s1", application="ward", network="lan")
