@@ -363,7 +363,11 @@ TAMPERING = {
 }
 
 
-@pytest.mark.parametrize("what", TAMPERING)
+ON_BOTH_STORES = {"which", "the end cut off", "all removed", "two exchanged"}  # the others differ in one column or row
+TAMPERED = [name if name in ON_BOTH_STORES else pytest.param(name, marks=pytest.mark.once) for name in TAMPERING]
+
+
+@pytest.mark.parametrize("what", TAMPERED)
 def test_tampering_shows_and_the_first_broken_entry_is_named(store, vault, five, what):
     five()
     number, *statements = TAMPERING[what]
