@@ -17,6 +17,8 @@ from memoryos.models.hashing import Hashing
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
 
+pytestmark = pytest.mark.memory
+
 ANN = Scope(user="ann")
 CLINIC = """
 permit (principal, action, resource is Cube) when { resource.owner == principal };
