@@ -120,7 +120,7 @@ class Engine:
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
-        vault.audits = self.trail is not None
+        vault.audits = self.trail.keep if self.trail else None
         if self.trail and isinstance(gate, ChangingGate):
             self.trail.policies_found(gate.observe(self.trail.policies_changed))
         vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
@@ -250,8 +250,7 @@ class Engine:
             self.housekeeping.queued(scope)
 
     def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
-        self._brancher(scope).delete(memory_id)
-        return self.forgetter.memory(self.corrector(scope), memory_id)
+        return self._brancher(scope).removed(memory_id, lambda: self.forgetter.memory(self.corrector(scope), memory_id))
 
     def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
@@ -279,7 +278,7 @@ class Engine:
             return self.forgetter.session(scope, corrector) + brancher.forget_session(scope.session)
         self.housekeeping.unvisited(scope.owner)
         self.forgetter.refuse_frozen(scope.owner)
-        return brancher.discard_all() + self.forgetter.owner(scope.owner, corrector)
+        return brancher.forget(lambda: self.forgetter.owner(scope.owner, corrector))
 
     @property
     def forgetter(self) -> Forgetter:

@@ -14,7 +14,7 @@ from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, Permi
 from memoryos.kinds import Kind, State
 from memoryos.models.hashing import Hashing
 from memoryos.operation.correction.branch import branches
-from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.branch_maker import BranchMaker
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
 
@@ -309,10 +309,10 @@ def test_policies_of_the_memory_decide_about_its_branches(vault, clock, tmp_path
 
 
 def test_a_branch_that_was_cut_short_is_none_and_can_be_made_again(open_memory, clock, monkeypatch):
-    monkeypatch.setattr("memoryos.operation.correction.brancher.READ_AT_ONCE", 2)
+    monkeypatch.setattr("memoryos.operation.correction.branch_maker.READ_AT_ONCE", 2)
     memory = open_memory()
     lived(memory)
-    copy, done = Brancher._copy_some, []
+    copy, done = BranchMaker._copy_some, []
 
     def cut(self, *some):
         if done:
@@ -321,7 +321,7 @@ def test_a_branch_that_was_cut_short_is_none_and_can_be_made_again(open_memory, 
         copy(self, *some)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Brancher, "_copy_some", cut)
+        patched.setattr(BranchMaker, "_copy_some", cut)
         for name in ("again", "never"):
             with pytest.raises(StoreFull):
                 memory.branches.create(name, ttl=86_400)

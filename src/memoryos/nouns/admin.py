@@ -176,7 +176,10 @@ class Admin:
             self._engine.forgetter.refuse_frozen(owner)
 
         def remove() -> Forgotten:  # the branches are among the owners, so no list of them has to be readable
-            return sum(map(self._without_branches, owners), Forgotten())
+            gone = sum(map(self._without_branches, owners), Forgotten())
+            left = self._engine.vault.owners_of(subject["tenant"], subject.get("user"))
+            late = [owner for owner in left if owner.is_branch]  # it was begun meanwhile
+            return sum(map(self._without_branches, late), gone)
 
         return doing(Action.DELETE, lambda: self._engine.with_receipt(subject, remove))
 

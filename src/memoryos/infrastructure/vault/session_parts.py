@@ -35,6 +35,7 @@ from memoryos.infrastructure.vault.records import (
 )
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.retention import RetentionRule, UnusedRule
 
@@ -208,6 +209,10 @@ class LogReader(Protocol):
         """Return the changes of a cube's state, oldest first."""
         ...
 
+    def label_changes(self, cube_id: str) -> list[LabelChange]:
+        """Return the changes of a cube's labels and end, oldest first."""
+        ...
+
     def authors(self, cube_id: str) -> dict[int, Author]:
         """Return who made each version of a cube, by its number."""
         ...
@@ -274,8 +279,9 @@ class CubeWriter(Protocol):
         """Replace cubes by their new versions. REVISE keeps the old version in the history.
 
         `detail` is stored with the events: what undoing the operation needs, as JSON. A change of the state is one more
-        event, TRANSITION, with its `cause` (default: the operation). Raises CubeProtected if a frozen or read-only cube
-        would change, and TransitionRefused if a state may not follow the other.
+        event, TRANSITION, with its `cause` (default: the operation), and one of labels or the end, LABEL. Raises
+        CubeProtected if a frozen or read-only cube would change, and TransitionRefused if a state may not follow the
+        other.
         """
         ...
 
@@ -346,6 +352,10 @@ class RetentionNotes(Protocol):
 
     def held(self, ids: Iterable[str]) -> dict[str, LegalHold]:
         """Return those of these cubes that are on hold, each with the first hold."""
+        ...
+
+    def undeletable(self, ids: Sequence[str]) -> dict[str, LegalHold]:
+        """Return those of these cubes that a hold keeps from being deleted, each with that hold."""
         ...
 
     def check_ends(self, ids: Sequence[str]) -> None:

@@ -39,6 +39,7 @@ from memoryos.infrastructure.vault.selection import Selection
 from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.session import SqlReader
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
@@ -127,6 +128,9 @@ class ViewedReader(SqlReader):
 
     def transitions(self, cube_id: str) -> list[Transition]:
         return super().transitions(cube_id) if self.permitted([cube_id]) else []
+
+    def label_changes(self, cube_id: str) -> list[LabelChange]:
+        return super().label_changes(cube_id) if self.permitted([cube_id]) else []
 
     def authors(self, cube_id: str) -> dict[int, Author]:
         return super().authors(cube_id) if self.permitted([cube_id]) else {}

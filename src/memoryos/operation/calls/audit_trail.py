@@ -75,6 +75,14 @@ class AuditTrail:
                 call.at_end(found.end)
             return found
 
+    def refused(self, caller: Caller, action: Action, scope: Scope | None, error: Refused) -> None:
+        """Note that a caller was refused, with the memories that the running call named."""
+        deed = replace(self.deed(caller, action, scope), **_outcome(error))
+        if (call := running_call()) is not None:
+            self.notes(call).refused(deed)
+        else:
+            self.keep(deed)
+
     def keep(self, deed: Deed, *, is_open: bool = False) -> _Waiting:
         """Keep an entry until it is written; an open one is completed by `complete`.
 
@@ -126,8 +134,9 @@ class AuditTrail:
             batches = self._log.batches([one.deed for one in taken])
             try:
                 while batches:
-                    self._log.write(batches[0])
-                    del batches[0]
+                    later = self._log.write(batches[0])
+                    batches[:1] = []
+                    batches += self._log.batches(later)
             finally:
                 left = [_Waiting(deed) for batch in batches for deed in batch]
                 with self._lock:
@@ -254,7 +263,7 @@ class AuditedGate:
         try:
             self._gate.admit(caller, action, scope)
         except Refused as error:
-            self._note_refusal(replace(self._trail.deed(caller, action, scope), **_outcome(error)))
+            self._trail.refused(caller, action, scope, error)
             raise
         if caller is SYSTEM:
             return
@@ -262,12 +271,6 @@ class AuditedGate:
         if call is not None:
             self._trail.notes(call).admitted(deed)
         elif action not in (Action.WRITE, Action.DELETE):  # a stream goes on after its call
-            self._trail.keep(deed)
-
-    def _note_refusal(self, deed: Deed) -> None:
-        if (call := running_call()) is not None:
-            self._trail.notes(call).refused(deed)
-        else:
             self._trail.keep(deed)
 
 

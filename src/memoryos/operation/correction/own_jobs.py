@@ -30,7 +30,7 @@ def own_jobs(
         internal(JobKind.READ_RECENT, promoter, needs_model=asks),
         internal(JobKind.REPAIR, repairer),
         internal(JobKind.SWEEP, Sweeper(vault)),
-        internal(JobKind.ERASE, DeletionJob(promoter, sources)),
+        internal(JobKind.ERASE, DeletionJob(promoter, sources, brancher)),
         internal(JobKind.RETAIN, RetentionJob(vault)),
         internal(JobKind.EXPIRE, ExpiryJob(promoter, sources, brancher)),
         internal(JobKind.MERGE, MergeJob(vault, promoter.settings, promoter.clock)),

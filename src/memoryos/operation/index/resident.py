@@ -295,7 +295,12 @@ class Resident:
 
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
-_UNNOTED = {Operation.CHAIN, Operation.DELETE, Operation.TRANSITION}  # change no facet
+_UNNOTED = {  # change no facet
+    Operation.CHAIN,
+    Operation.DELETE,
+    Operation.TRANSITION,
+    Operation.LABEL,  # comes with another operation
+}
 
 
 def _is_evicted(cube: MemCube) -> bool:
