@@ -41,7 +41,7 @@ from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate
+from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate, key_check
 from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -51,7 +51,7 @@ from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
-from memoryos.operation.correction.receipt import Receipt
+from memoryos.operation.correction.receipt import EXPORTED, Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.index.follower import Follower
@@ -250,8 +250,7 @@ class Engine:
             self.housekeeping.queued(scope)
 
     def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
-        self._brancher(scope).delete(memory_id)
-        return self.forgetter.memory(self.corrector(scope), memory_id)
+        return self._brancher(scope).removed(memory_id, lambda: self.forgetter.memory(self.corrector(scope), memory_id))
 
     def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
@@ -267,7 +266,7 @@ class Engine:
             done.left,
             copies,
             tuple(mount.name for mount in self.mounted.mounts),
-            tuple(self.vault.unerased),
+            (*self.vault.unerased, EXPORTED),
         )
         return replace(done, receipt=receipt.signed(key))
 
@@ -279,7 +278,7 @@ class Engine:
             return self.forgetter.session(scope, corrector) + brancher.forget_session(scope.session)
         self.housekeeping.unvisited(scope.owner)
         self.forgetter.refuse_frozen(scope.owner)
-        return brancher.discard_all() + self.forgetter.owner(scope.owner, corrector)
+        return brancher.forget(lambda: self.forgetter.owner(scope.owner, corrector))
 
     @property
     def forgetter(self) -> Forgetter:
@@ -443,7 +442,8 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        marked = self.clock, marking(self._signing_key, self.clock), self._adapted
+        checked = key_check(self.hand, self.vault, self.clock)
+        marked = self.clock, marking(self._signing_key, self.clock), self._adapted, checked
         return Responder(self.answering, self.account, streams, *inputs, bounds, *marked)
 
     def _adapted(self, owner: Scope) -> AdaptedModel | None:

@@ -10,7 +10,7 @@ from memoryos.infrastructure.vault.retention_part import HOLDS, RULES, TENANT_RU
 from memoryos.infrastructure.vault.snapshot import SNAPSHOTS
 from memoryos.operation.activation.recipe import RECIPES
 from memoryos.operation.consolidation.promotion import REJECTED
-from memoryos.operation.correction.branch import BRANCHES
+from memoryos.operation.correction.branch import BRANCHES, MAKING
 from memoryos.operation.correction.retention_job import PROGRESS
 from memoryos.operation.intake.arrival import ADDED
 from memoryos.operation.knowledge.tally import TALLIES
@@ -23,7 +23,7 @@ from memoryos.operation.placement.state_log import STATE_LOG
 from memoryos.operation.training.wanted_adapter import WANTED
 
 KNOWN_NOTES: tuple[Note[Any], ...] = (
-    *(PACKS, HOLDS, RULES, TENANT_RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES),
+    *(PACKS, HOLDS, RULES, TENANT_RULES, UNUSED_RULES, SNAPSHOTS, BRANCHES, MAKING),
     *(
         ADDED,
         TALLIES,

@@ -204,8 +204,7 @@ class Memory(MemoryParts):
         corrector, wanted = self._engine.corrector(self._scope), arguments.cube_id(cube_id)
         branches = Brancher.of(self._engine.promoter, self._engine.forgetter, self._scope)
         try:
-            doing(Action.DELETE, lambda: branches.delete(wanted))
-            doing(Action.DELETE, lambda: corrector.delete(wanted))
+            doing(Action.DELETE, lambda: branches.removed(wanted, lambda: corrector.delete(wanted)))
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
             raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error

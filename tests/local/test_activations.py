@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from mmap import mmap
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +11,11 @@ import pytest
 
 import memoryos
 from memoryos import Caller, MemoryOS, load_settings, stores
+from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Activation
-from memoryos.errors import InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
+from memoryos.errors import CubeProtected, InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
 from memoryos.infrastructure.objects import object_store
+from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
@@ -86,6 +89,11 @@ def fact_id(memory, words: str) -> str:
 
 def answered(memory, name="me"):
     return memory.activations.answer(name, QUESTION)
+
+
+def write(memory, cube) -> None:
+    with memory._engine.vault.write(memory.scope) as writer:
+        writer.update([Entry(cube)], Operation.REFRESH)
 
 
 def from_text(memory) -> str:
@@ -173,6 +181,24 @@ def test_a_change_of_a_source_ends_the_state_and_its_bytes(memory, path, change,
     assert memory.activations.get("me").id is None
     assert built(memory).is_usable
     assert answered(memory).is_from_state
+
+
+def test_a_frozen_state_outlives_a_change_by_the_program_and_is_not_used(memory):
+    before = built(memory)
+    answered(memory)
+    memory.governance.freeze(before.id)
+    tea = fact_id(memory, "tea")
+    with pytest.raises(CubeProtected, match="frozen"):
+        memory.update(tea, "The user likes coffee.")
+    known = memory.get(tea)
+    said = replace(known, payload=replace(known.payload, text="The user likes coffee."))
+    acting(SYSTEM, lambda: write(memory, said))
+    told = answered(memory)
+    assert (told.is_from_state, "source" in told.reason, len(cubes(memory))) == (False, True, 1)
+    assert memory._engine.activator.states.keys == ()
+    after = built(memory)
+    assert answered(memory).is_from_state
+    assert {one.id for one in cubes(memory)} == {before.id, after.id}  # the frozen one stays beside it
 
 
 def test_what_expires_ends_the_state(memory, path, clock):

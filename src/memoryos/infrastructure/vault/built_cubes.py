@@ -3,6 +3,10 @@
 A KV state holds the words of its sources as the prompt told them, so it goes with every change of one. An adapter, and
 what it told, goes if a source no longer says what it learned; a job trains the adapter again. So nothing with an erased
 or outdated memory can be used, whatever becomes of this process.
+
+What is frozen or on hold by itself does not go: a caller's change of its source is refused, and background work leaves
+it, as does a caller that has a source told anew with the same words. What stays so is not used: whoever asks for it
+compares it with its sources.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
+from memoryos.caller import is_background
 from memoryos.cube import Fact, MemCube
 from memoryos.filter import labels_of
-from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
-from memoryos.kinds import Kind, Origin, State
+from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin, State
 
 TRAIN_AFTER = timedelta(minutes=1)  # a change: others may follow
 OVER = (State.EXPIRED, State.MERGED)  # of a memory that nothing may be built from
@@ -30,11 +35,38 @@ class Built:
 
     states: Sequence[str] = ()  #: ids of KV states
     learned: Sequence[MemCube] = ()  #: adapters, and facts that they told
+    retold: Set[str] = _NONE  #: ids of the KV states of which each source says what it said
 
     @property
     def has_adapter(self) -> bool:
         """Whether an adapter goes."""
         return any(cube.kind is Kind.PARAMETER for cube in self.learned)
+
+    def going(self, reader: Reader) -> list[str]:
+        """The ids of what is to go: without what stays although nobody is refused for it."""
+        ids = [*self.states, *(cube.id for cube in self.learned)]
+        excused = ids if is_background() else list(self.retold)
+        staying = undeletable(reader, excused) if excused else _NONE
+        return [one for one in ids if one not in staying]
+
+
+def undeletable(reader: Reader, ids: Sequence[str]) -> Set[str]:
+    """Those of these memories that a delete refuses: they are frozen or on hold."""
+    frozen = {one for one, state in reader.states(ids).items() if state is State.FROZEN}
+    return frozen.union(reader.retention.undeletable(ids))
+
+
+def replace_built(writer: Writer, ids: Sequence[str]) -> None:
+    """Delete what is replaced by something built anew; what is frozen or on hold stays beside that."""
+    staying = undeletable(writer, ids)
+    writer.delete([one for one in ids if one not in staying])
+
+
+def built_on(reader: Reader, ids: Collection[str]) -> set[str]:
+    """The ids of the KV states and adapters that were built from these memories."""
+    links = reader.sources(ids, LinkKind.COMPUTED_FROM)
+    kinds = reader.kinds({link.source for link in links}) if links else {}
+    return {one for one, kind in kinds.items() if kind in MADE_OF_MEMORIES}
 
 
 def built_from(reader: Reader, ids: Sequence[str]) -> Built:
@@ -70,7 +102,8 @@ def _built(
     states, others = (
         [one for one in gone if (kinds[one] is Kind.ACTIVATION) is is_state] for is_state in (True, False)
     )
-    return Built(states, _learned(reader, others))
+    changed = {link.source for link in known if link.target in reworded}
+    return Built(states, _learned(reader, others), frozenset(states) - changed)
 
 
 def _learned(reader: Reader, ids: Sequence[str]) -> list[MemCube]:

@@ -202,6 +202,10 @@ ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
 )
 
+REMOVED = select(_events.c.cube_id).where(
+    _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.DELETE.value
+)
+
 CLASSES = select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, *(_cubes.c[name] for name in OWNER)).where(
     _owned_by_key(), _among(_cubes.c.id)
 )

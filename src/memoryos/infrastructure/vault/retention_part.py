@@ -123,9 +123,13 @@ class RetentionPart:
 
         What was derived from pages on hold may be derived again, so the program may replace it.
         """
-        for cube_id, kind, hold in self._held(ids):
-            if kind is Kind.PAGE or hold.on is HeldThing.MEMORY:
-                raise hold.refusal(cube_id)
+        for cube_id, hold in self.undeletable(ids).items():
+            raise hold.refusal(cube_id)
+
+    def undeletable(self, ids: Sequence[str]) -> dict[str, LegalHold]:
+        """Those of these memories that `check_deletion` refuses, each with its hold."""
+        held = self._held(ids)
+        return {one: hold for one, kind, hold in held if kind is Kind.PAGE or hold.on is HeldThing.MEMORY}
 
     def check_ends(self, ids: Sequence[str]) -> None:
         """Refuse to let memories on hold expire. Raises OnHold."""

@@ -117,6 +117,9 @@ class SqlReader(StoredCubes):
         with legible("links"):
             return self._everything.links_of(ids)
 
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.REMOVED, ids)}
+
     def remains(self) -> dict[str, int]:
         return self._everything.remains()
 
@@ -214,9 +217,8 @@ class SqlWriter(SqlReader):
 
     def _withdraw(self, built: Built) -> None:
         """Remove what was built from memories that go or changed, with its bytes, and have it built again."""
-        self._remove(built.states)
-        if built.learned:
-            self.delete([cube.id for cube in built.learned])
+        if going := built.going(self):
+            self.delete(going)
         if built.has_adapter:
             self.enqueue(JobKind.TRAIN, not_before=self._clock() + TRAIN_AFTER)
 

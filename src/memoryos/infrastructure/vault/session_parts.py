@@ -193,6 +193,10 @@ class PassageReader(Protocol):
 class LogReader(Protocol):
     """The log of an owner's changes."""
 
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids that were ever removed from this scope: erased, forgotten, deleted or expired."""
+        ...
+
     def sequence(self) -> int:
         """Return the sequence of the scope's latest event, or 0."""
         ...
@@ -348,6 +352,10 @@ class RetentionNotes(Protocol):
 
     def held(self, ids: Iterable[str]) -> dict[str, LegalHold]:
         """Return those of these cubes that are on hold, each with the first hold."""
+        ...
+
+    def undeletable(self, ids: Sequence[str]) -> dict[str, LegalHold]:
+        """Return those of these cubes that a hold keeps from being deleted, each with that hold."""
         ...
 
     def check_ends(self, ids: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from memoryos.errors import (
     StoreCorrupt,
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.vault.built_cubes import replace_built
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
@@ -114,7 +115,7 @@ class Activator:
     def _drop_same(self, owner: Scope, name: str, shas: set[str]) -> None:
         """Remove an earlier cube with the same bytes, which may be damaged: they are put again."""
         with self.vault.write(owner) as writer:
-            writer.delete([one.id for one in _built(writer, name) if _payload(one).blob.sha256 in shas])
+            replace_built(writer, [one.id for one in _built(writer, name) if _payload(one).blob.sha256 in shas])
 
     def _stored(self, cube: MemCube, recipe: Recipe, prefix: Prefix) -> list[str]:
         """Put the cube in the place of an earlier one, unless something changed while it was computed."""
@@ -124,7 +125,7 @@ class Activator:
                 raise ChangedMeanwhile
             earlier = [one.id for one in _built(writer, recipe.name)]
             writer.insert([Entry(cube)])
-            writer.delete(earlier)  # last: one that another process has just built has the same bytes
+            replace_built(writer, earlier)  # last: one that another process has just built has the same bytes
             writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in prefix.sources])
         return [cube.id]
 

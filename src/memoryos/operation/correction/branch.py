@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import NAMESPACE_OID, uuid5
 
 from pydantic import AwareDatetime
 
+from memoryos.clock import from_micros, micros
 from memoryos.cube import Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
@@ -107,6 +109,26 @@ def write_branch(writer: Writer, branch: Branch) -> None:
 def drop_branch(writer: Writer, name: str) -> None:
     """Remove a branch."""
     _write(writer, (one for one in branches(writer) if one.name != name))
+
+
+MAKING: Note[datetime] = Note(
+    "making", lambda value: from_micros(int(value))
+)  # in a branch: the last step of its maker
+
+
+def note_making(writer: Writer, at: datetime) -> None:
+    """Note in a branch that it is being made."""
+    writer.write_note(MAKING.key, str(micros(at)))
+
+
+def made_until(reader: Reader) -> datetime | None:
+    """When a branch was worked on last; None if it is discarded."""
+    return MAKING.of(reader)
+
+
+def stop_making(writer: Writer) -> None:
+    """Have nothing more copied into a branch."""
+    writer.write_note(MAKING.key, None)
 
 
 def is_alike(one: MemCube, other: MemCube) -> bool:

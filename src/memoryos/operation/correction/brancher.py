@@ -1,27 +1,18 @@
-"""Brancher: makes, compares and discards the branches of one owner.
-
-A branch is made by copying: each memory with its versions, vectors, passages, links and attachments, some in each
-transaction, all from one snapshot. So it takes time and room in proportion to the memory, and nothing is embedded anew.
-"""
+"""Brancher: the branches of one owner, which are compared, discarded, and follow what is removed from the memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 
-import numpy as np
-
-from memoryos.clock import from_micros
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, Mark, Operation, Passage, StoredPassage
-from memoryos.infrastructure.vault.version_part import TRIMMED
-from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
-from memoryos.operation.attachments.attached_file import files_of
-from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
+from memoryos.infrastructure.vault.records import Job, JobKind, Operation
+from memoryos.kinds import Kind, State
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.branch import (
     Branch,
@@ -29,20 +20,19 @@ from memoryos.operation.correction.branch import (
     branches,
     drop_branch,
     is_alike,
+    made_until,
     places_in,
-    write_branch,
 )
+from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.scheduler.job_runner import GoesOn
-from memoryos.operation.scheduler.step import some_at_a_time, together
 from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope
 from memoryos.version_diff import FieldChange, version_diff
 
-READ_AT_ONCE = 64  # memories read at a time
-LINKS_AT_ONCE = 1_000
+T = TypeVar("T")
+
 LOOK_AGAIN = timedelta(hours=1)  # after which a branch that could not go is looked at again
 _COMPARED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
@@ -92,20 +82,8 @@ class Brancher:
             return branches(reader)
 
     def create(self, branch: Branch) -> Branch:
-        """Copy the owner's memory. A crash leaves a branch that is not whole, which is discarded when it ends."""
-        with self._vault.write(self.owner) as writer:
-            write_branch(writer, branch)
-            writer.enqueue(JobKind.BRANCH, not_before=branch.expires_at)
-        sequence = 0
-        for home in self.corrector.homes:
-            with self._vault.view(home) as reader:
-                sequence = max(sequence, reader.sequence())
-                self._copy(reader, home, branch)
-        own = [self._sequence(branch.scope(home)) for home in self.corrector.homes]
-        whole = replace(branch, is_whole=True, sequence=sequence, own_sequence=max(own))
-        with self._vault.write(self.owner) as writer:
-            write_branch(writer, whole)
-        return whole
+        """Copy the owner's memory. A crash leaves a branch that is not whole, which a job discards a little later."""
+        return BranchMaker(self.corrector, branch).make()
 
     def discard(self, branch: BranchPlace) -> Forgotten:
         """Remove a branch with everything in it. Raises CubeProtected if something in it is frozen or on hold."""
@@ -117,26 +95,42 @@ class Brancher:
             drop_branch(writer, branch.name)
         return gone
 
-    def discard_all(self) -> Forgotten:
-        """Remove all branches."""
-        return sum(map(self.discard, self._places()), Forgotten())
+    def forget(self, forget: Callable[[], Forgotten]) -> Forgotten:
+        """Remove all branches, and everything else of the owner by `forget`; a branch that is being made, too."""
+        gone = sum(map(self.discard, self._places()), Forgotten()) + forget()
+        return sum(map(self.discard, self._found()), gone)
+
+    def removed(self, cube_id: str, remove: Callable[[], T]) -> T:
+        """Remove a memory by `remove`, and its copies from all branches; returns what `remove` does.
+
+        The copies go first, because they may be protected there; those of a branch that was made meanwhile go last.
+        """
+        self.delete(cube_id)
+        removed = remove()
+        self.delete(cube_id)
+        return removed
 
     def delete(self, cube_id: str) -> None:
-        """Remove the copies of a memory from all branches, before it goes itself. Raises CubeProtected.
+        """Remove the copies of a memory from all branches that are whole. Raises CubeProtected.
 
-        A memory that is frozen or on hold does not go, and neither do its copies.
+        A memory that is frozen or on hold does not go, and neither do its copies. Who makes a branch removes from it
+        what went meanwhile.
         """
-        known = self._places()
-        if known and self._stays(cube_id):
-            return
+        self.delete_all([cube_id])
+
+    def delete_all(self, ids: Sequence[str]) -> None:
+        """Remove the copies of memories like `delete`."""
+        known = self._whole()
+        going = [cube_id for cube_id in ids if not self._stays(cube_id)] if known else []
         for branch in known:
-            with suppress(NotFound):
-                self._corrector(branch).delete(branch.id_of(cube_id))
+            for cube_id in going:
+                with suppress(NotFound):
+                    self._corrector(branch).delete(branch.id_of(cube_id))
 
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""
         gone = Forgotten()
-        for branch in self._places():
+        for branch in self._whole():
             corrector = self._corrector(branch)
             gone += self.forgetter.session(replace(corrector.scope, session=session), corrector)
         return gone
@@ -147,6 +141,16 @@ class Brancher:
         added, changed, removed, newer = (tuple(one for part in parts for one in part[index]) for index in range(4))
         return BranchDiff(branch.name, added, changed, removed, newer)  # type: ignore[arg-type]
 
+    def is_left(self, branch: Branch) -> bool:
+        """Whether whoever made the branch has ended before it was whole, or does not come on."""
+        since = self.corrector.promoter.clock() - LEFT_AFTER
+        return not branch.is_whole and max(branch.created_at, *self._signs(branch)) <= since
+
+    def _signs(self, branch: Branch) -> Iterator[datetime]:
+        for home in self.corrector.homes:
+            with self._vault.read(branch.scope(home)) as reader:
+                yield made_until(reader) or branch.created_at
+
     @property
     def _vault(self) -> Vault:
         return self.corrector.promoter.vault
@@ -156,8 +160,15 @@ class Brancher:
         try:
             return self.all()
         except StoreCorrupt:
-            scopes = self._vault.owners_of(self.owner.tenant, self.owner.user)
-            return places_in(scopes, self.corrector.homes)
+            return self._found()
+
+    def _found(self) -> Sequence[BranchPlace]:
+        """The same without the list."""
+        return places_in(self._vault.owners_of(self.owner.tenant, self.owner.user), self.corrector.homes)
+
+    def _whole(self) -> list[BranchPlace]:
+        """Those that nobody makes any more."""
+        return [one for one in self._places() if not isinstance(one, Branch) or one.is_whole]
 
     def _corrector(self, branch: BranchPlace) -> Corrector:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))
@@ -172,77 +183,6 @@ class Brancher:
                 return False
             whole = reader.whole
             return whole.states([cube_id]).get(cube_id) is State.FROZEN or bool(whole.retention.held([cube_id]))
-
-    def _sequence(self, scope: Scope) -> int:
-        with self._vault.read(scope) as reader:
-            return int(reader.sequence())
-
-    def _copy(self, reader: Reader, home: Scope, branch: Branch) -> None:
-        scope = branch.scope(home)
-        with self._vault.write(scope) as writer:
-            for rule in reader.retention.own_rules():
-                writer.retention.write_rule(rule)
-            writer.write_note(TRIMMED, reader.note(TRIMMED))
-        ordered = list(self._ids(reader))
-        known = set(ordered)
-        for some in some_at_a_time(ordered, READ_AT_ONCE):
-            self._copy_some(reader, home, scope, branch, some, known)
-        links = [
-            Link(branch.id_of(link.source), link.kind, branch.id_of(link.target))
-            for some in some_at_a_time(ordered, READ_AT_ONCE)
-            for link in reader.links_of(some)
-            if link.target in known
-        ]
-        for part in some_at_a_time(links, LINKS_AT_ONCE):
-            with self._vault.write(scope) as writer:
-                writer.link(part)
-
-    def _copy_some(
-        self, reader: Reader, home: Scope, scope: Scope, branch: Branch, ids: Sequence[str], known: set[str]
-    ) -> None:
-        cubes = reader.get(ids)
-        vectors, passages = (
-            reader.vectors(ids),
-            _passages(reader, [one for one in cubes if cubes[one].kind is Kind.PAGE]),
-        )
-        entries = (
-            Entry(
-                branch.copy_of(cubes[one], scope, known.__contains__),
-                vectors.get(one) if one not in passages else None,
-                passages.get(one),
-            ).prepared
-            for one in ids
-            if one in cubes
-        )
-        earlier = (
-            Entry(branch.copy_of(one, scope, known.__contains__)).prepared
-            for cube in cubes.values()
-            if cube.version.number > 1
-            for one in reader.history(cube.id)
-        )
-        files = {one.id: cube for cube in cubes.values() for one in files_of(cube) if one.id}
-        read = [bytes_of(self._vault, home, cube, sha) for sha, cube in files.items()]
-        parcels = {one.id: Parcel(one.data, one.media_type) for one in read}
-        waiting = list(together(entries, chars_of, CHARS_AT_ONCE))
-
-        def store() -> list[str]:
-            while waiting:
-                with self._vault.write(scope) as writer:
-                    writer.insert(waiting[0])
-                del waiting[0]
-            return []
-
-        with_parcels(self._vault, scope, parcels, self.corrector.promoter.clock, store)
-        for some in together(earlier, chars_of, CHARS_AT_ONCE):
-            with self._vault.write(scope) as writer:
-                writer.keep_versions(some)
-
-    def _ids(self, reader: Reader) -> Iterator[str]:
-        """What is copied: KV states and adapters can be built in the branch."""
-        after = 0
-        while places := reader.placed(after=after):
-            yield from (place.id for place in places if place.kind not in MADE_OF_MEMORIES)
-            after = places[-1].position
 
     def _differences(self, home: Scope, branch: Branch) -> tuple[Sequence[Plain], ...]:
         with self._vault.view(home) as reader, self._vault.view(branch.scope(home)) as other:
@@ -259,7 +199,7 @@ class Brancher:
 
 @dataclass(frozen=True)
 class BranchJob:
-    """Runs jobs of the kind `BRANCH`: discards the branches of a scope that have ended."""
+    """Runs jobs of the kind `BRANCH`: discards the branches of a scope that have ended, or were left half made."""
 
     brancher: Callable[[Scope], Brancher]
     at_once: int = 1
@@ -272,7 +212,7 @@ class BranchJob:
         for branch in brancher.all():
             if not goes_on():
                 return jobs
-            if branch.expires_at <= promoter.clock():
+            if branch.expires_at <= promoter.clock() or brancher.is_left(branch):
                 with suppress(CubeProtected):  # it is frozen there, or on hold
                     brancher.discard(branch)
         with promoter.vault.write(scope) as writer:
@@ -284,21 +224,9 @@ class BranchJob:
 
 
 def _due(reader: Reader, now: datetime) -> datetime | None:
-    ends = [one.expires_at if one.expires_at > now else now + LOOK_AGAIN for one in branches(reader)]
-    return min(ends, default=None)
-
-
-def _passages(reader: Reader, pages: Sequence[str]) -> Mapping[str, Sequence[Passage]]:
-    found: dict[str, list[Passage]] = {}
-    for one in reader.passages(pages):
-        if one.part:
-            found.setdefault(one.page, []).append(_passage(one))
-    return found
-
-
-def _passage(one: StoredPassage) -> Passage:
-    vector = np.frombuffer(one.vector, "<f2").astype(np.float32)
-    return Passage(vector, one.words.split(), from_micros(one.said_at), one.speaker, Mark(one.marks), one.extent)
+    known = branches(reader)
+    ends = [one.expires_at if one.expires_at > now else now + LOOK_AGAIN for one in known]
+    return min([*ends, *(now + LEFT_AFTER for one in known if not one.is_whole)], default=None)
 
 
 def _compared(reader: Reader) -> dict[str, MemCube]:

@@ -19,6 +19,7 @@ from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
+from memoryos.infrastructure.vault.built_cubes import built_on
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
 from memoryos.kinds import Kind, State
@@ -168,16 +169,18 @@ class Corrector:
     def refuse_frozen(self, pages: Sequence[str], others: Iterable[str] = ()) -> None:
         """Raise CubeProtected if the end or a change of these pages would reach a frozen memory, or one of `others`.
 
-        It would reach their segments, what is derived from them, and the facts that are in order with that. Raises
-        OnHold if one of them, or of `others`, is on hold, or something is by itself that depends on them.
+        It would reach their segments, what is derived from them or built from all this, and the facts that are in order
+        with it. Raises OnHold if one of them, or of `others`, is on hold, or something is by itself that depends on
+        them.
         """
         segments = self._segments_of(pages)
         given = {*pages, *others}
         for home in self.homes:
             with self._vault.read(home) as reader:
                 derived = derived_from(reader, pages)
-                states = reader.states({*given, *segments, *derived, *reader.successions(derived)})
-                _refuse_held(reader, given, {*segments, *derived})
+                built = built_on(reader, {*given, *segments, *derived})
+                states = reader.states({*given, *segments, *derived, *built, *reader.successions(derived)})
+                _refuse_held(reader, given, {*segments, *derived, *built})
                 for frozen in (one for one, state in states.items() if state is State.FROZEN):
                     reason = "" if frozen in given else ", which depends on it,"
                     raise CubeProtected(

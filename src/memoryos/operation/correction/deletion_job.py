@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memoryos.infrastructure.vault.records import Job
 from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.job_runner import GoesOn
@@ -19,6 +20,7 @@ class DeletionJob:
 
     promoter: Promoter
     sources: Sources
+    brancher: Callable[[Scope], Brancher]
     at_once: int = 1
     takes_early: bool = False
 
@@ -28,5 +30,6 @@ class DeletionJob:
             if not goes_on():
                 return jobs[number:]
             Corrector(self.promoter, scope).delete(job.known_cube_id)
+            self.brancher(scope).delete(job.known_cube_id)
         self.sources.follow_erasure(scope.owner)
         return []

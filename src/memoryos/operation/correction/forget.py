@@ -18,6 +18,7 @@ from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import CubePlace
 from memoryos.kinds import Kind, State
+from memoryos.operation.correction.branch import stop_making
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.receipt import Receipt
 from memoryos.operation.maintenance.cooler import Cooler
@@ -68,6 +69,9 @@ class Forgetter:
         Raises CubeProtected, and removes nothing, if a memory is frozen.
         """
         self.refuse_frozen(owner)
+        if owner.is_branch:
+            with self.vault.write(owner) as writer:
+                stop_making(writer)
         withdrawn = self._withdrawn(owner, corrector) if corrector.shares_persona else Counter[str]()
         with self.vault.read(owner) as reader:
             before = Counter(reader.remains())

@@ -161,13 +161,11 @@ class Resident:
         return other
 
     def seen(self, admits: Callable[[str | None], bool]) -> Resident:
-        """The same with only the turns whose labels are admitted."""
+        """The same with only the turns whose labels are admitted, and without segments, which all turns formed."""
         with self.lock:
-            turns = self.turns.seen(admits)
-            if turns is self.turns:
-                return self
             other = copy(self)
-        other.turns = turns
+            other.turns = self.turns.seen(admits)
+            other._held, other._topics = {**self._held, Kind.SEGMENT: {}}, {}
         return other
 
     def follow(

@@ -15,6 +15,7 @@ from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.vault.built_cubes import replace_built
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
 from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, Tier
@@ -109,10 +110,10 @@ class AdapterShelf:
         return self.vault.blobs.read(known.name)
 
     def remove(self, cubes: Sequence[MemCube]) -> None:
-        """Remove versions with their bytes."""
+        """Remove versions with their bytes, but for those that are frozen or on hold."""
         if cubes:
             with self.vault.write(self.scope) as writer:
-                writer.delete([one.id for one in cubes])
+                replace_built(writer, [one.id for one in cubes])
 
     def _written(self, cube: MemCube, sources: Sequence[MemCube], admits: Callable[[Writer], bool]) -> list[str]:
         adapter = adapter_in(cube)
@@ -128,7 +129,7 @@ class AdapterShelf:
             writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in sources])
             if adapter.stage is AdapterStage.READY:
                 replaced += ready[: max(0, len(ready) + 1 - KEPT)]
-            writer.delete(replaced)
+            replace_built(writer, replaced)
             change_wanted(writer, adapter.name, last=adapter.number, is_due=adapter.stage is AdapterStage.TRAINING)
         return [cube.id]
 

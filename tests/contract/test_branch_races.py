@@ -1,0 +1,172 @@
+"""What is removed while a branch is made is in no branch when both have ended, whatever came first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from memoryos import Memory, MemoryOS, Scope, load_settings
+from memoryos.errors import NotFound
+from memoryos.kinds import Kind, State
+from memoryos.models.hashing import Hashing
+from memoryos.operation.correction.branch import branches
+from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
+from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.forget import Forgetter
+
+SECRET = "xylophone"
+WAYS = {  # of removing, by the moment at which that is done; each is at two of the three
+    "before the copy": ("delete", "erase", "expire", "segment", "owner", "person"),
+    "behind the copy": ("delete", "fact", "segment", "sweep", "session", "owner"),
+    "before the end": ("erase", "expire", "fact", "sweep", "session", "person"),
+}
+
+
+@pytest.fixture
+def stores(place, clock) -> Iterator[tuple[MemoryOS, MemoryOS]]:
+    """One store for whoever makes branches, and one for whoever removes."""
+    settings = load_settings(short_term_capacity=1, heat_threshold=0)
+    with (
+        closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as maker,
+        closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as remover,
+    ):
+        yield maker, remover
+
+
+def lived(store: MemoryOS, user: str) -> Memory:
+    """The memory of a user with a secret in a page of a session, in a fact and in the summary of a segment."""
+    memory = store.of(Scope(user=user))
+    memory.add("I like tea.", "Fine.")
+    held = {"ttl": 60} if user == "sweep" else {}
+    memory.of(Scope(user=user, session="s")).add(f"I live in {SECRET.title()}. My {SECRET} is green.", "Nice.", **held)
+    memory.add("I play chess.", "Good.")
+    memory.consolidate()
+    return memory
+
+
+def remove(store: MemoryOS, way: str, clock) -> None:
+    """Remove the secret, or everything, of the user of that name."""
+    memory = store.of(Scope(user=way))
+    page = next(one.id for one in memory.pages.list() if SECRET in one.text)
+    if way == "delete":
+        memory.delete(page)
+    elif way == "erase":
+        assert memory.governance.erase(page).is_complete
+    elif way == "expire":
+        memory.governance.expire(page)
+    elif way == "segment":
+        memory.delete(next(one.cube.id for one in memory.segments.list() if SECRET in one.cube.text.lower()))
+    elif way == "fact":
+        memory.delete(next(one.id for one in memory.facts.list() if SECRET in one.text.lower()))
+        memory.delete(page)
+    elif way == "sweep":
+        clock.advance(seconds=61)
+        memory.jobs.run()
+    elif way == "session":
+        assert memory.of(Scope(user=way, session="s")).forget().is_complete
+    elif way == "owner":
+        assert memory.forget().is_complete
+    else:
+        assert store.admin.forget(way).is_complete
+
+
+def tellers(store: MemoryOS, user: str) -> list[tuple[str, str]]:
+    """Where the store still has the secret of a user."""
+    found = []
+    for scope in store._engine.vault.owners_of("default", user):
+        with store._engine.vault.read(scope) as reader:
+            for cube in [cube for kind in Kind for cube in reader.cubes(kind, states=list(State))]:
+                told = [cube.text, *(one.text for one in reader.history(cube.id)), str(cube.to_dict())]
+                if any(SECRET in one.lower() for one in told):
+                    found.append((str(scope.namespace), cube.kind.value))
+    return found
+
+
+def made(memory: Memory) -> bool:
+    try:
+        return memory.branches.create("try", ttl=86_400).is_whole
+    except NotFound:
+        return False
+
+
+@pytest.mark.each
+@pytest.mark.parametrize("moment", WAYS)
+def test_what_goes_while_a_branch_is_made_is_not_in_it(stores, clock, monkeypatch, moment):
+    maker, remover = stores
+    function = "_without_ended" if moment == "before the end" else "_copy"
+    original, begun = getattr(BranchMaker, function), set[str]()
+
+    def interrupted(self, *given):
+        user = self._owner.user
+        is_first = user not in begun
+        begun.add(user)
+        if is_first and moment == "before the copy":
+            remove(remover, user, clock)
+        result = original(self, *given)
+        if is_first and moment != "before the copy":
+            remove(remover, user, clock)
+        return result
+
+    monkeypatch.setattr(BranchMaker, function, interrupted)
+    for way in WAYS[moment]:
+        memory = lived(maker, way)
+        assert any("branch" not in place for place, _ in tellers(maker, way)), way
+        is_whole = made(memory)
+        memory.jobs.run()
+        if is_whole:
+            branch = memory.branch("try")
+            branch.jobs.run()
+            assert {"I like tea.", "I play chess."} <= {one.text[6:19].split("\n")[0] for one in branch.pages.list()}
+            assert not any(SECRET in hit.text for hit in branch.search(SECRET).hits)
+        assert tellers(maker, way) == [], way
+        assert is_whole == (way not in ("owner", "person")), way
+        if not is_whole:
+            assert not [one for one in maker._engine.vault.owners_of("default", way) if one.is_branch]
+
+
+@pytest.mark.parametrize("way", ["delete", "erase", "owner", "person"])
+def test_a_branch_that_is_made_while_something_goes_does_not_keep_it(stores, clock, monkeypatch, way):
+    maker, remover = stores
+    memory = lived(maker, way)
+    after, before = (Forgetter, "owner"), (Brancher, "_whole")  # the last look at branches before it goes, and its end
+    place, name = after if way in ("owner", "person") else before
+    original, done = getattr(place, name), []
+
+    def interrupted(self, *given):
+        looked = original(self, *given) if place is Brancher else None
+        if not done:
+            done.append(True)
+            assert memory.branches.create("try").is_whole
+        return looked if place is Brancher else original(self, *given)
+
+    monkeypatch.setattr(place, name, interrupted)
+    remove(remover, way, clock)
+    assert done and tellers(maker, way) == []
+
+
+def test_a_branch_whose_maker_died_is_discarded_within_minutes(stores, clock, monkeypatch):
+    maker, _ = stores
+    memory = lived(maker, "ann")
+
+    def cut(self, homes):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BranchMaker, "_ended", cut)
+        with pytest.raises(KeyboardInterrupt):
+            memory.branches.create("try")
+    assert memory.branches.list() == []
+    with pytest.raises(NotFound):
+        memory.branch("try")
+    clock.advance(seconds=LEFT_AFTER.total_seconds() - 1)
+    memory.jobs.run()
+    assert [one for one, _ in tellers(maker, "ann") if "branch" in one]  # somebody may still make it
+    clock.advance(seconds=1)
+    memory.jobs.run()
+    assert not [one for one in maker._engine.vault.owners_of("default", "ann") if one.is_branch]
+    with maker._engine.vault.read(memory.scope) as reader:
+        assert branches(reader) == []
+    assert memory.branches.create("try", ttl=timedelta(days=1)).is_whole
