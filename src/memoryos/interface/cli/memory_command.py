@@ -14,7 +14,6 @@ from memoryos.choice import Choice
 from memoryos.interface.cli import render
 from memoryos.interface.cli.attach import attachments_of
 from memoryos.interface.cli.hint import hint, named, whose
-from memoryos.interface.cli.new_file import new_file
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -40,6 +39,7 @@ from memoryos.interface.cli.options import (
     others_in,
     seconds_of,
 )
+from memoryos.interface.cli.private_file import new_file
 from memoryos.kinds import AccessMode, Tier
 from memoryos.operation.intake.decoded import Decoded
 from memoryos.operation.recall.hit import Recall, Strategy

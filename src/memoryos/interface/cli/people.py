@@ -12,7 +12,6 @@ import typer
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
 from memoryos.interface.cli.completion import names
-from memoryos.interface.cli.new_file import new_file
 from memoryos.interface.cli.options import (
     Agent,
     Db,
@@ -25,6 +24,7 @@ from memoryos.interface.cli.options import (
     open_store,
     others_in,
 )
+from memoryos.interface.cli.private_file import new_file
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
