@@ -177,8 +177,8 @@ class Audit:
     def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.
 
-        An owner whose whole chain is gone is named, too: the chain of the store knows its first entry. Whoever can
-        write to the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them as `known`
+        An owner whose whole chain is gone is named, too: the chain of the store knows its first entry. Whoever may
+        write the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them as `known`
         later: their entries must still be there.
         """
         heads = [_checked_head(one) for one in arguments.sequence("known", known, ChainHead)]
