@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.infrastructure.vault.snapshot import Snapshot
     from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, Trust, UpdateMode
+    from memoryos.label_change import LabelChange
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
     from memoryos.memory import Memory
@@ -268,6 +269,7 @@ __all__ = [
     "KeepingReason",
     "Keys",
     "Kind",
+    "LabelChange",
     "LegalHold",
     "ListFilters",
     "ListStep",

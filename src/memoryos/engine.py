@@ -41,7 +41,7 @@ from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
-from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate
+from memoryos.operation.calls.keyed_gate import GrantedGate, KeyedGate, key_check
 from memoryos.operation.calls.permission import changeable, check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -51,7 +51,7 @@ from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
-from memoryos.operation.correction.receipt import Receipt
+from memoryos.operation.correction.receipt import EXPORTED, Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
 from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.index.follower import Follower
@@ -121,7 +121,7 @@ class Engine:
         self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
         keyed = KeyedGate(gate, vault, self.clock)
         vault.gate = AuditedGate(keyed, self.trail) if self.trail else keyed
-        vault.audits = self.trail is not None
+        vault.audits = self.trail.keep if self.trail else None
         if self.trail and isinstance(gate, ChangingGate):
             self.trail.policies_found(gate.observe(self.trail.policies_changed))
         vault.merges = self.settings.merge_duplicates is not MergePolicy.OFF
@@ -163,9 +163,8 @@ class Engine:
             follower,
             Keeper(self.vault, self.embedder, lexicon),
         )
-        self.watch = ErasureWatch(self.vault, self.residency)
         self.sources = Sources(self.vault, self.embedder, self.residency, follower)
-        self.searcher = Searcher(self.sources, self.settings)
+        self.searcher, self.watch = Searcher(self.sources, self.settings), ErasureWatch(self.vault, self.residency)
 
     def _learn_with(self, schema: PersonaSchema) -> None:
         """Create what runs after a write: facts, repair, deletion, cold storage."""
@@ -268,7 +267,7 @@ class Engine:
             done.left,
             copies,
             tuple(mount.name for mount in self.mounted.mounts),
-            tuple(self.vault.unerased),
+            (*self.vault.unerased, EXPORTED),
         )
         return replace(done, receipt=receipt.signed(key))
 
@@ -445,7 +444,8 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        marked = self.clock, marking(self._signing_key, self.clock), self._adapted
+        checked = key_check(self.hand, self.vault, self.clock)
+        marked = self.clock, marking(self._signing_key, self.clock), self._adapted, checked
         return Responder(self.answering, self.account, streams, *inputs, bounds, *marked)
 
     def _adapted(self, owner: Scope) -> AdaptedModel | None:

@@ -109,6 +109,7 @@ MODULES: Final = {
     "Keys": "nouns.keys",
     "KeepingReason": "operation.placement.kv_keeper",
     "Kind": "kinds",
+    "LabelChange": "label_change",
     "LegalHold": "hold",
     "ListFilters": "arguments",
     "ListStep": "operation.pipelines.pipeline_steps",

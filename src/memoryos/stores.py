@@ -39,6 +39,7 @@ from memoryos.operation.calls.stoppable import stoppable
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress
+from memoryos.store_deeds import StoreDeeds
 
 _OF_SETTINGS = EncryptionKey("")  # in the place of a key: that of the settings
 
@@ -63,7 +64,8 @@ def backup(
     with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
         if not os.path.lexists(target):
             _note_copy(vault, target)
-        return backups.backup(vault, target, clock=clock, progress=progress, key=_key(settings))
+        with _deeds("backup", settings, clock, target).around(vault):
+            return backups.backup(vault, target, clock=clock, progress=progress, key=_key(settings))
 
 
 @stoppable
@@ -93,7 +95,9 @@ def restore(
         was_forgotten = ForgottenList(path).reader(vault.erasure.signing_key())
         replay = _Replay(was_forgotten, manifest.embedder, embedder) if was_forgotten else None
         with naming("store"):
-            return _copied(vault, place, _command("restore", path, place), settings, progress, clock, replay)
+            restored = _copied(vault, place, _command("restore", path, place), settings, progress, clock, replay)
+    _deeds("restore", settings, clock, path).beside(lambda: _opened("store", store, settings, clock))
+    return restored
 
 
 @stoppable
@@ -115,7 +119,8 @@ def copy(
     clock = _checked(settings, progress, clock)
     origin, place = _place("source", source), _place("target", target)
     key = _key_of(origin, settings)
-    with closing(_opened("source", source, settings, clock, key=key)) as vault, naming("target"):
+    opened = closing(_opened("source", source, settings, clock, key=key))
+    with opened as vault, naming("target"), _deeds("copy", settings, clock, place).around(vault):
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
@@ -140,12 +145,14 @@ def verify(
     place, settings = _place("store", store), settings or load_settings()
     if not repair:
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
-            return soundness.verify(vault, progress=progress, notes=KNOWN_NOTES)
+            report = soundness.verify(vault, progress=progress, notes=KNOWN_NOTES)
+        _deeds("verify", settings, clock).beside(lambda: _opened("store", store, settings, clock))
+        return report
     if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
-    with closing(vault):
+    with closing(vault), _deeds("verify", settings, clock).around(vault):
         return mend(vault, embedder, progress, KNOWN_NOTES)
 
 
@@ -165,7 +172,8 @@ def scrub(
     Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock)
-    with closing(_opened("store", store, settings, clock)) as vault:
+    opened = closing(_opened("store", store, settings, clock))
+    with opened as vault, _deeds("scrub", settings, clock).around(vault):
         seal(vault.change)
         return vault.scrub(progress)
 
@@ -189,7 +197,8 @@ def reembed(
     """
     clock = _checked(settings, progress, clock)
     arguments.part("embedder", embedder)
-    with closing(_opened("store", store, settings, clock)) as vault:
+    opened = closing(_opened("store", store, settings, clock))
+    with opened as vault, _deeds("reembed", settings, clock).around(vault):
         reembedding.reembed(vault, CheckedEmbedder(embedder), progress)
 
 
@@ -362,15 +371,25 @@ def _file(name: str | Path) -> Path:
     return place
 
 
+def _deeds(name: str, settings: Settings | None, clock: Clock, place: Place | None = None) -> StoreDeeds:
+    """What the audit log says of an operation of this module, if the settings switch it on."""
+    named = None if place is None else _named(place)
+    return StoreDeeds(f"stores.{name}", (settings or load_settings()).audit, clock, named)
+
+
+def _named(place: Place) -> str:
+    """The place in words, without the password."""
+    return shown(place.resolve() if isinstance(place, Path) else place)
+
+
 def _note_copy(vault: SqlVault, place: Place) -> None:
     """Record in the store where a copy of it will be, so that receipts name it. A backup stays as it is."""
     with vault.snapshot() as connection:
         is_backup = backups.manifest_of(connection) is not None
     if not is_backup:
-        vault.erasure.note_copy(shown(place.resolve() if isinstance(place, Path) else place))
+        vault.erasure.note_copy(_named(place))
 
 
 def _command(name: str, *places: Place) -> str:
     """The command to run again, without the password."""
-    named = [shown(place.resolve() if isinstance(place, Path) else place) for place in places]
-    return shlex.join(["memoryos", name, *named])
+    return shlex.join(["memoryos", name, *map(_named, places)])

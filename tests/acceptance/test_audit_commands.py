@@ -40,7 +40,10 @@ def test_entries_are_listed_the_latest_first(run, page):
     assert told["entries"][-1]["cubes"] == [{"id": page, "kind": "page", "version": 1}]
     lines = run("audit", "list", "--operation", "memory.search", "--action", "read").splitlines()
     assert len(lines) == 1
-    assert f"default: memory.search (read) allowed, user default with agent default [page {page}]" in lines[0]
+    assert (
+        f"default: memory.search (read) allowed, user default with agent default in tenant default [page {page}]"
+        in lines[0]
+    )
 
 
 def test_a_list_goes_on_at_its_cursor(run, page):
@@ -50,6 +53,30 @@ def test_a_list_goes_on_at_its_cursor(run, page):
     )
     assert [one["operation"] for one in first["entries"]] == ["memory.add"]
     assert [one["operation"] for one in json.loads(second)["entries"]] == ["memory.search"]
+
+
+def test_a_line_has_the_tenant_the_namespace_and_what_was_stated(run):
+    run("add", "I keep bees.", "--tenant", "acme", "--user", "贝恩", MEMORYOS_PURPOSE="the\nnight")
+    lines = run("audit", "list", "--operation", "memory.add", "--tenant", "acme").splitlines()
+    assert lines
+    assert all("user 贝恩 with agent default in tenant acme" in one for one in lines)
+    assert any(r'purpose="the\nnight"' in one for one in lines)
+
+
+def test_operations_on_the_whole_store_are_noted_with_who_has_the_key(run, page):
+    key = json.loads(run("keys", "create", "kim", "--action", "administer", "--json"))["key"]
+    run("backup", "copy.db", MEMORYOS_KEY=key)
+    run("verify")
+    lines = run("audit", "list", "--oldest", MEMORYOS_KEY=key).splitlines()
+    told = [line.split(" ", 1)[1] for line in lines if "stores." in line]
+    assert [one.partition(",")[0] for one in told] == [
+        "kim: stores.backup (administer) allowed",
+        "operator: stores.verify (administer) allowed",
+    ]
+    assert "copy.db" in told[0]
+    run("scrub", code=5, MEMORYOS_KEY=key, MEMORYOS_PURPOSE="research")
+    (refused,) = run("audit", "list", "--decision", "refused").splitlines()
+    assert 'kim: keys.caller (administer) refused (PermissionDenied), the store purpose="research"' in refused
 
 
 def test_the_log_is_exported(run, page, tmp_path):
@@ -78,7 +105,9 @@ def test_a_log_that_was_edited_is_named(run, page, tmp_path):
     assert "as it was written" in run("audit", "verify", "--heads", "heads.json")
     with closing(sqlite3.connect(tmp_path / "memoryos.db")) as connection, connection:
         connection.execute("UPDATE audit SET caller = 'somebody' WHERE user_id = 'default' AND number = 2")
-    assert "Entry 2 of user default with agent default: it was changed" in run("audit", "verify", code=1)
+    assert "Entry 2 of user default with agent default in tenant default: it was changed" in run(
+        "audit", "verify", code=1
+    )
     told = json.loads(run("audit", "verify", "--json", code=1))
     assert [one["number"] for one in told["broken"]] == [2]
 

@@ -250,7 +250,7 @@ def test_a_person_is_exported_forgotten_and_brought_back(store, memory, tmp_path
     assert dict(forgotten.memories) == dict(exported.memories)
     assert b"plumber" not in b"".join(path.read_bytes() for path in tmp_path.glob("memory.db*") if path.is_file())
     assert memory.pages.list() == []
-    assert dict(store.admin.load(tmp_path / "bob.jsonl").memories) == dict(exported.memories)
+    assert dict(store.admin.load(tmp_path / "bob.jsonl", again=True).memories) == dict(exported.memories)
     assert "Oslo" in profile_of(memory)
 
 
@@ -272,7 +272,7 @@ def test_the_command_does_the_same(run):
     assert "bees" in document(run("search", "bees", "--user", "bob", "--json"))["hits"][0]["text"]
     assert document(run("export", "bob.jsonl", "--user", "bob", "--json"))["memories"]["page"] == 1
     assert document(run("forget", "--user", "bob", "--yes", "--json"))["is_complete"] is True
-    assert document(run("import", "export", "bob.jsonl", "--json"))["memories"]["page"] == 1
+    assert document(run("import", "export", "bob.jsonl", "--again", "--json"))["memories"]["page"] == 1
     usage = run("add", "--json", "--no-such-option")
     assert usage.returncode == 2
     assert json.loads(usage.stdout)["error"]["type"] == "UsageError"
@@ -302,7 +302,8 @@ def test_lists_corrections_and_deletion_by_command(tmp_path):
     assert run("delete", page, "--user", "bob", "--yes")["deleted"] == [page]
     assert run("forget", "--user", "bob", "--yes")["is_complete"] is True
     assert run("list", "users")["users"] == []
-    assert run("import", "export", "bob.jsonl")["memories"]["page"] == 1
+    assert run("import", "export", "bob.jsonl")["memories"] == {}
+    assert run("import", "export", "bob.jsonl", "--again")["memories"]["page"] == 1
     assert run("count", "pages", "--user", "bob")["count"] == 1
 
 

@@ -98,6 +98,8 @@ def test_the_treating_doctor_reads_over_http_with_a_purpose_of_the_key(clinic):
     assert [clinic.search(key, one) for one in ("treatment", "治疗")] == [FOUND] * 2
     assert [clinic.search(key, *some) for some in ((), ("billing",))] == [DENIED] * 2
     assert clinic.search(key, "research") == (403, NOT_OF_KEY)
+    noted = clinic.served.store.audit.list(operation="keys.caller", decision="refused", latest=True)[0]
+    assert (noted.caller, noted.context["purpose"], noted.reason) == ("lee", "research", "PermissionDenied")
     assert clinic.search(clinic.key(purposes=["treatment"])) == FOUND  # it has no other
     assert clinic.search(clinic.key(purposes=[]), "treatment")[0] == 403
     assert clinic.search(clinic.key(application=None), "treatment") == DENIED

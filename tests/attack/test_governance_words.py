@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from conftest import FrozenClock
-from memoryos import Caller, Kind, MemoryOS, Scope, Strategy, load_settings
+from memoryos import Caller, MemoryOS, Scope, Strategy, load_settings
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.records import Operation
 from memoryos.models.hashing import Hashing
+from memoryos.operation.recall.filters import SEARCHABLE
 
 ANN, OWNER = Scope(user="ann"), Caller("ann")
 NURSE = Caller("nurse-kim", frozenset({"nurse"}))
@@ -24,16 +27,16 @@ permit (principal, action, resource is Cube) when { resource.owner == principal 
 permit (principal in Role::"nurse", action == Action::"read", resource) when { resource.sensitivity.isEmpty() };
 """
 ASKED = ["zorbitis", "What about the zorbitis and the tulips in May?", "Who likes tea?", "tulips 3"]
+MORE = "They need water."
+HIDDEN = "The zorbitis hurts, and the tea does not help the tulips."
 VISIBLE = [f"I planted {flower} in bed {number}." for number, flower in enumerate(["tulips", "lilies", "roses"] * 3)]
-STRATEGIES = [one for one in Strategy if one is not Strategy.TWO_STAGE]  # its topics are formed of all pages
-
 Open = Callable[[str], MemoryOS]
 
 
 @pytest.fixture
 def opened(tmp_path: Path, clock: FrozenClock) -> Iterator[Open]:
     (tmp_path / "ward.cedar").write_text(POLICIES)
-    settings = load_settings(policies=str(tmp_path / "ward.cedar"), short_term_capacity=100, jobs="worker")
+    settings = load_settings(policies=str(tmp_path / "ward.cedar"), jobs="worker")
     with ExitStack() as stack:
 
         def call(name: str) -> MemoryOS:
@@ -47,10 +50,10 @@ def fill(store: MemoryOS, clock: FrozenClock, *, hidden: bool) -> None:
     ann, start = store.of(ANN, OWNER), clock.now
     for said in VISIBLE:
         clock.advance(minutes=1)
-        ann.add(said, "They need water.")
+        ann.add(said, MORE)
         clock.advance(minutes=1)
         if hidden:
-            ann.add("The zorbitis hurts, and the tea does not help.", "Take rest.", sensitivity=["diagnosis"])
+            ann.add(HIDDEN, "Take rest.", sensitivity=["diagnosis"])
     ann.facts.add("grows tulips")
     ann.facts.add("likes lilies")
     if hidden:
@@ -60,9 +63,13 @@ def fill(store: MemoryOS, clock: FrozenClock, *, hidden: bool) -> None:
 
 def numbers(store: MemoryOS, caller: Caller, question: str, strategy: Strategy) -> list[Any]:
     """What a search tells, without ids."""
-    found = store.of(ANN, caller).search(question, strategy=strategy, explain=True, pages=30, kinds=list(Kind)[:4])
-    hits = [*found.hits, *found.user_facts, *found.recent]
-    return [found.confidence, *((one.text, one.score, one.relevance, dict(one.parts)) for one in hits)]
+    found = store.of(ANN, caller).search(question, strategy=strategy, explain=True, pages=30, kinds=SEARCHABLE)
+    hits = [*found.hits, *found.user_facts, *found.recent, *found.segments]
+    return [
+        found.confidence,
+        len(found.recent),
+        *((one.text, one.score, one.relevance, dict(one.parts), one.segment, one.topic) for one in hits),
+    ]
 
 
 def test_hidden_words_change_no_number_of_a_search(opened, clock):
@@ -70,10 +77,36 @@ def test_hidden_words_change_no_number_of_a_search(opened, clock):
     fill(full, clock, hidden=True)
     fill(bare, clock, hidden=False)
     clock.advance(days=1)
-    for strategy in STRATEGIES:
+    for strategy in Strategy:
         for question in ASKED:
             assert numbers(full, NURSE, question, strategy) == numbers(bare, NURSE, question, strategy)
     assert any("zorbitis" in str(one) for one in numbers(full, OWNER, "zorbitis", Strategy.BM25))
+    assert numbers(full, NURSE, ASKED[0], Strategy.HYBRID)[1] == full.settings.short_term_capacity
+
+
+def told_of_the_whole(store: MemoryOS) -> list[Any]:
+    """What the calls about the memory as a whole tell the nurse."""
+    memory = store.of(ANN, NURSE)
+    topics = [memory.segments.list(archive=archive) for archive in (False, True)]
+    changes = [(one.kind, one.operation) for one in memory.log.events() if one.operation is Operation.ADD]
+    return [memory.stats(), topics, memory.segments.count(), memory.jobs.list(), memory.log.usage(), changes]
+
+
+def test_nor_of_what_is_told_of_the_whole(opened, clock):
+    """Pages that moved, and topics, were decided by all pages; jobs of the program are about all of them."""
+    full, bare = opened("full.db"), opened("bare.db")
+    fill(full, clock, hidden=True)
+    fill(bare, clock, hidden=False)
+    clock.advance(days=1)
+    assert told_of_the_whole(full) == told_of_the_whole(bare)
+    ann = full.of(ANN, OWNER)
+    topics = [one.cube.id for one in ann.segments.list()]
+    assert topics
+    assert ann.jobs.list()
+    assert ann.stats().mtm_segments == len(topics)
+    for topic in topics:
+        with pytest.raises(NotFound):
+            full.of(ANN, NURSE).get(topic)
 
 
 def test_nor_of_a_context_or_a_digest(opened, clock):

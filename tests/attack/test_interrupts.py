@@ -122,7 +122,7 @@ def carry_over(memory: Memory) -> None:
     guest.add("I bought a kite.")
     guest.export(file := Path(f"{next(NUMBERS)}.jsonl"))
     guest.forget()
-    store_of(memory).admin.load(file)
+    store_of(memory).admin.load(file, again=True)
 
 
 def keep_rules(memory: Memory) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 
 import forked
 from memoryos import MemoryOS, load_settings
 from memoryos.errors import StorageError
+from memoryos.operation.calls import audit_trail
 
 FOREVER = """
 import os, sys
@@ -188,3 +191,37 @@ def test_a_program_that_did_nothing_yet_asks_for_an_operation_by_its_name(place)
     command = [sys.executable, "-W", "error", "-c", ASKED, place]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert told.split() == ["1", "0", "0"]
+
+
+@pytest.mark.file
+def test_entries_are_written_when_a_lock_of_another_program_comes_free(tmp_path, monkeypatch, caplog):
+    """After however many attempts, and without another entry or the end of the program."""
+    monkeypatch.setattr(audit_trail, "WRITE_AFTER", 0.01)
+    settings = load_settings(embedder="hashing", audit=True, jobs="worker", busy_timeout_seconds=0.05)
+    place = str(tmp_path / "m.db")
+    with MemoryOS.open(place, settings=settings) as store:
+        ann = store.memory("ann")
+        ann.add("I have hives.")
+        ann.pages.count()
+        until(lambda: "pages.count" in noted(place))
+        with closing(sqlite3.connect(place, isolation_level=None)) as other:
+            other.execute("begin immediate")
+            ann.pages.list()
+            until(lambda: sum("StoreBusy" in one.getMessage() for one in caplog.records) > 3)
+            assert "pages.list" not in noted(place)
+            other.execute("rollback")
+        until(lambda: "pages.list" in noted(place))
+
+
+def noted(place: str) -> set[str]:
+    """The operations in the file, whatever waits to be written to it."""
+    with closing(sqlite3.connect(place)) as reader:
+        return {operation for (operation,) in reader.execute("select operation from audit")}
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Return when it is so, and fail when it is not for a long time."""
+    end = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)

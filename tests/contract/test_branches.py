@@ -190,6 +190,28 @@ def test_rules_end_what_is_in_a_branch(open_memory, clock):
         assert texts(one, tags=["trip"]) == []
 
 
+def test_what_expires_in_the_memory_goes_in_its_branches_too(open_memory, clock):
+    """Also by a rule that is younger than the branch, and of a copy that says something else by now."""
+    memory = open_memory()
+    first = lived(memory)
+    made = memory.branches.create("try", ttl=timedelta(days=30))
+    branch = memory.branch("try")
+    branch.update(made.id_of(first), "The zanzibar ferry sank.")
+    memory.governance.retain("trip", ttl=86_400, tags=["trip"])
+    memory.wait()
+    branch.governance.freeze(made.id_of(first))
+    clock.advance(days=1)
+    memory.jobs.run()
+    with memory._engine.vault.read(memory.scope) as reader:  # hidden, until the copy may go
+        assert reader.expired() == [first]
+    branch.governance.thaw(made.id_of(first))
+    clock.advance(hours=1)
+    memory.jobs.run()
+    assert branch.pages.count() == memory.pages.count() == 6
+    with memory._engine.vault.read(memory.scope) as reader, memory._engine.vault.read(branch.scope) as copies:
+        assert (reader.expired(), copies.get([made.id_of(first)])) == ([], {})
+
+
 @pytest.mark.file
 def test_attachments_are_copied(open_memory, tmp_path):
     memory = open_memory(object_store=LocalFolder(tmp_path).url)
@@ -243,6 +265,14 @@ def test_agents_who_share_a_persona_have_branches_of_their_own(tmp_path, clock):
             assert [fact.text for fact in memory.facts.list()] == ["Tom lives in Rome"]
         one.branches.discard("try")
         assert [fact.text for fact in other.branch("try").facts.list()] == ["Tom lives in Rome"]
+        passing = one.facts.add("Tom has a cold")
+        place = one.branches.create("later", ttl=timedelta(days=30))
+        assert one.facts.add("Tom has a cold", ttl=60) == passing  # ends earlier than its copy
+        clock.advance(days=1)
+        store.of(one._engine.home(one.scope)).jobs.run()
+        assert [fact.text for fact in one.facts.list()] == ["Tom lives in Rome"]
+        with pytest.raises(NotFound):
+            one.branch("later").get(place.id_of(passing))
         store.admin.forget("tom")
         assert store.admin.scopes() == []
 

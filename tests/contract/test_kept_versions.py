@@ -173,7 +173,7 @@ def test_branches_and_exports_of_trimmed_memories_are_sound(open_memory, place, 
     memory.export(tmp_path / "tom.jsonl")
     memory.branches.discard("what if")
     memory.forget()
-    store_of(memory).admin.load(tmp_path / "tom.jsonl")
+    store_of(memory).admin.load(tmp_path / "tom.jsonl", again=True)
     assert numbers(memory, page) == [4, 5]
     assert stores.verify(place).damages == ()
 

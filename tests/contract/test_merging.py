@@ -137,6 +137,35 @@ def test_erasing_erases_what_was_merged(open_memory, clock):
     assert {page.id for page in memory.pages.list()} == {other}
 
 
+def test_what_was_merged_expires_with_what_took_it_in(open_memory, clock):
+    memory = open_memory()
+    first, again, other = three(memory, clock)
+    memory.duplicates.merge([first, again])
+    hold = memory.governance.hold(reason="the case of Smith", memory=again)
+    with pytest.raises(OnHold):
+        memory.governance.expire(first)
+    assert memory.get(first).state is State.GENERATED
+    memory.governance.release(hold.id)
+    memory.governance.expire(first)
+    clock.advance(hours=1)
+    memory.jobs.run()
+    assert {page.id for page in memory.pages.list()} == found(memory) == {other}
+
+
+def test_what_was_merged_is_not_frozen_before_it_is_given_back(open_memory, clock):
+    """Frozen, it would be found beside what took it in, and stay hidden for good when that one is gone."""
+    memory = open_memory()
+    first, again, other = three(memory, clock)
+    memory.duplicates.merge([first, again])
+    with pytest.raises(CubeProtected, match=r"merged into another one.*duplicates\.unmerge"):
+        memory.governance.freeze(again)
+    assert found(memory) == {first, other}
+    memory.governance.freeze(first)
+    memory.duplicates.unmerge(again)
+    memory.governance.freeze(again)
+    assert found(memory) == {first, again, other}
+
+
 def test_protected_and_different_memories_are_refused(open_memory, clock):
     memory = open_memory()
     first, again, other = three(memory, clock)

@@ -14,8 +14,9 @@ import pytest
 
 import forked
 import memoryos
-from memoryos import AsyncMemory, load_settings
-from memoryos.errors import BudgetSpent, ModelError
+from memoryos import Action, AsyncMemory, Caller, MemoryOS, load_settings
+from memoryos.errors import BudgetSpent, ModelError, PermissionDenied
+from memoryos.operation.answer import answer_stream
 
 from .scripted_model import Reply, says
 
@@ -296,3 +297,54 @@ def test_a_stop_signal_in_mid_stream_ends_the_program_and_harms_nothing(tmp_path
             "user: My boat is called Aurora.\nassistant: A fine name."
         ]
         memory.add("It is white.", "I see.")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("seconds", [0.0, answer_stream.CHECK_AFTER])
+def test_a_revoked_key_gets_no_more_and_stores_nothing(tmp_path, settings, model, monkeypatch, seconds):
+    """The next piece after a second is refused, and the end in any case."""
+    model.otherwise = lambda _: says(*STORY)
+    monkeypatch.setattr(answer_stream, "CHECK_AFTER", seconds)
+    with MemoryOS.open(tmp_path / "keys.db", settings=settings) as store:
+        made = [store.keys.create("tom") for _ in range(2)]
+        first, second = (store.memory("tom", caller=store.keys.caller(one.key)) for one in made)
+        stream, got = first.respond_stream("Tell me a story."), []
+        got.append(next(stream))
+        store.keys.revoke(made[0].info.id)
+        with pytest.raises(PermissionDenied, match="with its key"):
+            got.extend(stream)
+        assert got == list(STORY)[: 3 if seconds else 1]
+
+        async def talk():
+            read = []
+            with pytest.raises(PermissionDenied, match="with its key"):
+                async for piece in second.respond_stream("Tell me a story."):
+                    read.append(piece)
+                    store.keys.revoke(made[1].info.id)
+            return read
+
+        assert run(talk()) == got
+        store.wait()
+        assert store.memory("tom").pages.count() == 0
+
+
+class NoWrites:
+    """A gate that lets kim only read."""
+
+    def admit(self, caller, action, scope):
+        if caller.identity == "kim" and action is not Action.READ:
+            raise PermissionDenied(f"{caller.identity} may not {action.value}")
+
+
+@pytest.mark.once
+def test_what_a_caller_may_not_store_is_told_to_that_caller_alone(tmp_path, settings, model):
+    model.otherwise = lambda _: says(*STORY)
+    with MemoryOS.open(tmp_path / "gate.db", settings=settings, gate=NoWrites()) as store:
+        tom, kim = store.memory("tom"), store.memory("tom", caller=Caller("kim"))
+        assert kim.respond("Tell me a story.").text == "".join(STORY)
+        tom.wait()
+        assert tom.search("story").hits == ()
+        store.wait()
+        with pytest.raises(PermissionDenied, match="kim may not write"):
+            kim.wait()
+        kim.wait()  # it is told once

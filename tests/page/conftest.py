@@ -1,4 +1,4 @@
-"""One browser and one server for all tests of the page; each test has a tab of its own, and its own user."""
+"""One browser, one server and one tab for all tests of the page, each of which finds it empty, and has its own user."""
 
 from __future__ import annotations
 
@@ -46,20 +46,25 @@ def usual(browser: Any) -> Iterator[Any]:
         yield context
 
 
+@pytest.fixture(scope="package")
+def idle() -> list[Any]:
+    """The tabs of the usual context that no test has now: to make one takes longer than to show a page in it."""
+    return []
+
+
 @pytest.fixture
-def tab(browser: Any, usual: Any, served: Served) -> Iterator[Opened]:
-    """tab(url, ...): a new tab of somebody who has chosen nothing; at the end, nothing may have gone wrong in it."""
+def tab(browser: Any, usual: Any, idle: list[Any], served: Served) -> Iterator[Opened]:
+    """tab(url, ...): an empty tab of somebody who has chosen nothing; at the end, nothing may have gone wrong in it."""
     seen: list[Sight] = []
     with ExitStack() as stack:
 
         def make(url: str = served.url, **settings: Any) -> Sight:
             context = stack.enter_context(closing(browser.new_context(**{**SCREEN, **settings}))) if settings else usual
-            seen.append(Sight(stack.enter_context(closing(context.new_page())), url))
+            seen.append(Sight(idle.pop() if context is usual and idle else context.new_page(), url))
             return seen[-1]
 
         yield make
-        for sight in seen:
-            sight.forget()
+        idle.extend(sight.left() for sight in seen if sight.page.context == usual)
     assert [sight.wrong for sight in seen] == [[] for _ in seen]
 
 

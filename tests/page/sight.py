@@ -22,7 +22,7 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 PATIENCE = 60_000  # milliseconds; nobody waits that long when all is well
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--process-per-site"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 VIEWS = "overview search timeline topics knowledge graph sharing jobs usage audit manage".split()
@@ -62,19 +62,24 @@ class Sight:
     page: Page
     url: str
     wrong: list[str] = field(default_factory=list)
+    asked: list[Request] = field(default_factory=list)
     refused: set[int] = field(default_factory=set)  #: statuses that the test brings about
 
     def __post_init__(self) -> None:
         self.page.set_default_timeout(PATIENCE)
         self.page.on("console", self._told)
-        self.page.on("pageerror", lambda error: self.wrong.append(f"{error}"))
-        self.page.on("request", self._asked)
+        self.page.on("pageerror", self._failed)
+        self.page.on("request", self._asks)
+
+    def _failed(self, error: Exception) -> None:
+        self.wrong.append(f"{error}")
 
     def _told(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(f"status of {one}" in message.text for one in self.refused):
             self.wrong.append(message.text)
 
-    def _asked(self, request: Request) -> None:
+    def _asks(self, request: Request) -> None:
+        self.asked.append(request)
         if not request.url.startswith(f"{self.url}/"):
             self.wrong.append(f"asks elsewhere: {request.url}")
 
@@ -93,10 +98,15 @@ class Sight:
         self.settled()
         return main
 
-    def forget(self) -> None:
-        """Forget what was chosen, such as the language: other tabs would have it, too."""
+    def left(self) -> Page:
+        """The tab as if it were a new one, for the next test: what was chosen, such as the language, is forgotten."""
         if self.page.url.startswith(self.url):
-            self.page.evaluate("localStorage.clear()")
+            self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.page.unroute_all()
+        for event, listener in (("console", self._told), ("pageerror", self._failed), ("request", self._asks)):
+            self.page.remove_listener(event, listener)
+        self.page.goto(f"{self.url}/health")
+        return self.page
 
     def settled(self) -> None:
         """Wait until nothing is loading."""

@@ -9,6 +9,7 @@ import pytest
 
 from contract.back_ends import files_on
 from memoryos import Memory, MemoryOS, load_settings
+from memoryos.clock import Clock, system_clock
 
 Open = Callable[..., MemoryOS]
 
@@ -24,9 +25,9 @@ def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
 def open_store(tmp_path: Path) -> Open:
     """open_store(name, **settings): a store in the folder, with a small STM so that there are topics and facts."""
 
-    def make(name: str = "memory", **settings: object) -> MemoryOS:
+    def make(name: str = "memory", clock: Clock | None = None, **settings: object) -> MemoryOS:
         told = load_settings(**{"short_term_capacity": 2, "knowledge_capacity": 3, **settings})
-        return MemoryOS.open(tmp_path / f"{name}.db", settings=told)
+        return MemoryOS.open(tmp_path / f"{name}.db", settings=told, clock=clock or system_clock)
 
     return make
 

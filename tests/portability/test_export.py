@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from built_cubes import put_built
+from conftest import FrozenClock
 from memoryos import Attachment, MemoryOS
 from memoryos.clock import system_clock
 from memoryos.cube import to_json
@@ -67,13 +68,46 @@ def test_a_person_is_the_same_in_another_store(open_store: Open, tmp_path: Path)
         assert store.admin.load(file).known == sum(loaded.memories.values())
 
 
+def test_an_older_file_does_not_bring_back_what_was_removed_since(open_store: Open, tmp_path: Path, clock: FrozenClock):
+    """Erased, deleted, swept or forgotten; unless that is said to be the wish."""
+    file = tmp_path / "alice.jsonl"
+    with open_store("one", clock=clock, short_term_capacity=100) as store:  # no topics
+        memory = store.memory("alice")
+        gone = {memory.add(f"The {word} is 4711.") for word in ("safe", "alarm", "gate")}
+        passing = memory.add("The cellar is 4711.", ttl=3600)
+        kept = memory.add("The ferry leaves at nine.")
+        store.wait()
+        memory.export(file)
+        erased, deleted, expired = gone
+        receipt = memory.governance.erase(erased).receipt
+        memory.delete(deleted)
+        memory.governance.expire(expired)
+        clock.advance(hours=2)
+        memory.jobs.run()
+        loaded = store.admin.load(file)
+        assert (loaded.removed, loaded.expired, loaded.known) == (3, 1, 1)
+        assert [page.id for page in memory.pages.list()] == [kept]
+        assert "`load`" in receipt.advice[-1]
+        memory.forget()
+        loaded = store.admin.load(file)
+        assert (dict(loaded.memories), loaded.removed, loaded.expired) == ({}, 4, 1)
+        assert not memory.pages.list()
+        loaded = store.admin.load(file, again=True)
+        assert (loaded.removed, loaded.expired) == (0, 1)
+        assert {page.id for page in memory.pages.list()} == {*gone, kept}
+        assert store.admin.load(file).known == 4
+    with open_store("two", clock=clock) as other:  # which removed nothing
+        assert other.admin.load(file).memories == {"page": 4}
+        assert passing not in {page.id for page in other.memory("alice").pages.list()}
+
+
 def test_what_was_loaded_lives_on(open_store: Open, tmp_path: Path):
     file = tmp_path / "alice.jsonl"
     with open_store("one") as store:
         live(store.memory("alice"))
         store.memory("alice").export(file)
         store.memory("alice").forget()
-        assert store.admin.load(file).known == 0
+        assert store.admin.load(file, again=True).known == 0
         memory = store.memory("alice")
         assert memory.search("parrot").hits[0].text
         memory.add("I moved to Rome.", "Ciao!")

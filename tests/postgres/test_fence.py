@@ -17,6 +17,7 @@ from memoryos.delegation import Delegation
 from memoryos.errors import StorageError
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.audit_entry import Deed
 from memoryos.infrastructure.vault.postgres_tables import PARTITIONS
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Spending
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
@@ -33,7 +34,7 @@ EVERYTHING = [name for name in TENANTS if name != "next_vectors"]
 @pytest.fixture
 def secrets(vault, store, clock):
     """Rows of two tenants in every table that a tenant's work fills."""
-    vault.audits = True
+    vault.audits = list[Deed]().append
     for scope in (ALICE, BOB):
         info = ApiKey("id", scope.tenant, "bot", frozenset(), frozenset({Action.READ}), None, "tests", clock())
         vault.keys.put(info, "hash")

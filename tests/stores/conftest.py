@@ -19,6 +19,7 @@ from contract import server
 from memoryos import Attachment, Memory, Role, Scope, Turn, load_settings
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault import rows, tables
+from memoryos.infrastructure.vault.audit_entry import Deed
 from memoryos.infrastructure.vault.place import Place, database_url, is_url, open_vault
 from memoryos.infrastructure.vault.records import Spending
 from memoryos.infrastructure.vault.sql_vault import COPY, SqlVault
@@ -122,11 +123,11 @@ def fill(memory: Memory, pages: int = 24) -> None:
     store_of(memory).keys.create("reporter", roles=["reader"])
     store_of(memory).roles.grant("ben", ["reader"])
     memory.governance.delegate("ben", ttl=1e8)
-    memory._engine.vault.audits = True
+    memory._engine.vault.audits = list[Deed]().append
     with memory._engine.vault.write(ANN) as writer:
         writer.spend(Spending(at.date(), "facts", "m", 1, 20, 300, 4))
         writer.write_note("a note", "备注")
-    memory._engine.vault.audits = False
+    memory._engine.vault.audits = None
     memory.wait()
 
 

@@ -90,16 +90,18 @@ class Admin:
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 
-    def load(self, path: str | Path) -> LoadedExport:
+    def load(self, path: str | Path, *, again: bool = False) -> LoadedExport:
         """Store the memories of a file that `export` wrote, under the same ids. Existing memories stay as they are.
 
-        The whole file is checked first. Raises InvalidInput, which names the line, and IdTaken if a memory of another
-        owner has one of these ids.
+        What has expired is left out, and what this store has removed since (erased, forgotten, deleted, expired),
+        unless it is to be stored `again`; the result counts both. The whole file is checked first. Raises InvalidInput,
+        which names the line, and IdTaken if a memory of another owner has one of these ids.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
         engine = self._engine
-        loader = Loader(engine.vault, engine.embedder, engine.clock, engine.protection)
+        wanted = arguments.flag("again", again)
+        loader = Loader(engine.vault, engine.embedder, engine.clock, engine.protection, wanted)
         loaded = loader.load(lambda: read_lines(checked))
         for owner in loaded.owners:
             self._engine.housekeeping.written(owner)

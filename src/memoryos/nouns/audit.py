@@ -15,7 +15,14 @@ from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, AuditEntry, Decision
+from memoryos.infrastructure.vault.audit_entry import (
+    BACKGROUND,
+    BEGUN,
+    POLICIES,
+    STORE_OPERATIONS,
+    AuditEntry,
+    Decision,
+)
 from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection, ChainHead
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Kind
@@ -160,22 +167,19 @@ class Audit:
 
         These are: API keys that were created, rotated or revoked, rights and roles that were given or taken back,
         freeze, thaw, expire, rules of retention and archiving, legal holds, mounts that were added or removed, facts
-        that were published as read-only, and policies that changed (`purpose` has the SHA-256 of the files; who changed
-        them is not known); also those that were refused or failed.
+        that were published as read-only, changes of tags, sensitivity, access or end (`change` is `label`, whatever
+        method made them), and policies that changed (`purpose` has the SHA-256 of the files; who changed them is not
+        known); also those that were refused or failed.
         """
         wanted = self._selection(**only)
-        operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))
-        return [
-            entry
-            for _, entry in self._engine.audit().stream(wanted)
-            if entry.operation in operations and _is_permission(entry)
-        ]
+        return [entry for _, entry in self._engine.audit().stream(wanted) if _is_permission(entry)]
 
     def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.
 
-        Whoever can write to the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them
-        as `known` later: their entries must still be there.
+        An owner whose whole chain is gone is named, too: the chain of the store knows its first entry. Whoever may
+        write the store can forge the whole log. So keep the `heads` of a report elsewhere, and pass them as `known`
+        later: their entries must still be there.
         """
         heads = [_checked_head(one) for one in arguments.sequence("known", known, ChainHead)]
         self._engine.admit(Action.ADMINISTER)
@@ -241,8 +245,10 @@ def _checked_head(head: ChainHead) -> ChainHead:
 
 
 def _is_permission(entry: AuditEntry) -> bool:
+    if entry.change == Operation.LABEL.value:
+        return True
     is_beside = entry.change not in (None, Operation.TRANSITION.value, Operation.ADD.value)
-    return entry.action is not Action.READ and not is_beside
+    return entry.operation in PERMISSION_OPERATIONS and entry.action is not Action.READ and not is_beside
 
 
 def _operation(value: str) -> str:
@@ -250,7 +256,7 @@ def _operation(value: str) -> str:
     name = checked_text("operation", value, limit=NAME_LIMIT)
     if name not in operations():
         _load_all()
-    known = {*operations(), BACKGROUND, POLICIES}
+    known = {*operations(), BACKGROUND, BEGUN, POLICIES, *STORE_OPERATIONS}
     if name not in known:
         like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
         raise InvalidInput("operation", f"{shown(name)} is unknown", f"Use one of: {', '.join(like)}")

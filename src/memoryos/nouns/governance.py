@@ -18,7 +18,7 @@ from memoryos.delegation import Delegation
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.records import JobKind, alone
-from memoryos.kinds import Kind, State
+from memoryos.kinds import Kind
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
@@ -26,7 +26,7 @@ from memoryos.operation.calls.permission import check_all, may_all, sees
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
-from memoryos.operation.correction.states import set_state, thaw
+from memoryos.operation.correction.states import expire, freeze, thaw
 from memoryos.operation.recall.provenance import Provenance, provenance_of
 from memoryos.policy.policy_decision import PolicyDecision
 from memoryos.retention import RetentionRule
@@ -49,9 +49,13 @@ class MemGovernance(Noun):
 
         It is still found, and visits are counted. What would change it is refused with CubeProtected: an update, the
         deletion of a page that it rests on, `forget`. A statement that contradicts a frozen fact becomes a proposal.
-        `reason` is kept with the transition. Raises NotFound, and TransitionRefused if the memory has expired.
+        `reason` is kept with the transition. Raises NotFound, TransitionRefused if the memory has expired, and
+        CubeProtected if another one has taken it in: freeze that one, or give it back first (`duplicates.unmerge`).
         """
-        return self._set(memory_id, State.FROZEN, reason)
+        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
+        self._engine.admit(Action.WRITE, self._scope)
+        freeze(self._engine.vault, self._home(checked, Action.WRITE), checked, cause)
+        return self._engine.corrector(self._scope).find(checked)[0]
 
     def thaw(self, memory_id: str, *, reason: str = "thaw") -> MemCube:
         """Give a frozen memory the state that it had before, and return it. The gate must admit ADMINISTER.
@@ -70,17 +74,20 @@ class MemGovernance(Noun):
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
         A background job then removes it from the store, with what rests on it alone, as `delete` would: the gate must
-        admit WRITE and DELETE. Branches lose it at once. Raises NotFound, PermissionDenied, TransitionRefused.
+        admit WRITE and DELETE. What it has taken in (`duplicates.merge`) expires, too, and branches lose it at once.
+        Raises NotFound, PermissionDenied, TransitionRefused, and OnHold if one of them is on hold.
         """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.admit(Action.DELETE, self._scope)
-        checked = arguments.cube_id(memory_id)
-        self._home(checked, Action.WRITE)
-        self._engine.corrector(self._scope).removable(checked)
-        expired = self._set(checked, State.EXPIRED, reason)
-        self._brancher.delete(expired.id)
-        self._engine.housekeeping.queued(expired.scope)
-        return expired
+        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
+        home, corrector = self._home(checked, Action.WRITE), self._engine.corrector(self._scope)
+        going = [checked, *corrector.absorbed([checked])]
+        for one in going:
+            corrector.removable(one)
+        expire(self._engine.vault, home, going, cause)
+        self._brancher.delete_all(going)
+        self._engine.housekeeping.queued(home)
+        return corrector.find(checked)[0]
 
     def erase(self, memory_id: str) -> Forgotten:
         """Delete a memory with what rests on it alone, as `delete` does, and return counts and a signed `receipt`.
@@ -364,12 +371,6 @@ class MemGovernance(Noun):
         self._engine.admit(Action.READ, self._scope)  # it is a read in the audit log, too
         checked = checked_text("text", text, limit=REVEALED_CHARS)
         return self._engine.privacy(self._scope).revealed(checked)
-
-    def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
-        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
-        self._engine.admit(Action.WRITE, self._scope)
-        set_state(self._engine.vault, self._home(checked, Action.WRITE), checked, state, cause)
-        return self._engine.corrector(self._scope).find(checked)[0]
 
     def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id, action)[1]

@@ -21,7 +21,10 @@ class Jobs(Noun):
     """The background jobs of one owner."""
 
     def list(self, *states: JobState) -> Sequence[Job]:
-        """List the jobs in these states (default: all), oldest first."""
+        """List the jobs in these states (default: all), oldest first.
+
+        Who may read only a part of the memory sees the jobs that programs added about memories of that part.
+        """
         wanted = [arguments.one_of("states", state, JobState) for state in states]
         with self._engine.settled(self._scope) as reader:
             return reader.jobs(*wanted)
@@ -59,8 +62,10 @@ class Jobs(Noun):
     def retry(self, *job_ids: str) -> int:
         """Try dead jobs again (default: all of them) and return how many. Raises NotFound for any other id."""
         wanted = [arguments.cube_id(one, field="job_ids") for one in job_ids]
+        with self._engine.vault.view(self._scope) as reader:
+            shown = None if reader.whole is reader else {job.id for job in reader.jobs(JobState.DEAD)}
         with self._engine.vault.write(self._scope) as writer:
-            dead = {job.id for job in writer.jobs(JobState.DEAD)}
+            dead = {job.id for job in writer.jobs(JobState.DEAD) if shown is None or job.id in shown}
             if unknown := set(wanted) - dead:
                 raise NotFound(f"there is no dead job {min(unknown)!r} of this user and agent")
             tried = writer.retry(wanted or sorted(dead))

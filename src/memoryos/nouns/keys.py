@@ -11,7 +11,7 @@ from memoryos.about import about
 from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keyed_gate import valid_key
@@ -116,7 +116,14 @@ class Keys:
         So is the `session` of a key that has one; of other keys the caller may state any.
         Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
         """
-        return self.info(key).calling(purpose, application, session=session, network=network)
+        known = self.info(key)
+        try:
+            return known.calling(purpose, application, session=session, network=network)
+        except PermissionDenied as error:
+            stated = Caller(known.identity, known.roles, purpose, session, application, network, key=known.id)
+            if self._engine.trail:
+                self._engine.trail.refused(stated, Action.READ, None, error)
+            raise
 
     def info(self, key: str) -> ApiKey:
         """Return what the store knows of a key, such as its tenant; whoever has the key may ask.

@@ -6,7 +6,7 @@ An entry has ids, names and times. It has no content of a memory, no question an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -20,7 +20,9 @@ from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
 BACKGROUND = "background"  # the operation of the work behind the calls
+BEGUN = "audit.begin"  # the operation of the entry, in the chain of the store, that the chain of an owner began
 POLICIES = "policies.change"  # the operation of whoever changed the files with the policies
+STORE_OPERATIONS = tuple(f"stores.{name}" for name in ("backup", "copy", "reembed", "restore", "scrub", "verify"))
 CUBES_AT_MOST = 500  # in one entry; more go into further ones
 
 _CONTEXT = ("purpose", "session", "application", "network", "at")  # of a caller, beside identity and roles
@@ -55,7 +57,7 @@ class AuditEntry(Plain):
     roles: tuple[str, ...]  #: roles of the caller
     context: Mapping[
         str, str
-    ]  #: purpose, session, application, network, time and pipeline of the call, as far as given
+    ]  #: purpose, session, application, network, time and pipeline of the call, as far as given; the place of a copy
     action: Action  #: read, write, share, delete or administer
     operation: str  #: the method that was called, such as `memory.search`
     change: str | None  #: what happened to the memories, as in `log.events`; None: nothing was changed
@@ -95,6 +97,9 @@ class Deed:
                 "decision": self.decision.value,
                 "reason": self.reason,
             }
+
+
+KeepDeed = Callable[[Deed], object]  #: has an entry written later
 
 
 def hash_of(row: Mapping[str, Any], previous: str) -> str:

@@ -7,6 +7,7 @@ missing end shows, too.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.audit_entry import (
     BACKGROUND,
+    BEGUN,
     AuditedCube,
     AuditEntry,
     Decision,
@@ -130,12 +132,16 @@ def deeds_of(owner: Scope, at: datetime, changes: Mapping[Operation, Sequence[Au
     return [replace(deed, change=change.value, cubes=tuple(cubes)) for change, cubes in changes.items()]
 
 
-def append(connection: Connection, scope: Scope | None, deeds: Sequence[Deed]) -> None:
-    """Add entries to the chain of an owner, in a transaction that excludes other writers of the owner."""
+def append(connection: Connection, scope: Scope | None, deeds: Sequence[Deed]) -> list[Deed]:
+    """Add entries to the chain of an owner, in a transaction that excludes other writers of the owner.
+
+    Returns what the chain of the store has to tell: that a chain began, and with which entry.
+    """
     if not deeds:
-        return
+        return []
     owner = dict(zip(OWNER, _columns(scope), strict=True))
     number, previous = next(iter(ask(connection, _HEAD, owner)), (0, ""))
+    is_new = scope is not None and not number
     rows = []
     for columns in (columns for deed in deeds for columns in deed.columns()):
         number += 1
@@ -144,6 +150,7 @@ def append(connection: Connection, scope: Scope | None, deeds: Sequence[Deed]) -
         rows.append({**row, "hash": previous})
     insert_rows(connection, _audit, rows)
     put_rows(connection, _heads, [{**owner, "number": number, "hash": previous}])
+    return [_begun(owner, deeds[0].at, rows[0]["hash"])] if is_new else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +168,14 @@ class AuditPart:
             return [list(deeds)] if deeds else []
         return [mine for _, mine in _by_owner(deeds)]
 
-    def write(self, batch: Sequence[Deed]) -> None:
-        """Write one of the `batches`, in one transaction."""
-        owners = _by_owner(batch)
+    def write(self, batch: Sequence[Deed]) -> list[Deed]:
+        """Write one of the `batches`, in one transaction; return what is to be written after it."""
+        owners, begun = _by_owner(batch), list[Deed]()
         first = next((scope for scope, _ in owners if scope is not None), None)
         with self.rewriting() if first is None else self.writing(first) as connection:
             for scope, mine in owners:
-                append(connection, scope, mine)
+                begun += append(connection, scope, mine)
+            return append(connection, None, begun) if self.is_one_writer else begun
 
     def entries(
         self, wanted: AuditSelection, *, after: AuditKey | None = None, limit: int | None = None, is_latest: bool
@@ -207,9 +215,11 @@ def followed(connection: Connection, known: Iterable[ChainHead] = ()) -> AuditRe
     broken: list[ChainBreak] = []
     count = 0
     with _all(connection, select(_audit).order_by(*_audit.primary_key.columns)) as rows:
-        for owner, chain in groupby(rows.mappings(), _owner):
+        for owner, chain in groupby(rows.mappings(), _owner):  # that of the store comes first
             walked = _Chain(owner, passed.pop(owner, {}))
             count += walked.follow(chain)
+            for other, first in walked.begun.items():
+                passed.setdefault(other, {}).setdefault(1, first)
             walked.compare(kept.pop(owner, None))
             heads.append(ChainHead(walked.scope, walked.number, walked.hash))
             broken += walked.breaks
@@ -225,6 +235,7 @@ class _Chain:
         self._known = known  # hashes by number
         self.number, self.hash = 0, ""
         self.breaks: list[ChainBreak] = []
+        self.begun: dict[tuple[str, ...], str] = {}  #: hashes of the first entries of others, of which it tells
 
     def follow(self, rows: Iterable[Any]) -> int:
         """Compare each entry with the one before it; return how many there are."""
@@ -236,8 +247,10 @@ class _Chain:
             elif row["hash"] != _hash_of(row, self.hash):
                 self._break(row["number"], "it was changed, or does not belong behind the one before it")
             elif self._known.pop(row["number"], row["hash"]) != row["hash"]:
-                self._break(row["number"], "it is not the entry that the earlier report has")
+                self._break(row["number"], "it is not the entry that an earlier report or the chain of the store has")
             self.number, self.hash = row["number"], row["hash"]
+            if row["operation"] == BEGUN and self.scope is None:
+                self.begun = _told(row) | self.begun  # the first one counts
         return count
 
     def compare(self, head: Any) -> None:
@@ -256,6 +269,20 @@ class _Chain:
     def _break(self, number: int, problem: str) -> None:
         if not self.breaks:
             self.breaks.append(ChainBreak(self.scope, number, problem))
+
+
+def _begun(owner: Mapping[str, str], at: datetime, first: str) -> Deed:
+    """The entry of the store that a chain of this owner began, with the hash of its first entry."""
+    return Deed(None, at, SYSTEM, Action.ADMINISTER, BEGUN, context={**owner, "hash": first})
+
+
+def _told(row: Any) -> dict[tuple[str, ...], str]:
+    """The owner and the hash that such an entry tells; nothing, if it was damaged."""
+    try:
+        told = json.loads(row["context"])
+        return {tuple(told[name] for name in OWNER): told["hash"]}
+    except (ValueError, LookupError, TypeError):
+        return {}
 
 
 def _all(connection: Connection, query: Select[Any]) -> Result[Any]:

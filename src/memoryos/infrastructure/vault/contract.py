@@ -17,6 +17,7 @@ from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.agent_part import AgentPart
+from memoryos.infrastructure.vault.audit_entry import KeepDeed
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
@@ -160,7 +161,7 @@ class Vault(Reembeddable, Protocol):
     merges: bool  #: whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None  #: which earlier versions are kept; None: all
     on_erased: Callable[[], None] | None  #: called after each commit that removed a cube
-    audits: bool  #: whether each transaction adds what it did to the audit log
+    audits: KeepDeed | None  #: each transaction adds what it did to the audit log, and gives this what is to follow it
     keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it
     erasure: ErasurePart  #: the key of receipts, and where copies of the store are
     delegations: DelegationPart  #: the rights that callers passed on to others

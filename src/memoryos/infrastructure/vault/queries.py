@@ -202,6 +202,10 @@ ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
 )
 
+REMOVED = select(_events.c.cube_id).where(
+    _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.DELETE.value
+)
+
 CLASSES = select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, *(_cubes.c[name] for name in OWNER)).where(
     _owned_by_key(), _among(_cubes.c.id)
 )
@@ -228,6 +232,12 @@ TRANSITIONS = (
     .order_by(_events.c.sequence)
 )
 
+LABEL_CHANGES = (
+    select(_events.c.at, _events.c.detail)
+    .where(_owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.LABEL.value)
+    .order_by(_events.c.sequence)
+)
+
 AUTHORS = (
     select(_events.c.version, _events.c.detail)
     .where(
@@ -239,6 +249,10 @@ AUTHORS = (
 )
 
 HEADS = select(_cubes.c.id, _cubes.c.kind, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
+
+STANDINGS = select(_cubes.c.id, _cubes.c.state, _cubes.c.tags, _cubes.c.expires_at).where(
+    _owned_by_key(), _among(_cubes.c.id)
+)
 
 STATES = select(_cubes.c.id, _cubes.c.state).where(_owned_by_key(), _among(_cubes.c.id))
 

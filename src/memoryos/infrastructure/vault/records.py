@@ -74,6 +74,7 @@ class Operation(StrEnum):
     COOL = "cool"  # its document went into the object store
     WARM = "warm"  # and came back
     TRANSITION = "transition"  # its state changed, with another operation; `detail`: before, after, by, cause
+    LABEL = "label"  # its tags, sensitivity, access or end changed, with another operation; `detail`: what, by, call
 
 
 class JobKind(StrEnum):

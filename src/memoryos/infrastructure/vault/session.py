@@ -24,6 +24,7 @@ from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
     version_row,
 )
+from memoryos.infrastructure.vault.labelling import Standing, label_details
 from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
@@ -116,6 +117,9 @@ class SqlReader(StoredCubes):
         with legible("links"):
             return self._everything.links_of(ids)
 
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.REMOVED, ids)}
+
     def remains(self) -> dict[str, int]:
         return self._everything.remains()
 
@@ -163,7 +167,8 @@ class SqlWriter(SqlReader):
         if not entries:
             return
         _check_scope(entries, self._scope)
-        stored = self.states(entry.cube.id for entry in entries)
+        standings = self._standings([entry.cube.id for entry in entries])
+        stored = {cube_id: known.state for cube_id, known in standings.items()}
         guard.check_contents(entries, operation, stored, self.get)
         entries = self.retention.governed(entries)
         changed_states = guard.state_changes(entries, stored, acting_caller(), cause, operation)
@@ -174,7 +179,9 @@ class SqlWriter(SqlReader):
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
         over = [one.cube.id for one in changed_states if one.cube.state in OVER]
         self._withdraw(outdated(self, entries, operation, over))
-        changed = update_cubes(self._connection, _rows(entries))
+        rows = _rows(entries)
+        relabelled = label_details(rows, standings)
+        changed = update_cubes(self._connection, rows)
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
@@ -184,6 +191,8 @@ class SqlWriter(SqlReader):
         self._log((entry.cube for entry in entries), operation, said)
         for one in changed_states:
             self._log([one.cube], Operation.TRANSITION, one.detail)
+        for entry in (one for one in entries if one.cube.id in relabelled):
+            self._log([entry.cube], Operation.LABEL, authored(relabelled[entry.cube.id]))
         self._ask_to_sweep(self._expiry.first_end((entry.cube for entry in entries), changed_states))
         if operation is Operation.REVISE:
             self._ask_to_trim([entry.cube for entry in entries])
@@ -356,6 +365,11 @@ class SqlWriter(SqlReader):
 
     def spent_by_all(self, day: date) -> tuple[int, int]:
         return self._ledger.spent_by_all(day)
+
+    def _standings(self, ids: Sequence[str]) -> dict[str, Standing]:
+        with legible("cubes"):
+            found = self._asked(queries.STANDINGS, ids)
+            return {cube_id: Standing(State(state), *known) for cube_id, state, *known in found}
 
     def _ask_to_sweep(self, due: datetime | None) -> None:
         """Have what expires removed then."""

@@ -35,6 +35,7 @@ from memoryos.infrastructure.vault.records import (
 )
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.retention import RetentionRule, UnusedRule
 
@@ -192,6 +193,10 @@ class PassageReader(Protocol):
 class LogReader(Protocol):
     """The log of an owner's changes."""
 
+    def removed(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids that were ever removed from this scope: erased, forgotten, deleted or expired."""
+        ...
+
     def sequence(self) -> int:
         """Return the sequence of the scope's latest event, or 0."""
         ...
@@ -202,6 +207,10 @@ class LogReader(Protocol):
 
     def transitions(self, cube_id: str) -> list[Transition]:
         """Return the changes of a cube's state, oldest first."""
+        ...
+
+    def label_changes(self, cube_id: str) -> list[LabelChange]:
+        """Return the changes of a cube's labels and end, oldest first."""
         ...
 
     def authors(self, cube_id: str) -> dict[int, Author]:
@@ -270,8 +279,9 @@ class CubeWriter(Protocol):
         """Replace cubes by their new versions. REVISE keeps the old version in the history.
 
         `detail` is stored with the events: what undoing the operation needs, as JSON. A change of the state is one more
-        event, TRANSITION, with its `cause` (default: the operation). Raises CubeProtected if a frozen or read-only cube
-        would change, and TransitionRefused if a state may not follow the other.
+        event, TRANSITION, with its `cause` (default: the operation), and one of labels or the end, LABEL. Raises
+        CubeProtected if a frozen or read-only cube would change, and TransitionRefused if a state may not follow the
+        other.
         """
         ...
 

@@ -28,6 +28,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
 from memoryos.infrastructure.vault.agent_part import AgentPart
+from memoryos.infrastructure.vault.audit_entry import Deed, KeepDeed
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
@@ -92,7 +93,7 @@ class SqlVault(ABC):
         self.on_lock: OnLock | None = None
         self.on_erased: Callable[[], None] | None = None
         self.gate: Gate | None = None
-        self.audits = False
+        self.audits: KeepDeed | None = None
         self.merges = False
         self.version_limit: VersionLimit | None = None
         self.views: Views | None = None
@@ -174,14 +175,20 @@ class SqlVault(ABC):
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
             writer.version_limit, writer.merges = self.version_limit, self.merges
+            begun = list[Deed]()
             if self.audits:
                 writer.changes = {}
             with self._discreet(scope, connection):
                 yield writer
             if writer.changes is not None:
                 deeds = audit_part.deeds_of(scope.owner, self._clock(), writer.changes)
-                audit_part.append(connection, scope.owner, deeds)
+                begun = audit_part.append(connection, scope.owner, deeds)
+                if self.is_one_writer:
+                    begun = audit_part.append(connection, None, begun)
             self._forget_words(writer, scope)
+        if self.audits:
+            for deed in begun:
+                self.audits(deed)
         if self.audits and (call := running_call()):
             call.written.add(scope.owner)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change

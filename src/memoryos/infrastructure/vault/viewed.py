@@ -3,6 +3,9 @@
 A cube that was derived from pages (a fact, a trait, a segment) can be read if it and all these pages can. What a page
 itself says of others, the summary of its chain, is left out. Passages, facets and vectors are not words that anybody
 gets to see; they are for the ranking, and are not filtered here.
+
+There are no segments: which pages lie together, and which left STM when, was decided by all pages, so it would tell of
+those that the caller may not read. For the same reason there are no jobs of the program.
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.authors import Author
 from memoryos.infrastructure.vault.records import (
     Census,
+    CubeClass,
     CubePlace,
     Event,
     Job,
+    JobKind,
     JobState,
     Link,
     LinkKind,
@@ -34,8 +39,11 @@ from memoryos.infrastructure.vault.selection import Selection
 from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.session import SqlReader
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
+
+_OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
 
 class ViewedReader(SqlReader):
@@ -74,7 +82,8 @@ class ViewedReader(SqlReader):
             self._view.takes_as_long(self._scope)
             return None
         first, *others = classes
-        self._permitted[cube_id] = self._view.admits_anew(*first) and all(self._view.admits(*one) for one in others)
+        is_admitted = self._view.admits_anew(*first) and all(self._view.admits(*one) for one in others)
+        self._permitted[cube_id] = is_admitted and not _is_topic(first)
         if not self._permitted[cube_id]:
             return None
         cube = super().one(cube_id)
@@ -120,6 +129,9 @@ class ViewedReader(SqlReader):
     def transitions(self, cube_id: str) -> list[Transition]:
         return super().transitions(cube_id) if self.permitted([cube_id]) else []
 
+    def label_changes(self, cube_id: str) -> list[LabelChange]:
+        return super().label_changes(cube_id) if self.permitted([cube_id]) else []
+
     def authors(self, cube_id: str) -> dict[int, Author]:
         return super().authors(cube_id) if self.permitted([cube_id]) else {}
 
@@ -152,9 +164,9 @@ class ViewedReader(SqlReader):
         return Census(dict(counts))
 
     def jobs(self, *states: JobState) -> list[Job]:
-        found = super().jobs(*states)
+        found = [job for job in super().jobs(*states) if job.kind not in _OF_THE_PROGRAM]
         known = self.permitted(job.cube_id for job in found if job.cube_id)
-        return [job for job in found if job.cube_id is None or job.cube_id in known]
+        return [job for job in found if job.cube_id in known]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         """The events of cubes that exist and may be read: of a deleted one, nobody can say who might."""
@@ -215,7 +227,14 @@ class ViewedReader(SqlReader):
 
     def _decide(self, ids: Collection[str]) -> None:
         found = self.classes(ids) if ids else {}
-        self._permitted |= {one: one in found and all(self._view.admits(*each) for each in found[one]) for one in ids}
+        self._permitted |= {one: one in found and self._admits_classes(found[one]) for one in ids}
+
+    def _admits_classes(self, classes: Sequence[CubeClass]) -> bool:
+        return not _is_topic(classes[0]) and all(self._view.admits(*one) for one in classes)
+
+
+def _is_topic(one: CubeClass) -> bool:
+    return one.kind == Kind.SEGMENT.value
 
 
 def _named(cube: MemCube) -> set[str]:

@@ -19,7 +19,7 @@ from memoryos.interface.cli.hint import whose
 from memoryos.interface.cli.options import Db, Json, Since, Tenant, Until, User, open_store
 from memoryos.kinds import Kind
 from memoryos.nouns.audit import AuditFilters, ExportFormat
-from memoryos.scope import Scope
+from memoryos.scope import PRIVATE, Scope
 
 SHOWN_IDS = 3  # of an entry, for people
 
@@ -218,13 +218,17 @@ def _words(entry: AuditEntry) -> Iterator[str]:
     yield f"{entry.at.isoformat(timespec='seconds')} {entry.caller}: {entry.operation}"
     yield f"({entry.change})" if entry.change else f"({entry.action.value})"
     yield f"{entry.decision.value}{f' ({entry.reason})' if entry.reason else ''}, {_owner(entry.scope)}"
+    yield from (f"{name}={json_module.dumps(told, ensure_ascii=False)}" for name, told in entry.context.items())
     yield from (f"[{cube.kind} {cube.id}]" for cube in entry.cubes[:SHOWN_IDS])
     if len(entry.cubes) > SHOWN_IDS:
         yield f"and {len(entry.cubes) - SHOWN_IDS:,} more"
 
 
 def _owner(scope: Scope | None) -> str:
-    return "the store" if scope is None else whose(scope.user, scope.agent)
+    if scope is None:
+        return "the store"
+    namespace = "" if scope.namespace == PRIVATE else f", namespace {scope.path}"
+    return f"{whose(scope.user, scope.agent)} in tenant {scope.tenant}{namespace}"
 
 
 def _tell(report: AuditReport) -> None:

@@ -16,6 +16,7 @@ from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_m
 
 if TYPE_CHECKING:
     from memoryos.cube import MemCube
+    from memoryos.label_change import LabelChange
 
 if TYPE_CHECKING:
     from memoryos.operation.recall.provenance import Provenance
@@ -188,8 +189,18 @@ def _lines(found: Provenance) -> Iterator[str]:
         yield f"version {version.number}: {version.change}, {version.at.isoformat(timespec='seconds')}{author}{why}"
     for one in found.transitions:
         yield f"{one.before} -> {one.after}: {one.at.isoformat(timespec='seconds')} by {one.by}, {one.cause}"
+    for label in found.labels:
+        author = _author(label.by, label.call, label.context)
+        yield f"labels: {_difference(label)}, {label.at.isoformat(timespec='seconds')}{author}"
     if found.hidden or found.more:
         yield f"not shown: {found.hidden} that may not be read, {found.more} more sources"
+
+
+def _difference(label: LabelChange) -> str:
+    told = [f"+{one}" for one in label.added] + [f"-{one}" for one in label.removed]
+    if label.ends_before != label.ends_after:
+        told.append(f"end {label.ends_before or 'never'} -> {label.ends_after or 'never'}")
+    return " ".join(told)
 
 
 def _tell(cube: MemCube, *, json: bool) -> None:

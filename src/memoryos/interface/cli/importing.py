@@ -59,19 +59,27 @@ def memoryos(
 
 def export(
     path: Annotated[Path, typer.Argument(help="A file that `memoryos export` wrote.")],
+    again: Annotated[
+        bool, typer.Option("--again", help="Also what this store has erased, deleted or expired.")
+    ] = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Import a file of `memoryos export`, with ids, versions and links."""
+    """Import a file of `memoryos export`, with ids, versions and links, without what the store has removed since."""
     with open_store(db) as store:
-        loaded = store.admin.load(path)
+        loaded = store.admin.load(path, again=again)
         store.wait()
     if json:
         render.print_json(loaded.to_dict())
         return
-    again = f" ({loaded.known:,} were there already)" if loaded.known else ""
+    known = f" ({loaded.known:,} were there already)" if loaded.known else ""
     users = sorted({owner.user for owner in loaded.owners})
-    render.console().print(f"Imported {sum(loaded.memories.values()):,} memories{again}.")
+    render.console().print(f"Imported {sum(loaded.memories.values()):,} memories{known}.")
+    if loaded.removed:
+        told = f"Left out: {loaded.removed:,} memories that this store has erased, deleted or let expire (--again)."
+        render.console().print(told, markup=False)
+    if loaded.expired:
+        render.console().print(f"Left out: {loaded.expired:,} memories that have expired.")
     if users:
         render.console().print(f"Users: {', '.join(users)}. Try: memoryos show --user {users[0]}", markup=False)
 

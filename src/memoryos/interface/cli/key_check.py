@@ -3,46 +3,65 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memoryos.api_key import ApiKey
 from memoryos.arguments import naming, store_place
-from memoryos.caller import Action, OpenGate
+from memoryos.caller import OPERATOR, Action, Caller, OpenGate, acting
 from memoryos.clock import system_clock
 from memoryos.config import Settings
+from memoryos.errors import PermissionDenied
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.interface.cli.options import existing_place
 from memoryos.interface.cli.stated_context import stated_settings
 from memoryos.opening import gate_of
 from memoryos.operation.calls.keyed_gate import KeyedGate, valid_key
+from memoryos.store_deeds import StoreDeeds
 
 if TYPE_CHECKING:
     from memoryos.infrastructure.vault.sql_vault import SqlVault
 
 
-def check_key(store: str | Path) -> None:
-    """Check that the key in MEMORYOS_KEY, if there is one, may administer this store. Raises PermissionDenied."""
+def check_key(store: str | Path) -> Caller:
+    """Return the caller: who has the key in MEMORYOS_KEY, or else the operator.
+
+    Raises PermissionDenied if the key may not administer this store.
+    """
     settings = stated_settings()
     if settings.key is None:
-        return
+        return OPERATOR
     existing_place(store, "Name the file of a store")
     with naming("--db"):
         place = store_place(store)
     with closing(_opened(place, settings)) as vault:
         known = valid_key(vault.keys, settings.key.get_secret_value(), system_clock())
-        caller = known.calling(settings.purpose, settings.application, session=settings.caller_session)
-        gate = gate_of(None, settings.policies, system_clock) or OpenGate()
-        KeyedGate(gate, vault, system_clock).admit(caller, Action.ADMINISTER, None)
+        try:
+            return _admitted(vault, known, settings)
+        except PermissionDenied as error:
+            refused = error
+    stated = replace(known.caller, purpose=settings.purpose, session=settings.caller_session)
+    deeds = StoreDeeds("keys.caller", settings.audit, system_clock)
+    acting(stated, lambda: deeds.beside(lambda: _opened(place, settings, is_only_read=False), refused))
+    raise refused
 
 
-def _opened(place: Place, settings: Settings) -> SqlVault:
+def _admitted(vault: SqlVault, known: ApiKey, settings: Settings) -> Caller:
+    caller = known.calling(settings.purpose, settings.application, session=settings.caller_session)
+    gate = gate_of(None, settings.policies, system_clock) or OpenGate()
+    KeyedGate(gate, vault, system_clock).admit(caller, Action.ADMINISTER, None)
+    return caller
+
+
+def _opened(place: Place, settings: Settings, *, is_only_read: bool = True) -> SqlVault:
     return open_vault(
         place,
         embedder=None,
         clock=system_clock,
         busy_timeout_seconds=settings.busy_timeout_seconds,
         object_store=settings.object_store,
-        is_only_read=True,
+        is_only_read=is_only_read,
         key=EncryptionKey.of(settings),
     )

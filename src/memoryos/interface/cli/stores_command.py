@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryos import stores
+from memoryos.caller import acting
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
@@ -28,9 +29,10 @@ def backup(
     json: Json = False,
 ) -> None:
     """Write the current state of the whole store to one file, while the store is in use."""
-    check_key(db or load_settings().db)
+    place = db or load_settings().db
+    caller = check_key(place)
     with render.counted("backing up", quiet=json) as progress:
-        manifest = stores.backup(db or load_settings().db, file, progress=progress)
+        manifest = acting(caller, lambda: stores.backup(place, file, progress=progress))
     if json:
         render.print_json({"file": str(file), **asdict(manifest)})
     else:
@@ -43,9 +45,9 @@ def restore(
     json: Json = False,
 ) -> None:
     """Restore a backup into a new store, after checking that the backup is unchanged."""
-    check_key(file)
+    caller = check_key(file)
     with render.counted("restoring", quiet=json) as progress:
-        restored = stores.restore(file, store, progress=progress)
+        restored = acting(caller, lambda: stores.restore(file, store, progress=progress))
     if json:
         render.print_json({"rows": restored.rows, "forgotten_again": restored.forgotten_again})
     else:
@@ -60,9 +62,9 @@ def copy(
     json: Json = False,
 ) -> None:
     """Copy a whole store to another file or database; an interrupted copy continues when you run it again."""
-    check_key(source)
+    caller = check_key(source)
     with render.counted("copying", quiet=json) as progress:
-        copied = stores.copy(source, target, progress=progress)
+        copied = acting(caller, lambda: stores.copy(source, target, progress=progress))
     if json:
         render.print_json(asdict(copied))
         return
@@ -79,9 +81,9 @@ def verify(
 ) -> None:
     """Check that a store or a backup is consistent; exit code 1 if it is not."""
     place = _place(store, db)
-    check_key(place)
+    caller = check_key(place)
     with render.counted("verifying", quiet=json) as progress:
-        report = stores.verify(place, repair=repair, progress=progress)
+        report = acting(caller, lambda: stores.verify(place, repair=repair, progress=progress))
     if json:
         render.print_json(_document(report))
     else:
@@ -97,9 +99,9 @@ def scrub(
 ) -> None:
     """Overwrite the remains of deleted memories in the store's files; exit code 1 if some of it was refused."""
     place = _place(store, db)
-    check_key(place)
+    caller = check_key(place)
     with render.counted("scrubbing", quiet=json) as progress:
-        scrubbed = stores.scrub(place, progress=progress)
+        scrubbed = acting(caller, lambda: stores.scrub(place, progress=progress))
     if json:
         render.print_json({"complete": scrubbed.is_complete, **asdict(scrubbed)})
     else:

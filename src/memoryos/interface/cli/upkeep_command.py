@@ -8,6 +8,7 @@ import rich.progress
 import typer
 
 from memoryos import stores
+from memoryos.caller import acting
 from memoryos.config import LONGEST_WAIT, load_settings
 from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
@@ -70,11 +71,11 @@ def reembed(
     settings = load_settings()
     path = db or settings.db
     place = existing_place(path, "Name the file of a store")
-    check_key(path)
+    caller = check_key(path)
     chosen = load_embedder(embedder, settings)
     with render.progress(quiet=json) as bar:
         told = _told(bar, bar.add_task("embedding", total=None, note=chosen.name))
-        stores.reembed(path, chosen, settings=settings, progress=told)
+        acting(caller, lambda: stores.reembed(path, chosen, settings=settings, progress=told))
     if json:
         render.print_json({"embedder": chosen.name})
     else:

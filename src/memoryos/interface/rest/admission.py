@@ -72,7 +72,7 @@ class Admission:
             kind = "" if api_key.read(key) is None and self._is_for_others(request) else kind
             request.state.asking = self._without_key(kind, address, request)
         else:
-            caller = info.calling(_stated(request, PURPOSE), session=_stated(request, SESSION), network=address)
+            caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
             request.state.asking = Asking(caller, info.tenant, info.id, info.users)
 
     def check(self, asking: Asking) -> None:
@@ -89,6 +89,13 @@ class Admission:
             return self.store.keys.info(key)
         except PermissionDenied:
             return None
+
+    def _calling(self, info: ApiKey, key: str, purpose: str | None, session: str | None, address: str) -> Caller:
+        """The caller with this key. Raises PermissionDenied, which the audit log notes."""
+        try:
+            return info.calling(purpose, session=session, network=address)
+        except PermissionDenied:
+            return self.store.keys.caller(key, purpose=purpose, session=session, network=address)
 
     def _without_key(self, kind: str, address: str, request: Request) -> Asking:
         if kind or self.store.keys.exist():

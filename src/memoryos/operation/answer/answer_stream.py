@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
@@ -13,15 +14,26 @@ from memoryos.models.chat import EMPTY, Answer
 from memoryos.models.flow import Flow
 from memoryos.operation.recall.hit import Hit
 
+CHECK_AFTER = 1.0  # seconds between two looks at the caller's key
+
 
 class AnswerStream(Iterator[str], AsyncIterator[str]):
     """The pieces of one answer, for one reader. The model is asked when the reader takes the first piece."""
 
     def __init__(
-        self, begin: Callable[[], Flow[str]], whole: Callable[[str], Answer], recalled: tuple[Hit, ...] = ()
+        self,
+        begin: Callable[[], Flow[str]],
+        whole: Callable[[str], Answer],
+        recalled: tuple[Hit, ...] = (),
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`begin` asks the model; `whole` gets the complete text after its last piece, and returns the answer."""
+        """`begin` asks the model; `whole` gets the complete text after its last piece, and returns the answer.
+
+        `check` is called about every second; its error ends the answer.
+        """
         self.recalled = recalled  #: the memories that were found for the question and are in its prompt, best first
+        self._check = check
+        self._checked = time.monotonic()
         self._begin = begin
         self._whole = whole
         self._flow: Flow[str] | None = None
@@ -30,21 +42,31 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self.answer: Answer | None = None  #: the whole answer with its mark, after the last piece; tokens are counted
 
     def __next__(self) -> str:
-        """Return the next piece. Raises ModelError if the model fails; then nothing is stored."""
+        """Return the next piece.
+
+        Raises ModelError if the model fails, and PermissionDenied if the caller's key was revoked or has expired; then
+        nothing is stored.
+        """
         if self._is_over:
             raise StopIteration
         with self._ended_by_errors():
-            piece = self._kept(result(self._flowing().next()))
+            piece = result(self._flowing().next())
+            if self._is_check_due():
+                self._check()
+            piece = self._kept(piece)
         if piece is None:
             raise StopIteration
         return piece
 
     async def __anext__(self) -> str:
-        """Return the next piece. Raises ModelError if the model fails; then nothing is stored."""
+        """Return the next piece. Raises like `__next__`."""
         if self._is_over:
             raise StopAsyncIteration
         with self._ended_by_errors():
-            piece = self._kept(await asyncio.wrap_future(self._flowing().next()))
+            piece = await asyncio.wrap_future(self._flowing().next())
+            if self._is_check_due():
+                await asyncio.to_thread(self._check)
+            piece = self._kept(piece)
         if piece is None:
             raise StopAsyncIteration
         return piece
@@ -63,6 +85,12 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self._is_over = True
         if self._flow is not None:
             self._flow.stop()
+
+    def _is_check_due(self) -> bool:
+        """Whether the last check was a while ago; then the next one counts from now."""
+        if is_due := time.monotonic() - self._checked >= CHECK_AFTER:
+            self._checked = time.monotonic()
+        return is_due
 
     def _flowing(self) -> Flow[str]:
         if self._flow is None:

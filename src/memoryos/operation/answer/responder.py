@@ -8,15 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from memoryos.about import About
-from memoryos.caller import Caller, acting, current
+from memoryos.caller import Caller, acting, acting_caller, current
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
+from memoryos.errors import Refused
 from memoryos.models.chat import Answer, ChatModel, Usage
 from memoryos.models.flow import Flow
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import Bounds, Prompt, prompt
 from memoryos.operation.answer.streams import Streams
+from memoryos.operation.answer.untold_refusals import UntoldRefusals
 from memoryos.operation.recall.hit import Hit, Recall
 from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.scheduler.background import Background
@@ -28,6 +30,7 @@ ReplacedIn = Callable[[Scope, Recall], Mapping[str, tuple[Replaced, ...]]]
 Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what the caller may not store
 Remember = Callable[[str, str, Scope, About], None]
 Adapt = Callable[[Scope], "Adapted | None"]  # raises ModelError
+Check = Callable[[Caller, Scope], None]  # raises PermissionDenied once the caller's key opens nothing any more
 Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
 
 
@@ -68,6 +71,8 @@ class Responder:
     clock: Clock
     marker: Marker  #: what signs the answer to a prompt
     adapt: Adapt  #: the model with the adapters that answers to that owner use; None: without
+    check: Check
+    _refusals: UntoldRefusals = field(default_factory=UntoldRefusals)
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
@@ -107,14 +112,22 @@ class Responder:
             taken.append(acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND)))
 
         def whole(text: str) -> Answer:
+            self.check(caller, owner)
             self._remember_later(caller, query, text, owner, asked.about)
             return marked(_told(asked, Answer(text, taken[0], self.account.model_name)))
 
-        return AnswerStream(lambda: self.streams.begin(pour), whole, asked.recalled)
+        begin = lambda: self.streams.begin(pour)  # noqa: E731
+        return AnswerStream(begin, whole, asked.recalled, lambda: self.check(caller, owner))
 
     def wait(self, until: float = math.inf) -> bool:
-        """Wait until that time for the answers to be stored; return whether they are. Raises the first error."""
-        return self._turns.wait(until)
+        """Wait until that time for the answers to be stored; return whether they are.
+
+        Raises the first error, but a refusal only for the caller who was refused.
+        """
+        is_done = self._turns.wait(until)
+        if refusal := self._refusals.take(acting_caller()):
+            raise refusal
+        return is_done
 
     @property
     def unfinished(self) -> int:
@@ -132,7 +145,13 @@ class Responder:
         return self.augment(self.recall(query, self.bounds.notes, owner), role, owner)
 
     def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope, about: About) -> None:
-        self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner, about)))
+        def task() -> None:
+            try:
+                acting(caller, lambda: self.remember(query, answer, owner, about))
+            except Refused as error:
+                self._refusals.add(caller, error)
+
+        self._turns.submit(task)
 
 
 def _told(asked: Augmented, answer: Answer) -> Answer:

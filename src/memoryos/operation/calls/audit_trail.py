@@ -2,7 +2,8 @@
 
 A write is in the log with the transaction that makes it (`vault.audits`). What is noted here wrote no memory. Reads are
 kept and written behind the calls, so no search waits for a write. That takes at most twice WRITE_AFTER and the time of
-the write, also if the call goes on. A crash loses what was not written yet. What administers or shares, such as a new
+the write, also if the call goes on, and longer while another process holds the store's lock. A crash loses what was
+not written yet. What administers or shares, such as a new
 key or a granted role, is written before its call returns.
 """
 
@@ -13,13 +14,13 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, main_thread
 from typing import Any
 
 from memoryos.caller import SYSTEM, Action, Call, Caller, Gate, acting, running_call
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
-from memoryos.errors import Refused, StorageError
+from memoryos.errors import Refused, StorageError, StoreBusy
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, AuditedCube, Decision, Deed
 from memoryos.infrastructure.vault.audit_part import AuditPart, AuditSelection
 from memoryos.infrastructure.vault.patience import apart
@@ -27,7 +28,7 @@ from memoryos.scope import Scope
 
 WRITE_AFTER = 0.5  # seconds that entries wait for others, to be written together
 MOST_WAITING = 10_000  # entries; who adds more writes them all, and gets the error if that fails
-_TRIES = 3  # of the thread, which then leaves it to the next entry
+_TRIES = 3  # of the thread, which then leaves it to the next entry; it waits for a lock for as long as the program runs
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,14 @@ class AuditTrail:
                 found = call.notes[self] = CallNotes(self, call)
                 call.at_end(found.end)
             return found
+
+    def refused(self, caller: Caller, action: Action, scope: Scope | None, error: Refused) -> None:
+        """Note that a caller was refused, with the memories that the running call named."""
+        deed = replace(self.deed(caller, action, scope), **_outcome(error))
+        if (call := running_call()) is not None:
+            self.notes(call).refused(deed)
+        else:
+            self.keep(deed)
 
     def keep(self, deed: Deed, *, is_open: bool = False) -> _Waiting:
         """Keep an entry until it is written; an open one is completed by `complete`.
@@ -125,8 +134,9 @@ class AuditTrail:
             batches = self._log.batches([one.deed for one in taken])
             try:
                 while batches:
-                    self._log.write(batches[0])
-                    del batches[0]
+                    later = self._log.write(batches[0])
+                    batches[:1] = []
+                    batches += self._log.batches(later)
             finally:
                 left = [_Waiting(deed) for batch in batches for deed in batch]
                 with self._lock:
@@ -171,7 +181,7 @@ class AuditTrail:
                 apart(lambda: acting(SYSTEM, self.flush))
                 failures = 0
             except StorageError as error:
-                failures += 1
+                failures += not (isinstance(error, StoreBusy) and self._goes_on())
                 logger.error(  # noqa: TRY400
                     "audit log not written: %s",
                     type(error).__name__,
@@ -179,6 +189,10 @@ class AuditTrail:
                 )
         if failures == _TRIES:
             self._is_thread_running = False
+
+    def _goes_on(self) -> bool:
+        """Whether the program still runs with the store: then a lock of another process comes free some time."""
+        return main_thread().is_alive() and not self._is_closing.is_set()
 
     def _has_more(self) -> bool:
         """Whether entries wait; if none does, the thread ends, and the next entry starts another one."""
@@ -249,7 +263,7 @@ class AuditedGate:
         try:
             self._gate.admit(caller, action, scope)
         except Refused as error:
-            self._note_refusal(replace(self._trail.deed(caller, action, scope), **_outcome(error)))
+            self._trail.refused(caller, action, scope, error)
             raise
         if caller is SYSTEM:
             return
@@ -257,12 +271,6 @@ class AuditedGate:
         if call is not None:
             self._trail.notes(call).admitted(deed)
         elif action not in (Action.WRITE, Action.DELETE):  # a stream goes on after its call
-            self._trail.keep(deed)
-
-    def _note_refusal(self, deed: Deed) -> None:
-        if (call := running_call()) is not None:
-            self._trail.notes(call).refused(deed)
-        else:
             self._trail.keep(deed)
 
 

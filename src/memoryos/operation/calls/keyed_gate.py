@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos import api_key
 from memoryos.api_key import STORE_TENANT, ApiKey
-from memoryos.caller import SYSTEM, Action, Caller, Gate
+from memoryos.caller import SYSTEM, Action, Caller, Gate, acting
 from memoryos.clock import Clock
 from memoryos.errors import PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.role_part import RolePart
+from memoryos.operation.calls.hand import Hand
 from memoryos.scope import Scope
 
 
@@ -55,8 +57,23 @@ class KeyedGate:
 
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
         """Return if the key and the other gate admit the caller. Raises PermissionDenied."""
-        if caller.key is not None:
-            found = self.vault.keys.find(caller.key)
-            if found is None or not found[0].is_valid(self.clock()) or not found[0].opens(caller, action, scope):
-                raise PermissionDenied(f"{caller.identity} may not {action.value} this with its key")
+        check_key(self.vault, self.clock, caller, action, scope)
         self.gate.admit(caller, action, scope)
+
+
+def check_key(vault: Vault, clock: Clock, caller: Caller, action: Action, scope: Scope | None) -> None:
+    """Return if the caller has no key, or one that permits this now. Raises PermissionDenied."""
+    if caller.key is not None:
+        found = vault.keys.find(caller.key)
+        if found is None or not found[0].is_valid(clock()) or not found[0].opens(caller, action, scope):
+            raise PermissionDenied(f"{caller.identity} may not {action.value} this with its key")
+
+
+def key_check(hand: Hand, vault: Vault, clock: Clock) -> Callable[[Caller, Scope], None]:
+    """What raises PermissionDenied once the key of a caller reads nothing of that owner any more."""
+
+    def check(caller: Caller, owner: Scope) -> None:
+        if caller.key is not None:
+            hand.run(lambda: acting(caller, lambda: check_key(vault, clock, caller, Action.READ, owner)))
+
+    return check

@@ -71,8 +71,12 @@ def check_new(vault: Vault, scope: Scope, kind: Kind, labels: Sequence[str]) -> 
 
 
 def check_stored(vault: Vault, home: Scope, reader: Reader, ids: Iterable[str], action: Action) -> None:
-    """Raise PermissionDenied unless the caller may do this with all of these memories."""
-    view = _limits(vault, home, action)
+    """Raise PermissionDenied unless the caller may do this with all of these memories.
+
+    The gate is asked here: what refuses it later, such as a frozen memory, is then in the audit log as this action.
+    """
+    vault.admit(action, home)
+    view = vault.seen(home, action)
     if view is None:
         return
     for cube_id, classes in reader.whole.classes(ids).items():

@@ -116,12 +116,16 @@ class Brancher:
         A memory that is frozen or on hold does not go, and neither do its copies. Who makes a branch removes from it
         what went meanwhile.
         """
+        self.delete_all([cube_id])
+
+    def delete_all(self, ids: Sequence[str]) -> None:
+        """Remove the copies of memories like `delete`."""
         known = self._whole()
-        if known and self._stays(cube_id):
-            return
+        going = [cube_id for cube_id in ids if not self._stays(cube_id)] if known else []
         for branch in known:
-            with suppress(NotFound):
-                self._corrector(branch).delete(branch.id_of(cube_id))
+            for cube_id in going:
+                with suppress(NotFound):
+                    self._corrector(branch).delete(branch.id_of(cube_id))
 
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""

@@ -1,14 +1,14 @@
 """Expiry job: removes the memories of a scope whose lifespan has ended, with all that rests on them alone.
 
 One job waits for each scope, until the next memory expires there. The transaction that writes a memory with an end adds
-it, so a crash loses neither. Each memory goes by the way of a deletion. One that is frozen or on hold, or that keeps
-such a memory, stays hidden. A thaw or a release adds the job again; as it may be in another scope, or come while the
-job runs, the job also looks again by itself.
+it, so a crash loses neither. Each memory goes by the way of a deletion, its copies in branches first. One that is
+frozen or on hold, or that keeps such a memory, stays hidden. A thaw or a release adds the job again; as it may be in
+another scope, or come while the job runs, the job also looks again by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,6 +17,7 @@ from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.kinds import Kind
 from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.swept import note_swept
 from memoryos.operation.recall.sources import Sources
@@ -34,6 +35,7 @@ class ExpiryJob:
 
     promoter: Promoter
     sources: Sources
+    brancher: Callable[[Scope], Brancher]
     at_once: int = 1
     takes_early: bool = False
 
@@ -42,7 +44,7 @@ class ExpiryJob:
 
         Raises the first ObjectsUnreachable or StoreCorrupt about a memory, when the others are removed.
         """
-        sweep = _Sweep(self.promoter, Corrector(self.promoter, scope))
+        sweep = _Sweep(self.promoter, Corrector(self.promoter, scope), self._branchers(scope))
         for some in sweep.batches():
             if not goes_on():
                 return jobs
@@ -56,6 +58,14 @@ class ExpiryJob:
             if (due := self._due(writer, sweep.kept)) is not None:
                 writer.enqueue(JobKind.EXPIRE, not_before=due)
         return ()
+
+    def _branchers(self, scope: Scope) -> list[Brancher]:
+        """The branches that may have copies of this scope's memories: of a shared persona, those of each agent."""
+        agents = self.promoter.vault.owners_of(scope.tenant, scope.user) if scope.agent is None else ()
+        return [
+            self.brancher(one)
+            for one in (scope, *(one for one in agents if one != scope and one.across_agents == scope.owner))
+        ]
 
     def _due(self, writer: Writer, kept: Collection[str]) -> datetime | None:
         """When to look next; None if nothing has expired or will."""
@@ -72,6 +82,7 @@ class _Sweep:
 
     promoter: Promoter
     corrector: Corrector
+    branchers: Sequence[Brancher]
     kept: set[str] = field(default_factory=set)  #: expired no more, or frozen, on hold or below such a memory
     failures: list[MemoryOSError] = field(default_factory=list)
     _pages: frozenset[str] = frozenset()  # all that go
@@ -122,8 +133,11 @@ class _Sweep:
         gone = [one for one in some if one not in known or known[one].has_expired(now)]
         self.kept.update(set(some).difference(gone))
         swept = [name for one in gone if one in known for name in known[one].descriptive.source_ids]
+        pages = [one for one in gone if one in self._pages]
+        self.corrector.refuse_frozen(pages, gone)  # before copies go, and names are noted
+        for brancher in self.branchers:
+            brancher.delete_all(gone)
         if swept:
-            self.corrector.refuse_frozen(gone)
             with self._vault.write(self._scope) as writer:  # before the pages go, for a crash in between
                 note_swept(writer, swept)
         if self._pages.issuperset(gone):

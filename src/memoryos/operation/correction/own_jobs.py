@@ -32,7 +32,7 @@ def own_jobs(
         internal(JobKind.SWEEP, Sweeper(vault)),
         internal(JobKind.ERASE, DeletionJob(promoter, sources, brancher)),
         internal(JobKind.RETAIN, RetentionJob(vault)),
-        internal(JobKind.EXPIRE, ExpiryJob(promoter, sources)),
+        internal(JobKind.EXPIRE, ExpiryJob(promoter, sources, brancher)),
         internal(JobKind.MERGE, MergeJob(vault, promoter.settings, promoter.clock)),
         internal(JobKind.TRIM, TrimJob(promoter)),
         internal(JobKind.BRANCH, BranchJob(brancher)),

@@ -18,6 +18,10 @@ from memoryos.plain import Plain
 from memoryos.signing import is_signed, key_name, signature_of
 
 FORMAT = "memoryos-receipt-1"
+EXPORTED = (
+    "The store does not know which files `export` wrote: delete those with this memory. `load` into this store leaves "
+    "out of them what it has removed; another store takes it in"
+)
 _FIX = "Pass the JSON of a receipt of this store, as `forget` gave it"
 
 

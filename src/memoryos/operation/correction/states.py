@@ -13,20 +13,28 @@ from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, State
+from memoryos.operation.correction.revised import refuse_absorbed
 from memoryos.operation.scheduler.step import Step, take
 from memoryos.scope import Scope
 
 
-def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str) -> MemCube:
-    """Give a memory another state and return it. Raises NotFound, TransitionRefused, OnHold."""
+def freeze(vault: Vault, home: Scope, cube_id: str, cause: str) -> None:
+    """Freeze a memory. Raises NotFound, TransitionRefused, and CubeProtected if another one has taken it in."""
     with vault.write(home) as writer:
         cube = _present(writer, cube_id)
-        changed = replace(cube, state=state)
-        if state is State.EXPIRED and cube.kind is Kind.SEGMENT:  # its pages would go with it
-            writer.retention.check_ends([one.source for one in writer.sources([cube_id], LinkKind.MEMBER_OF)])
-        if changed != cube:
-            writer.update([Entry(changed)], Operation.REFRESH, cause=cause)
-        return changed
+        refuse_absorbed(writer, cube)
+        if not cube.is_frozen:
+            writer.update([Entry(replace(cube, state=State.FROZEN))], Operation.REFRESH, cause=cause)
+
+
+def expire(vault: Vault, home: Scope, ids: Sequence[str], cause: str) -> None:
+    """Let memories expire in one step. Raises NotFound, TransitionRefused, OnHold."""
+    with vault.write(home) as writer:
+        cubes = [_present(writer, one) for one in ids]
+        segments = [cube.id for cube in cubes if cube.kind is Kind.SEGMENT]  # their pages would go with them
+        writer.retention.check_ends([one.source for one in writer.sources(segments, LinkKind.MEMBER_OF)])
+        changed = [Entry(replace(cube, state=State.EXPIRED)) for cube in cubes if cube.state is not State.EXPIRED]
+        writer.update(changed, Operation.REFRESH, cause=cause)
 
 
 def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> Step:

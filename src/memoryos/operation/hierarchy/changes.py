@@ -156,6 +156,13 @@ class Changes:
         if detail is not None:
             self._batch.details[cube_id] = detail
 
+    def renew(self, known: MemCube, entry: Entry) -> None:
+        """Store a derived cube that is other than the known one: as a revision, if it has another version."""
+        if entry.cube.version.number != known.version.number:
+            self.revise(entry)
+        else:
+            self.change(entry, Operation.REFRESH)
+
     def _keep(self, earlier: Entry, *, is_first: bool) -> None:
         """Keep a version for the history: of very many in one operation the last ones."""
         between = self._between.setdefault(earlier.cube.id, _Between())

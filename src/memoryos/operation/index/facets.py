@@ -59,6 +59,13 @@ class Facets:
                 setattr(fixed, name, value.fixed())
         return fixed
 
+    def without_segments(self) -> Facets:
+        """The same, as `fixed`, with no row in a segment."""
+        fixed = self.fixed()
+        fixed._segments = Column.of(np.zeros(len(self._segments), np.int32))
+        fixed._segment_names, fixed._segment_numbers = [None], {None: 0}
+        return fixed
+
     def note(self, rows: Sequence[int], facets: Sequence[Facet]) -> bool:
         """Set the facet of each of these rows; returns whether their labels changed."""
         places = np.array(rows, np.int64)

@@ -25,13 +25,14 @@ _ABSENT_SECONDS = 60.0  # that an owner is taken to have no index; all their tur
 _AWAY_SECONDS = 60.0  # that an index is left alone that failed: to find out again may take seconds
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words
-_UNNOTED = {  # no index knows; a transition comes with another operation
+_UNNOTED = {  # no index knows; the last two come with another operation
     Operation.CHAIN,
     Operation.JOIN,
     Operation.VISIT,
     Operation.REHOME,
     Operation.PROMOTE,
     Operation.TRANSITION,
+    Operation.LABEL,
 }
 
 logger = logging.getLogger(__name__)

@@ -161,13 +161,11 @@ class Resident:
         return other
 
     def seen(self, admits: Callable[[str | None], bool]) -> Resident:
-        """The same with only the turns whose labels are admitted."""
+        """The same with only the turns whose labels are admitted, and without segments, which all turns formed."""
         with self.lock:
-            turns = self.turns.seen(admits)
-            if turns is self.turns:
-                return self
             other = copy(self)
-        other.turns = turns
+            other.turns = self.turns.seen(admits)
+            other._held, other._topics = {**self._held, Kind.SEGMENT: {}}, {}
         return other
 
     def follow(
@@ -306,7 +304,12 @@ class Resident:
 
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
-_UNNOTED = {Operation.CHAIN, Operation.DELETE, Operation.TRANSITION}  # change no facet
+_UNNOTED = {  # change no facet
+    Operation.CHAIN,
+    Operation.DELETE,
+    Operation.TRANSITION,
+    Operation.LABEL,  # comes with another operation
+}
 
 
 def _is_evicted(cube: MemCube) -> bool:

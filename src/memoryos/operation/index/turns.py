@@ -303,27 +303,27 @@ class TurnIndex:
         """The index for a caller who may read the turns with some sets of labels only; `admits` tells which.
 
         For that caller the others do not exist: their words are in no statistics, and what stands before and after
-        them are neighbours. Use it under the lock of this index, as this index; it stays as it is when turns come in.
+        them are neighbours. No turn is in a segment, because all turns formed these. Use it under the lock of this
+        index, as this index; it stays as it is when turns come in.
         """
         sets = self.facets.admitted_sets(admits)
-        if sets.all():
-            return self
         name = f"{_SEEN}{sets.tobytes().hex()}"
         if name not in self._derived and len(self._seen) >= _MOST_SEEN:
             del self._derived[self._seen[0]]
         return self.derived(name, partial(self._limited, sets))
 
     def _limited(self, sets: Flags) -> TurnIndex:
-        """The index without the rows whose set of labels is not among these; itself if it has no such row."""
+        """The index without the rows whose set of labels is not among these."""
         admitted = sets[self.facets.label_sets]
-        if admitted.all():
-            return self
         limited = copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, Column | Facets | Matrix):
+            if isinstance(value, Column | Matrix):
                 setattr(limited, name, value.fixed())
-        hidden = ~admitted
+        limited.facets = self.facets.without_segments()
         limited._derived = {}
+        if admitted.all():
+            return limited
+        hidden = ~admitted
         limited._buried = 1  # the postings have the hidden rows, too
         limited._alive = Column.of(self.alive & admitted)
         limited._lengths = Column.of(np.where(hidden, np.float32(0), self.lengths))

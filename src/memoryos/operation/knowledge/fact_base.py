@@ -107,7 +107,7 @@ class Knowledge:
             refuse_statement(known, lesson)
             return
         if former and not known:
-            described(self._reader, former, lesson)
+            described(self._reader, former, lesson, self._now)
         if known:
             known = self._described(known, lesson)
             known = self._reworded(known, lesson)
@@ -230,14 +230,14 @@ class Knowledge:
 
     def _described(self, known: MemCube, lesson: Lesson) -> MemCube:
         """The known fact with what is said of it beside its words."""
-        cube = described(self._reader, known, lesson)
+        cube = described(self._reader, known, lesson, self._now)
         if cube == known:
             return known
         self._open[cube.id] = cube
         for chain in self.chains:
             if cube.id in chain:
                 chain.put(cube)
-        self._changes.change(Entry(cube), Operation.REFRESH)
+        self._changes.renew(known, Entry(cube))
         return cube
 
     def _reworded(self, known: MemCube, lesson: Lesson) -> MemCube:
@@ -266,12 +266,9 @@ class Knowledge:
         for chain in self.chains:
             if cube.id in chain:
                 chain.put(cube)
-        if not revised:
-            self._changes.change(Entry(cube), Operation.REFRESH)
-        else:
-            self._changes.revise(Entry(cube, lesson.vector))
-            if lesson.vector is not None:
-                self._nearest(new.subject).put(cube.id, lesson.vector)
+        self._changes.renew(known, Entry(cube, lesson.vector if revised else None))
+        if revised and lesson.vector is not None:
+            self._nearest(new.subject).put(cube.id, lesson.vector)
         self.tally += Tally(merged=1)
         return cube
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
+
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.contract import Reader
@@ -26,14 +29,22 @@ def frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:
     return [cube for cube in known if cube.is_frozen]
 
 
-def described(reader: Reader, known: MemCube, lesson: Lesson) -> MemCube:
+def described(reader: Reader, known: MemCube, lesson: Lesson, now: datetime) -> MemCube:
     """The known memory with what is said of it beside its words; one on hold as it is.
 
-    Raises OnHold if a caller states something else of one on hold.
+    What a caller says is a new version: what was said before stays in the history. Raises OnHold if a caller states
+    something else of one on hold.
     """
     cube = lesson.about.add_to(lesson.about.extend(known, is_stated=not lesson.pages))
-    if cube == known or (hold := reader.whole.retention.held([known.id]).get(known.id)) is None:
-        return cube
+    if cube == known:
+        return known
+    if (hold := reader.whole.retention.held([known.id]).get(known.id)) is None:
+        return cube if lesson.pages else _next_version(cube, now)
     if not lesson.pages:
         raise hold.refusal(known.id)
     return known
+
+
+def _next_version(cube: MemCube, now: datetime) -> MemCube:
+    described = replace(cube.descriptive, updated_at=now)
+    return replace(cube, descriptive=described, version=replace(cube.version, number=cube.version.number + 1))

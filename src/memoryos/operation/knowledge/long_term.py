@@ -77,6 +77,7 @@ class LongTerm:
             for cube in (*facts, *self._known.values())
             if cube.version.number > 1 and cube.descriptive.origin is not Origin.INFERENCE
             for old in reader.history(cube.id)
+            if identity(old.payload) != identity(cube.payload)  # else only its labels changed
         }
 
     def learn(self, lessons: Iterable[Lesson]) -> None:

@@ -5,6 +5,9 @@ the third links them. A memory with very many earlier versions gets the first an
 one with large versions gets them all after it.
 Existing memories stay as they are, but get versions that they lack if they are as in the file, so a second load after a
 crash continues. The embedder of the store makes vectors and words.
+
+What the store removed since the file was written is left out, and so is what has expired: a file that was forgotten,
+too, must not bring back a person who asked to be. The ids of what was removed stay in the log for good.
 """
 
 from __future__ import annotations
@@ -49,7 +52,21 @@ class LoadedExport(Plain):
 
     memories: Mapping[str, int] = field(default_factory=dict)  #: memories by kind
     known: int = 0  #: memories that existed already
-    owners: tuple[Scope, ...] = ()  #: owners of the memories
+    removed: int = 0  #: memories that were left out, because this store has removed them: erased, deleted or expired
+    expired: int = 0  #: memories that were left out, because they have expired by now
+    owners: tuple[Scope, ...] = ()  #: owners of the memories in the file
+
+
+@dataclass(slots=True)
+class _LeftOut:
+    """The ids of memories of the file that are not stored."""
+
+    removed: set[str] = field(default_factory=set)
+    expired: set[str] = field(default_factory=set)
+
+    @property
+    def ids(self) -> set[str]:
+        return self.removed | self.expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +105,38 @@ class Loader:
     embedder: Embedder
     clock: Clock
     protection: Protection = UNPROTECTED
+    again: bool = False  #: whether what this store has removed is stored again
 
     def load(self, lines: Lines) -> LoadedExport:
         """Check all lines, then store them. Raises InvalidInput, which names the line, before anything is stored."""
         owners, ids = _checked(self._records(lines()))
         kinds: Counter[str] = Counter()
-        known = 0
-        for owner, some in _batches(self._records(lines())):
-            fresh = self._stored(owner, some)
+        known, left = 0, _LeftOut()
+        for owner, all_of in _batches(self._records(lines())):
+            some = self._wanted(owner, all_of, left)
+            fresh = self._stored(owner, some, left)
             self._completed(owner, some)
             kinds.update(record.cube.kind.value for record in fresh)
-            known += len(some) - len(fresh)
-        for owner, some in _batches(self._records(lines())):
-            self._joined(owner, some, ids)
+            known += len({record.cube.id for record in some} - left.ids) - len(fresh)
+        for owner, all_of in _batches(self._records(lines())):
+            some = [record for record in all_of if record.cube.id not in left.ids]
+            self._joined(owner, some, ids - left.ids)
             if segments := [record.cube.id for record in some if record.cube.kind is Kind.SEGMENT]:
                 take(self.vault, owner, partial(self._described, segments))
-        return LoadedExport(dict(kinds), known, owners)
+        return LoadedExport(dict(kinds), known, len(left.removed), len(left.expired), owners)
+
+    def _wanted(self, owner: Scope, records: Sequence[_Record], left: _LeftOut) -> list[_Record]:
+        """Those that are not to be left out, before anything else sees their words."""
+        now = self.clock()
+        with self.vault.read(owner) as reader:
+            present = reader.kinds(record.cube.id for record in records)
+            others = [record.cube for record in records if record.cube.id not in present]
+            left.expired.update(cube.id for cube in others if cube.has_expired(now))
+            left.removed.update(self._removed(reader, [cube.id for cube in others if not cube.has_expired(now)]))
+        return [record for record in records if record.cube.id not in left.ids]
+
+    def _removed(self, reader: Reader, ids: Sequence[str]) -> set[str]:
+        return set() if self.again else reader.removed(ids)
 
     def _records(self, lines: Iterable[str]) -> Iterator[_Record]:
         return map(self._protected, _records(lines))
@@ -120,14 +153,16 @@ class Loader:
             raise PrivacyRefused(f"file, line {record.line:,}, {error.field}", error.kinds) from None
         return replace(record, cube=cube, earlier=tuple(earlier), parcels=parcels)
 
-    def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
+    def _stored(self, owner: Scope, records: Sequence[_Record], left: _LeftOut) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
         earlier = {record.cube.id: _if_small([Entry(one).prepared for one in record.edges]) for record in records}
 
         def store() -> list[str]:
             with self.vault.write(owner) as writer:
                 present = writer.kinds(record.cube.id for record in records)
-                fresh = [record.cube.id for record in records if record.cube.id not in present]
+                missing = [record.cube.id for record in records if record.cube.id not in present]
+                left.removed.update(self._removed(writer, missing))  # also what was removed a moment ago
+                fresh = [cube_id for cube_id in missing if cube_id not in left.removed]
                 writer.insert([entries[cube_id] for cube_id in fresh])
                 writer.keep_versions([entry for cube_id in fresh for entry in earlier[cube_id]])
                 if any(record.is_trimmed for record in records if record.cube.id in fresh):

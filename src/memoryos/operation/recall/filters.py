@@ -162,6 +162,12 @@ class Admitted:
         """The admitted turns of a page."""
         return sorted({self.index.place(row).turn for row in self.index.rows_of(page) if self.rows[row]})
 
+    def latest_pages(self, most: int) -> list[str]:
+        """The pages with an admitted turn that came last, oldest first."""
+        rows = np.flatnonzero(self.rows)
+        places, first = np.unique(self.index.positions(rows), return_index=True)
+        return [self.index.place(int(row)).page for row in rows[first[max(0, len(places) - most) :]]]
+
     def directions(self, pages: Iterable[str]) -> dict[str, Vector]:
         """The direction of each page, of its admitted turns alone; pages without any are left out."""
         rows = {page: [row for row in self.index.rows_of(page) if self.rows[row]] for page in pages}

@@ -167,7 +167,12 @@ def stats(
     known_jobs: Collection[str],
 ) -> Stats:
     """Return counts by tier and the tuned values of the scope."""
+    is_part = owner.whole is not owner  # that the caller may read: then nothing may tell of the rest
     census = owner.census()
+    recent, placed = (census.of(Kind.PAGE, tier) for tier in (Tier.STM, Tier.MTM))
+    if is_part:
+        placed, recent = recent + placed, min(recent + placed, settings.short_term_capacity)
+        placed -= recent
     people = profile(owner, persona, now)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
     dead = sum(job.state is JobState.DEAD for job in jobs)
@@ -175,9 +180,9 @@ def stats(
     planned = sum(job.is_planned for job in known)
     dead_known = sum(job.state is JobState.DEAD for job in known)
     return Stats(
-        stm_pages=census.of(Kind.PAGE, Tier.STM),
+        stm_pages=recent,
         mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
-        mtm_pages=census.of(Kind.PAGE, Tier.MTM),
+        mtm_pages=placed,
         archived_segments=census.of(Kind.SEGMENT, Tier.ARCHIVE),
         archived_pages=census.of(Kind.PAGE, Tier.ARCHIVE),
         user_facts=len(people.user.facts),
@@ -188,10 +193,10 @@ def stats(
         jobs_planned=planned,
         jobs_dead=dead,
         jobs_unknown=len(jobs) - len(known) - (dead - dead_known),
-        rejected=rejections(owner),
+        rejected={} if is_part else rejections(owner),
         embedder=embedder,
-        facts=facts,
-        tuning=explained(settings, noted(owner)),
+        facts=Tally() if is_part else facts,
+        tuning=explained(settings, None if is_part else noted(owner)),
     )
 
 

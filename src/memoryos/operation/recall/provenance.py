@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
+from memoryos.about import about_of
 from memoryos.caller import CallContext, concerns
 from memoryos.choice import Choice
 from memoryos.cube import MemCube
@@ -19,6 +20,7 @@ from memoryos.infrastructure.vault.authors import Author
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Trust
+from memoryos.label_change import LabelChange
 from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.lifecycle import Transition
@@ -38,7 +40,7 @@ class VersionChange(Choice):
     WORDS = "words"  # the content
     SOURCES = "sources"  # what it was derived from
     VALIDITY = "validity"  # when it holds, or what replaced it
-    LABELS = "labels"  # tags, metadata, title or source
+    LABELS = "labels"  # tags, sensitivity, access, end, metadata, title or source
     OTHER = "other"  # anything else
 
 
@@ -77,6 +79,7 @@ class Provenance(Plain):
     source_ids: tuple[str, ...]  #: ids in the source data
     versions: tuple[VersionNote, ...]  #: the versions that are kept, oldest first
     transitions: tuple[Transition, ...]  #: the changes of its state, oldest first
+    labels: tuple[LabelChange, ...]  #: the changes of its tags, sensitivity, access and end, oldest first
     continues: str | None  #: id of the page whose chain it continues
     replaces: tuple[str, ...]  #: ids of the facts that it replaced or contradicts
     replaced_by: str | None  #: id of the fact that replaced it
@@ -142,6 +145,7 @@ class _Tree:
             source_ids=known.source_ids,
             versions=tuple(_versions([*node.reader.history(cube.id), cube], authors)),
             transitions=tuple(node.reader.transitions(cube.id)),
+            labels=tuple(node.reader.label_changes(cube.id)),
             continues=next(iter(_linked(node, LinkKind.CHAIN)), None),
             replaces=tuple(_linked(node, LinkKind.SUPERSEDES)),
             replaced_by=replaced_by,
@@ -211,5 +215,4 @@ def _change(before: MemCube, after: MemCube) -> VersionChange:
         after.version.superseded_by,
     ):
         return VersionChange.VALIDITY
-    labels = [(one.tags, one.metadata, one.title, one.source) for one in (old, new)]
-    return VersionChange.OTHER if labels[0] == labels[1] else VersionChange.LABELS
+    return VersionChange.OTHER if about_of(before) == about_of(after) else VersionChange.LABELS

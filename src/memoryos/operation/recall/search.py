@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import islice
 
@@ -14,6 +15,7 @@ from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry
+from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Subject, Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
@@ -28,7 +30,7 @@ from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.then import Since, known_then
-from memoryos.operation.recall.topics import Home, fits, homes, named
+from memoryos.operation.recall.topics import Home, fits, homes
 from memoryos.operation.recall.two_stage import cosine, two_stage
 
 _AT_A_TIME = 32  # archived facts
@@ -94,6 +96,28 @@ class Source:
         known = [replace(entry, cube=then[entry.cube.id]) for entry in entries if entry.cube.id in then]
         return known_until(self.reader, known, filters.until)
 
+    def recent(self, settings: Settings, search: Search) -> Sequence[Entry]:
+        """The pages of STM, oldest first; for who may read a part, the latest pages of that part, as many as STM has.
+
+        Which pages left STM was decided by all pages, and must not tell of those that the caller may not read.
+        """
+        if self.classes is None:
+            return self.resident.recent
+        latest = self._latest(search.filters.now, settings.short_term_capacity)
+        here = {entry.cube.id: entry for entry in self.resident.recent}
+        others = self.reader.get(page for page in latest if page not in here)
+        vectors = self.resident.page_vectors(self.reader, others)
+        read = {page: Entry(cube, vectors.get(page)) for page, cube in others.items()}
+        return [found for page in latest if (found := here.get(page) or read.get(page))]
+
+    def _latest(self, now: datetime, most: int) -> list[str]:
+        """The pages that came last of those that the caller may read, oldest first."""
+        if self.resident.turns.corpus is None:
+            with self.resident.lock:
+                return Filters(now, classes=self.classes).admitted(self.resident.turns).latest_pages(most)
+        found = self.reader.listed(Selection(Kind.PAGE, now), limit=most, is_latest=True)
+        return [one.cube.id for one in reversed(found)]
+
     def under(self, search: Search) -> Search:
         """The search with only the turns that the caller may read."""
         return replace(search, filters=replace(search.filters, classes=self.classes)) if self.classes else search
@@ -144,7 +168,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
-    recent = [page for page in held(owner, owner.resident.recent) if search.filters.admits(page.cube)]
+    recent = [page for page in held(owner, owner.recent(settings, search)) if search.filters.admits(page.cube)]
     recalled = Recall(
         query=asked.text,
         hits=tuple(pages_of(turns, found)),
@@ -183,12 +207,12 @@ def _turns(
         return [], {}, ()
     read = partial(owner.then, filters=search.filters)
     if search.strategy is Strategy.TWO_STAGE:
-        knobs = tuned_for(owner.reader, settings)
+        knobs = settings if owner.classes else tuned_for(owner.reader, settings)  # tuned by all pages
         pages = search.pages or knobs.recall_pages
         turns, found, chosen = two_stage(
             owner.reader, owner.resident, asked, pages, search.filters, knobs, read, explain=search.explain
         )
-        return turns, named(owner.reader, found), chosen
+        return turns, found, chosen
     pages = search.pages or settings.recall_pages
     turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
     return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns]), ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoryos.config import Settings
@@ -28,6 +28,9 @@ class Home:
     topic: str = "recent"
 
 
+UNTOLD = Home(topic="")  # to who may read only a part of the memory
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A topic with how well it fits a question, and its pages that may be found."""
@@ -49,7 +52,9 @@ class Fit:
 
 
 def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str, Home]:
-    """The segment of each page that is in one."""
+    """The segment of each page that is in one, as far as the caller may know it."""
+    if reader.whole is not reader:
+        return dict.fromkeys(pages, UNTOLD)
     with resident.lock:
         segments = {page: segment for page in pages if (segment := resident.turns.segment_of(page))}
         known = {segment: resident.held(segment) for segment in segments.values()}
@@ -58,16 +63,7 @@ def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str,
         segment: cube for segment, cube in read.items() if cube.kind is Kind.SEGMENT
     }  # a damaged link's is none
     found = {segment: Home(segment, topic_name(cube or archived.get(segment))) for segment, cube in known.items()}
-    return named(reader, {page: found[segment] for page, segment in segments.items()})
-
-
-def named(reader: Reader, found: Mapping[str, Home]) -> dict[str, Home]:
-    """The homes of pages, without the names of those with a page that the caller may not read: these are its words."""
-    known = reader.permitted(home.segment for home in found.values() if home.segment)
-    return {
-        page: home if home.segment is None or home.segment in known else Home(home.segment, "")
-        for page, home in found.items()
-    }
+    return {page: found[segment] for page, segment in segments.items()}
 
 
 def fits(

@@ -1,5 +1,8 @@
 """Two-stage search: STM whole; the best segments by F_score, then their best pages.
 
+Who may read only a part of a memory has no segments, which all pages formed: the turns nearest in meaning choose the
+pages instead.
+
 With `as_of`, the segments are those of now, and each page counts with what had been said by then.
 
 MemoryOS paper, section 3.4: pages are ranked by cosine, which is what they are when `keyword_weight` is 0. Words that
@@ -12,6 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+
+import numpy as np
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
@@ -24,7 +30,9 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit
-from memoryos.operation.recall.topics import Fit, Home, fits
+from memoryos.operation.recall.topics import UNTOLD, Fit, Home, fits
+
+_NEAREST = 4  # times as many pages as wanted are looked at where there are no segments
 
 Read = Callable[[Iterable[str]], Mapping[str, MemCube]]
 Vectors = Callable[[Iterable[str]], Mapping[str, Vector]]
@@ -79,11 +87,17 @@ def two_stage(
     """
     with resident.lock:
         admitted = filters.admitted(resident.turns)
-        told = fits(reader, resident, asked, filters, admitted, settings)
+        is_part = filters.classes is not None
+        told = [] if is_part else fits(reader, resident, asked, filters, admitted, settings)
         chosen = _enough(told, settings.recall_segments, pages)
         judge = _Judge.of(asked, settings.keyword_weight)
         vectors = partial(page_vectors, reader) if not filters.looks_back else admitted.directions
-        found = [*_short_term(resident, judge, admitted, read), *_mid_term(chosen, judge, pages, vectors, read)]
+        if is_part:
+            homes = dict.fromkeys(_nearest(admitted, asked, _NEAREST * pages), UNTOLD)
+            found = _best(homes, judge, pages, vectors, read)
+        else:
+            homes = {page: fit.home for fit in chosen for page in fit.pages}
+            found = [*_short_term(resident, judge, admitted, read), *_best(homes, judge, pages, vectors, read)]
         found.sort(key=lambda one: -one.score)
         turns = [one.turn(index, explain=explain) for one in found for index in admitted.turns(one.page.id)]
     return turns, {one.page.id: one.home for one in found}, tuple(fit.topic.cube.id for fit in chosen)
@@ -110,15 +124,22 @@ def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
     return chosen
 
 
-def _mid_term(chosen: Iterable[Fit], judge: _Judge, pages: int, vectors: Vectors, read: Read) -> list[_Found]:
-    """The best pages of these segments; without a keyword weight only these are read."""
-    fit_of = {page: fit for fit in chosen for page in fit.pages}
-    known = vectors(fit_of)
-    cosines = {page: cosine(known.get(page), judge.asked) for page in fit_of}
+def _nearest(admitted: Admitted, asked: Asked, most: int) -> list[str]:
+    """The pages of the admitted turns that are nearest in meaning, nearest first."""
+    rows = np.flatnonzero(admitted.rows)
+    cosines = admitted.index.vectors.dot(asked.vector)[rows]
+    ordered = rows[np.argsort(-cosines, kind="stable")]
+    return list(islice(dict.fromkeys(admitted.index.place(int(row)).page for row in ordered), most))
+
+
+def _best(homes: Mapping[str, Home], judge: _Judge, pages: int, vectors: Vectors, read: Read) -> list[_Found]:
+    """The best of these pages; without a keyword weight only the best are read."""
+    known = vectors(homes)
+    cosines = {page: cosine(known.get(page), judge.asked) for page in homes}
     nearest = sorted(cosines, key=lambda page: -cosines[page])
     wanted = nearest if judge.weight else nearest[:pages]
     cubes = read(wanted)
-    found = [judge.found(cubes[page], cosines[page], fit_of[page].home) for page in wanted if page in cubes]
+    found = [judge.found(cubes[page], cosines[page], homes[page]) for page in wanted if page in cubes]
     return sorted(found, key=lambda one: -one.score)[:pages]
 
 

@@ -21,7 +21,7 @@ LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a plan rests on all of them: 
 
 CUBES_AT_ONCE = 32  # facts learned, or memories derived again, in one transaction
 
-_HARMLESS = (Operation.VISIT, Operation.TRANSITION)  # a transition comes with another operation
+_HARMLESS = (Operation.VISIT, Operation.TRANSITION, Operation.LABEL)  # the last two come with another operation
 
 _TRIES = 4
 _EVENTS = 1_000  # if there are more since the snapshot, planning again is simpler
