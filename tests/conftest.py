@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -148,11 +149,18 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
     if _store_of(test) == "sqlite" or test.get_closest_marker("each"):
         return True
     folder = test.path.relative_to(TESTS).parts[0]
-    if "vault" in getattr(test, "fixturenames", ()) and folder not in OPERATIONS:
+    if "vault" in _given(test) and folder not in OPERATIONS:
         return True  # of the store itself
     if folder in SHARE:
         return case == 0 and number % SHARE[folder] == 0
     return folder not in REPEATING or cases < MANY or (case + number) % REPEATING[folder] == 0
+
+
+def _given(test: pytest.Item) -> Collection[str]:
+    """What the test works with: all its fixtures, or, where a memory on a vault is asked, those that it names."""
+    if isinstance(test, pytest.Function) and test.get_closest_marker("memory"):
+        return inspect.signature(test.function).parameters
+    return getattr(test, "fixturenames", ())
 
 
 def _names_its_own(test: pytest.Item) -> bool:

@@ -11,6 +11,8 @@ from memoryos.bench.locomo_recall import load_corpus
 from memoryos.bench.sweep import PAPER, Formed, Result, SweepPoint, Swept, sweep
 from memoryos.errors import InvalidInput
 
+from .talk import talk
+
 
 def bank(users=("Ann", "Ben")):
     """A memory bank of GVD: two days of four exchanges each."""
@@ -107,22 +109,27 @@ def test_the_best_by_cosine_gives_keywords_no_weight():
     assert found.ahead_elsewhere(by_cosine=True)["f1"].mean == pytest.approx(0.1)
 
 
-def test_one_conversation_has_no_elsewhere(locomo):
-    corpus = load_corpus(locomo())
-    found = sweep(corpus.conversations, corpus, load_settings(embedder="hashing"))
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> tuple[Swept, dict[str, list[tuple[int, int]]]]:
+    """What is found of one conversation, and what is told meanwhile."""
+    path = tmp_path_factory.mktemp("alone") / "locomo.json"
+    path.write_text(json.dumps([talk()]), "utf-8")
+    corpus, told = load_corpus(path), {}
+
+    def tell(what: str, done: int, total: int) -> None:
+        told.setdefault(what, []).append((done, total))
+
+    return sweep(corpus.conversations, corpus, load_settings(embedder="hashing"), tell), told
+
+
+def test_one_conversation_has_no_elsewhere(alone):
+    found, _ = alone
     assert found.ahead_elsewhere() == {}
     assert set(found.ahead(found.best)) == {"f1", "small", "large", "hybrid"}
 
 
-def test_progress_ends_where_it_was_said_to_end(locomo):
-    corpus = load_corpus(locomo())
-    told: dict[str, list[tuple[int, int]]] = {}
-    sweep(
-        corpus.conversations,
-        corpus,
-        load_settings(embedder="hashing"),
-        lambda what, done, total: told.setdefault(what, []).append((done, total)),
-    )
+def test_progress_ends_where_it_was_said_to_end(alone):
+    _, told = alone
     assert len(told) == 2
     for steps in told.values():
         assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]

@@ -23,6 +23,8 @@ from memoryos.models.hashing import Hashing
 from memoryos.nouns.audit import PERMISSION_OPERATIONS
 from memoryos.operation.calls import audit_trail
 
+pytestmark = pytest.mark.memory
+
 ANN = Scope(user="ann")
 BOB = Scope(user="bob", tenant="globex")
 DOCTOR = Caller("dr-lee", frozenset({"doctor"}), purpose="treatment", session="s1", application="ward", network="lan")
@@ -361,7 +363,11 @@ TAMPERING = {
 }
 
 
-@pytest.mark.parametrize("what", TAMPERING)
+ON_BOTH_STORES = {"which", "the end cut off", "all removed", "two exchanged"}  # the others differ in one column or row
+TAMPERED = [name if name in ON_BOTH_STORES else pytest.param(name, marks=pytest.mark.once) for name in TAMPERING]
+
+
+@pytest.mark.parametrize("what", TAMPERED)
 def test_tampering_shows_and_the_first_broken_entry_is_named(store, vault, five, what):
     five()
     number, *statements = TAMPERING[what]

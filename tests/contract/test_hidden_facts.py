@@ -15,6 +15,8 @@ from memoryos.models.hashing import Hashing
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
 
+pytestmark = pytest.mark.memory
+
 ANN = Scope(user="ann")
 OWNER = Caller("ann")
 NURSE = Caller("kim", frozenset({"nurse"}))

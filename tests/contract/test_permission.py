@@ -28,6 +28,8 @@ from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
 from public import function_of, method_of, methods_of
 
+pytestmark = pytest.mark.memory
+
 ANN = Scope(user="ann")
 OWNER = Caller("ann")
 DOCTOR = Caller("dr-lee", frozenset({"doctor"}), purpose="treatment", application="ward")

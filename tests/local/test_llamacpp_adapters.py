@@ -21,7 +21,6 @@ from memoryos.models.local.llamacpp_engine import LlamacppGeneration
 from memoryos.models.local.local_engine import Sampling
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.models.local.model_files import ModelFiles
-from memoryos.models.local.transformers_engine import TransformersEngine
 from memoryos.models.local.weighted_adapter import CONFIG, WEIGHTS, WeightedAdapter
 from memoryos.operation.training.adapter_gate import GateBounds
 from memoryos.operation.training.adapter_lessons import answer
@@ -184,7 +183,8 @@ def test_the_gate_asks_the_runtime_that_answers_later(memory, monkeypatch):
     add(memory, "用户住在卑尔根。")
     asked: list[str] = []
     monkeypatch.setattr(LlamacppGeneration, "_work", counted(LlamacppGeneration._work, asked))
-    monkeypatch.setattr(TransformersEngine, "generate", None)  # torch trains, and answers nothing
+    torch = "memoryos.models.local.transformers_engine.TransformersEngine"
+    monkeypatch.setattr(f"{torch}.generate", None)  # it trains, and answers nothing
     bounds = GateBounds(least_recall=0.0, most_loss=1e9, most_questions=1)
     memory.adapters.train(NAME, recipe=TrainingRecipe(rank=2, alpha=4, epochs=1, replay=0.0), bounds=bounds)
     memory.wait()

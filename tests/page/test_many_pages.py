@@ -1,4 +1,4 @@
-"""Thousands of pages: the list asks for some at a time, and has only those in sight on the page."""
+"""Many pages: the list asks for some at a time, and has only those in sight on the page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from memoryos import MemoryOS, Role, Turn, load_settings
 from memoryos.errors import StillRunning
 from served import serving
 
-LONG_MANY, MANY = 20_000, 3_000
-SCROLLS = 10  # to the end of what is there, each of which brings 200 more
+LONG_MANY, MANY = 20_000, 1_000
+SCROLLS = 4  # to the end of what is there, each of which brings 200 more
 SCROLLED = """async () => {
   const box = document.querySelector('.rows'), list = box.querySelector('ul'), before = list.clientHeight;
   box.scrollTop = box.scrollHeight;
@@ -31,7 +31,7 @@ def filled(place, many):
     return MemoryOS.open(place, settings=SETTINGS, read_only=True)
 
 
-def test_a_list_of_thousands_of_pages_is_scrolled(tab, tmp_path, long):
+def test_a_list_of_many_pages_is_scrolled(tab, tmp_path, long):
     many = LONG_MANY if long else MANY
     with closing(filled(tmp_path / "many.db", many)) as store, serving(store) as served:
         sight = tab(served.url).open("timeline", user="ann", agent="default")
