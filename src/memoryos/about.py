@@ -26,7 +26,7 @@ _LAST = datetime.max.year - 1
 class AboutArguments(TypedDict, total=False):
     """The keyword arguments of `add`, `add_many` and `facts.add` that describe a memory."""
 
-    tags: Sequence[str]  #: labels for filters
+    tags: Sequence[str]  #: labels for filters, of 16,000 characters in all at most
     metadata: Mapping[str, Any]  #: further details as JSON; searches can filter by its keys
     ttl: timedelta | float  #: time until it expires, as a timedelta or in seconds
     expires_at: datetime | str  #: when it expires; an alternative to `ttl`

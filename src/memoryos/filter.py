@@ -27,6 +27,8 @@ METADATA_LABEL, SENSITIVITY_LABEL, ACCESS_LABEL = (
     f"{RESERVED}{name}:" for name in ("metadata", "sensitivity", "access")
 )
 
+LABEL_CHARS = 16_000  # of all tags of one memory, or of another list of labels
+
 _DEEPEST = 100  # lists and dicts in each other
 _LONGEST = 200  # characters of a value in a label; of a longer one it has a digest
 
@@ -169,7 +171,10 @@ def _plain(value: object) -> object:
 def _texts(field: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
-    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+    texts = tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+    if (chars := sum(map(len, texts))) > LABEL_CHARS:
+        raise InvalidInput(field, f"has {chars:,} characters in all", f"Keep them below {LABEL_CHARS:,}")
+    return texts
 
 
 def _definition(name: str) -> Definition:

@@ -15,8 +15,9 @@ import pytest
 
 from conftest import FrozenClock
 from memoryos import Caller, MemoryOS, Scope, Strategy, load_settings
+from memoryos.caller import SYSTEM, acting
 from memoryos.errors import NotFound
-from memoryos.infrastructure.vault.records import Operation
+from memoryos.infrastructure.vault.records import Operation, Spending
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.filters import SEARCHABLE
 
@@ -58,7 +59,14 @@ def fill(store: MemoryOS, clock: FrozenClock, *, hidden: bool) -> None:
     ann.facts.add("likes lilies")
     if hidden:
         ann.facts.add("takes tea for the zorbitis", sensitivity=["diagnosis"])
+        acting(SYSTEM, lambda: spend(store, clock))
     clock.now = start
+
+
+def spend(store: MemoryOS, clock: FrozenClock) -> None:
+    """Count a call of a model, as if it had read what is hidden."""
+    with store._engine.vault.write(ANN) as writer:
+        writer.spend(Spending(clock().date(), "facts", "some-model", 1, 10, 10))
 
 
 def numbers(store: MemoryOS, caller: Caller, question: str, strategy: Strategy) -> list[Any]:
@@ -103,6 +111,7 @@ def test_nor_of_what_is_told_of_the_whole(opened, clock):
     topics = [one.cube.id for one in ann.segments.list()]
     assert topics
     assert ann.jobs.list()
+    assert ann.log.usage()
     assert ann.stats().mtm_segments == len(topics)
     for topic in topics:
         with pytest.raises(NotFound):

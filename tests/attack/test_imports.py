@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from memoryos import MemoryOS, Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers import source
 from memoryos.importers.gvd import read_gvd
 from memoryos.importers.locomo import read_locomo
 from memoryos.importers.memoryos_folder import read_folder
 from memoryos.importers.recall_set import read_recall_set
+from memoryos.operation.portability import content_marks, export_file
 
 pytestmark = pytest.mark.file
 
@@ -99,3 +101,35 @@ def test_a_large_one_is_refused_within_a_bound_of_memory(tmp_path, kind, megabyt
     limit = str(MEMORY_MB * 1_000_000)
     told = subprocess.run([sys.executable, "-c", READ, path, limit], capture_output=True, text=True, check=False)
     assert told.stdout == "refused\n", told.stderr[-500:]
+
+
+@pytest.mark.parametrize("kind", ["empty lists", "empty objects"])
+def test_a_line_of_an_export_with_too_many_values_is_not_parsed(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(export_file, "MOST_VALUES", 10_000)
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b'{"format":' + FILES[kind](200_000) + b"}\n")
+    with MemoryOS.open(tmp_path / "a.db", settings=Settings(embedder="hashing")) as store:
+        for read in (store.admin.load, store.admin.verify_mark):
+            with pytest.raises(InvalidInput, match=r"more than 22,5.. values"):
+                read(path)
+
+
+def test_a_long_line_of_an_export_with_ids_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(export_file, "MOST_VALUES", 10)
+    path = tmp_path / "export.jsonl"
+    path.write_text("[" + ",".join(f'"01a21c99-25f9-742a-b0c6-{number:012}"' for number in range(1_000)) + "]\n")
+    assert list(export_file.read_lines(path)) == [path.read_text()]
+
+
+def test_of_a_file_without_a_mark_no_more_is_read_than_one_line_may_have(tmp_path, monkeypatch):
+    read = list[int]()
+
+    def lines():
+        for number in range(1_000):
+            read.append(number)
+            yield "{" * 500
+
+    monkeypatch.setattr(content_marks, "LONGEST_LINE", 1_200)
+    with pytest.raises(InvalidInput, match="begins with no JSON object"):
+        content_marks.checked_lines(lines(), b"key")
+    assert len(read) == 4

@@ -297,3 +297,14 @@ def test_a_closed_memory_is_not_entered(tmp_path):
     for enter in (store.__enter__, memory.__enter__, store.mounts.list):
         with pytest.raises(StorageError, match="closed"):
             enter()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("field", ["tags", "sensitivity"])
+def test_labels_have_so_many_characters(tmp_path, field):
+    """20,000 tags of 66 pages, in one call of 200 kB, held the write lock for 0.8 s when the pages moved."""
+    many = {field: [f"label{number}" for number in range(2_000)]}
+    with memoryos.open("a.db", user="ann", settings=Settings(embedder="hashing")) as memory:
+        with pytest.raises(InvalidInput, match=f"{field}: has 16,"):
+            memory.add("I like tea.", **many)
+        assert memory.add("I like tea.", **{field: many[field][:1_600]})

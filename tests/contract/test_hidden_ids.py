@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from memoryos import Caller, Memory, MemoryOS, Scope
+from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.caller import SYSTEM, acting
 from memoryos.engine import Engine
 from memoryos.errors import CubeProtected, NotFound, OnHold
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, JobState, Operation
 from memoryos.models.hashing import Hashing
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
@@ -27,11 +28,15 @@ permit (principal == User::"operator", action == Action::"administer", resource 
 """
 
 
+def clinic(vault: Vault, clock, folder: Path, **settings: str) -> MemoryOS:
+    (folder / "clinic.cedar").write_text(CLINIC)
+    gate = PolicyGate(PolicyFiles(folder / "clinic.cedar"), clock)
+    return MemoryOS(Engine(vault, Hashing(), clock=clock, gate=gate, settings=load_settings(**settings)))
+
+
 @pytest.fixture
 def store(vault: Vault, clock, tmp_path: Path):
-    (tmp_path / "clinic.cedar").write_text(CLINIC)
-    gate = PolicyGate(PolicyFiles(tmp_path / "clinic.cedar"), clock)
-    with MemoryOS(Engine(vault, Hashing(), clock=clock, gate=gate)) as opened:
+    with clinic(vault, clock, tmp_path) as opened:
         yield opened
 
 
@@ -114,3 +119,29 @@ def test_what_keeps_a_memory_from_going_is_not_named_if_it_is_hidden(ann, nurse,
     assert isinstance(told.value, OnHold) is (keeper == "hold")
     with pytest.raises(NotFound):
         nurse.get(hidden)
+
+
+def test_jobs_about_hidden_memories_and_those_of_the_program_are_neither_listed_nor_retried(vault, clock, tmp_path):
+    with clinic(vault, clock, tmp_path, jobs="worker") as store:  # there is none: the jobs wait
+        ann, nurse = store.of(ANN, Caller("ann")), store.of(ANN, Caller("kim", frozenset({"nurse"})))
+        store.admin.register_job("letter", lambda _scope, _job: None)
+        seen, secret = ann.facts.add("likes tea"), ann.facts.add("has an allergy", sensitivity=["diagnosis"])
+        ann.add("I like tea.")
+        ann.wait()
+        jobs = [ann.jobs.add("letter", about=about) for about in (seen, secret, None)]
+        acting(SYSTEM, lambda: kill_jobs(vault))
+        kinds = {job.kind for job in ann.jobs.list(JobState.DEAD)}
+        assert {"letter", "read_recent"} <= kinds
+        assert [job.id for job in nurse.jobs.list()] == jobs[:1]
+        assert nurse.stats().jobs_dead == 1
+        with pytest.raises(NotFound, match=jobs[1]):
+            nurse.jobs.retry(jobs[1])
+        assert nurse.jobs.retry() == 1
+        assert ann.jobs.retry() > 2
+
+
+def kill_jobs(vault: Vault) -> None:
+    """Let each waiting job of Ann fail for the last time."""
+    with vault.write(ANN) as writer:
+        while jobs := writer.lease(lasting=timedelta(hours=1)):
+            writer.fail(jobs[0], "no", retry_at=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import select, update
 from memoryos import stores
 from memoryos.cube import to_json
 from memoryos.errors import CubeDamaged, NotFound
-from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault import tables, version_packing, version_part
 from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.version_delta import PIECE, delta, restored
 from public import store_of
@@ -60,6 +61,64 @@ def test_old_versions_are_differences_and_read_as_they_were(open_memory, place, 
     assert [row.version for row in rows if row.packed is not None and row.base is None] == list(range(16, times, 16))
     assert sum(len(row.packed or row.document) for row in rows) < sum(map(len, said)) / 8
     assert stores.verify(place).damages == ()
+
+
+@contextmanager
+def counting(monkeypatch, module, name, counts):
+    """Note the length of the text that each call of a function is about."""
+    plain = getattr(module, name)
+
+    def counted(text, *others):
+        counts.append(len(text))
+        return plain(text, *others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, counted)
+        yield
+
+
+def test_versions_that_one_operation_makes_are_packed_before_it_takes_the_lock(open_memory, place, monkeypatch):
+    memory = open_memory()
+    vault, locked, packed = type(memory._engine.vault), list[int](), list[int]()
+    plain = vault.write
+
+    @contextmanager
+    def write(vault, *scope):
+        with plain(vault, *scope) as writer, counting(monkeypatch, version_packing, "delta", locked):
+            yield writer
+
+    with monkeypatch.context() as patch, counting(monkeypatch, version_packing, "delta", packed):
+        patch.setattr(vault, "write", write)
+        memory.add(" ".join(f"I live in Town{number}." for number in range(30)))
+        memory.consolidate()
+    whole = [row for row in stored(memory) if row.packed is None]
+    assert len(stored(memory)) > 20
+    assert (len(whole), len(locked)) == (1, 0)
+    assert len(packed) == len(stored(memory)) - 1
+    assert stores.verify(place).damages == ()
+
+
+def test_versions_that_are_packed_under_the_lock_have_so_many_characters(open_memory, monkeypatch):
+    memory = open_memory()
+    page, _ = edited(memory, 6, words=100)
+    whole = {one.version.number: to_json(one) for one in memory.history(page)}
+    with memory._engine.vault.change() as connection:
+        for row in stored(memory):
+            told = {"document": whole[row.version], "packed": None, "base": None}
+            connection.execute(update(tables.versions).where(tables.versions.c.version == row.version).values(told))
+    monkeypatch.setattr(version_part, "CHARS_AT_ONCE", 2 * len(whole[1]))
+    with counting(monkeypatch, version_packing, "delta", packed := list[int]()):
+        memory.update(page, "edit")
+    assert 2 <= len(packed) <= 3
+    assert len(memory.history(page)) == 8
+
+
+def test_a_few_versions_go_without_reading_all_others(open_memory, monkeypatch):
+    memory = open_memory()
+    page, _ = edited(memory, 36, words=100)
+    with counting(monkeypatch, version_part, "restored", read := list[int]()):
+        memory.delete(page)
+    assert 1 <= len(read) <= version_packing.WHOLE_EACH
 
 
 def test_a_difference_that_was_changed_is_told_and_verify_names_it(open_memory, place):

@@ -21,6 +21,10 @@ class Log(Noun):
             return reader.events(after=first, limit=most)
 
     def usage(self, *, since: date | None = None) -> list[Spending]:
-        """Return the usage of models by day (UTC), purpose and model."""
-        with self._engine.vault.read(self._scope) as reader:
-            return reader.spending(since=arguments.day("since", since))
+        """Return the usage of models by day (UTC), purpose and model.
+
+        It is counted over all memories: who may read only a part of them is shown none.
+        """
+        first = arguments.day("since", since)
+        with self._engine.vault.view(self._scope) as reader:
+            return reader.spending(since=first) if reader.whole is reader else []

@@ -101,14 +101,14 @@ def vector_row(entry: Entry) -> dict[str, Any]:
 
 def version_row(earlier: Entry) -> dict[str, Any]:
     """The row of an earlier version of a cube."""
-    cube = earlier.cube
-    document = earlier.document or to_json(cube)
+    cube, packed = earlier.cube, earlier.packed
+    document = "" if packed else earlier.document or to_json(cube)
     return {
         "tenant": cube.scope.tenant,
         "cube_id": cube.id,
         "version": cube.version.number,
         "document": document,
-        "checksum": checksum.of_text(document),
-        "packed": None,
-        "base": None,
+        "checksum": packed.checksum if packed else checksum.of_text(document),
+        "packed": packed and packed.data,
+        "base": packed and packed.base,
     }

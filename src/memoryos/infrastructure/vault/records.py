@@ -241,27 +241,43 @@ def tags_text(tags: Sequence[str]) -> str | None:
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 
+class PackedVersion(NamedTuple):
+    """An earlier version as its difference to a newer one."""
+
+    data: bytes
+    base: int | None  #: the number of that one; None: to nothing
+    checksum: int  #: of the document
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A cube with what the indexes need to know about it.
 
     `vector` and `passages` are None if the cube has none (insert) or they did not change (update). A page has passages
-    and no vector of its own in the store. `document` and `rows` are made when they are written, unless they were made
-    before.
+    and no vector of its own in the store. `document`, `labels` and `rows` are made when they are written, unless they
+    were made before.
     """
 
     cube: MemCube
     vector: Vector | None = None
     passages: Sequence[Passage] | None = None
     document: str | None = None  #: the cube as JSON
+    labels: str | None = ""  #: the labels as they are stored; "": not made yet
     rows: Sequence[PassageRow] | None = None  #: the passages as they are stored
+    packed: PackedVersion | None = None  #: of an earlier version, if it is stored without its document
 
     @property
     def prepared(self) -> Entry:
-        """The entry with its document and rows: to make them takes longer than to write them."""
+        """The entry with its document, labels and rows: to make them takes longer than to write them."""
         if self.document is not None and self.rows is not None:
             return self
-        return replace(self, document=self.document or to_json(self.cube), rows=self.passage_rows)
+        document = self.document or to_json(self.cube)
+        return replace(self, document=document, labels=self.stored_labels, rows=self.passage_rows)
+
+    @property
+    def stored_labels(self) -> str | None:
+        """The labels of the cube as they are stored."""
+        return labels_text(self.cube) if self.labels == "" else self.labels
 
     @property
     def passage_rows(self) -> Sequence[PassageRow]:

@@ -465,4 +465,4 @@ def _check_scope(entries: Sequence[Entry], owner: Scope) -> None:
 
 
 def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    return [tables.cube_row(entry.cube, entry.document) for entry in entries]
+    return [tables.cube_row(entry.cube, entry.document, entry.labels) for entry in entries]

@@ -365,8 +365,8 @@ def scope_of(tenant: str, user: str, agent: str, path: str) -> Scope:
     return Scope(tenant=tenant, user=user, agent=agent or None, namespace=namespace_from_path(path))
 
 
-def cube_row(cube: MemCube, document: str | None = None) -> dict[str, Any]:
-    """The columns of a cube, without its position; `document` is the cube as JSON, if that is at hand."""
+def cube_row(cube: MemCube, document: str | None = None, labels: str | None = "") -> dict[str, Any]:
+    """The columns of a cube, without its position; `document` and `labels` are stored if they were made before."""
     expires_at, document = cube.governance.lifespan.expires_at, document or to_json(cube)
     return {
         **owner_row(cube.scope),
@@ -379,7 +379,7 @@ def cube_row(cube: MemCube, document: str | None = None) -> dict[str, Any]:
         "session_id": cube.scope.session,
         "event_at": micros(cube.descriptive.event_at),
         "expires_at": micros(expires_at) if expires_at else None,
-        "tags": labels_text(cube),
+        "tags": labels_text(cube) if labels == "" else labels,
         "version": cube.version.number,
         "document": document,
         "checksum": checksum.of_text(document),

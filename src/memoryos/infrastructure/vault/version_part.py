@@ -7,21 +7,22 @@ is whole until its cube is changed again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, literal, null, select, update
 
 from memoryos.infrastructure.vault import checksum, tables
 from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
+from memoryos.infrastructure.vault.version_packing import packed_version
 
 TRIMMED = "trimmed"  # the note of an owner whose oldest versions may be gone: `verify` then does not miss them
 
-WHOLE_EACH = 16  # a version with such a number stands by itself, so that damage reaches no further
-MOST_CHARS = 256_000  # of a document that is packed: a longer one would hold up the writers
+MOST_CHARS = 256_000  # of a document that is packed under the lock: a longer one would hold up the writers
 MOST_AT_ONCE = 64  # versions of one cube, packed in one transaction
+CHARS_AT_ONCE = 128_000  # of the documents after which no other one is packed in the same call
 
 _versions = tables.versions.c
 _KEY = (_versions.tenant, _versions.cube_id, _versions.version)
@@ -34,7 +35,12 @@ _STORED = select(
     _versions.base,
 )
 _MINE = (_versions.tenant == bindparam("of_tenant"), _versions.cube_id.in_(bindparam("ids", expanding=True)))
-_ALL = _STORED.where(*_MINE).order_by(_versions.cube_id, _versions.version)
+_NUMBERED = _STORED.where(*_MINE, _versions.version.in_(bindparam("numbers", expanding=True)))
+_BASES = (
+    select(_versions.cube_id, _versions.version, literal(""), null(), null(), _versions.base)
+    .where(*_MINE)
+    .order_by(_versions.cube_id, _versions.version)
+)
 _WHOLE = _STORED.where(*_MINE, _versions.packed.is_(None), TextSize(_versions.document) <= MOST_CHARS).order_by(
     _versions.cube_id, _versions.version.desc()
 )
@@ -68,22 +74,28 @@ class VersionPart:
         self._tenant = tenant
 
     def pack(self, ids: Iterable[str]) -> None:
-        """Store what is whole as a difference to the next newer version; the newest one stays whole."""
-        for stored in self._of_each(_WHOLE, ids):
-            some = stored[:MOST_AT_ONCE]
-            pairs = [(row, newer) for newer, row in pairwise(some)]
-            self._write(changed for row, newer in pairs if (changed := _packed_row(row, newer)))
+        """Store what is whole as a difference to the next newer version; the newest one stays whole.
+
+        What is more than `CHARS_AT_ONCE` stays as it is until its cube is changed again.
+        """
+        each = self._of_each(_WHOLE, ids)
+        pairs = [(row, newer) for stored in each for newer, row in pairwise(stored[:MOST_AT_ONCE])]
+        before = accumulate((len(row.document) for row, _ in pairs), initial=0)  # packed with those before
+        some = [pair for pair, chars in zip(pairs, before, strict=False) if chars < CHARS_AT_ONCE]
+        self._write(changed for row, newer in some if (changed := _packed_row(row, newer)))
 
     def let_go(self, doomed: Mapping[str, Collection[int]]) -> None:
         """Store those versions in another way that are differences to some that will be removed."""
-        for stored in self._of_each(_ALL, doomed):
-            gone = doomed[stored[0].cube_id]
-            if any(row.base in gone and row.version not in gone for row in stored):
-                self._write(_rebased(stored, gone))
+        for bases in self._of_each(_BASES, doomed):
+            gone = doomed[bases[0].cube_id]
+            left = [row.version for row in bases if row.base in gone and row.version not in gone]
+            wanted = _read_for(left, {row.version: row.base for row in bases})
+            for stored in self._of_each(_NUMBERED, [bases[0].cube_id], numbers=wanted) if left else ():
+                self._write(_rebased(stored, left))
 
-    def _of_each(self, query: Any, ids: Iterable[str]) -> Iterator[list[StoredVersion]]:
+    def _of_each(self, query: Any, ids: Iterable[str], **others: Any) -> Iterator[list[StoredVersion]]:
         for chunk in chunks(ids):
-            rows = self._connection.execute(query, {"of_tenant": self._tenant, "ids": chunk}).all()
+            rows = self._connection.execute(query, {"of_tenant": self._tenant, "ids": chunk, **others}).all()
             for _, some in groupby(map(StoredVersion._make, rows), key=lambda row: row.cube_id):
                 yield list(some)
 
@@ -116,18 +128,25 @@ def _packed_row(row: StoredVersion, newer: StoredVersion) -> StoredVersion | Non
     """The version as a difference; None if it is damaged or does not get smaller."""
     if not (_is_sound(row) and _is_sound(newer)):
         return None
-    is_alone = row.version % WHOLE_EACH == 0
-    packed = delta(row.document, None if is_alone else newer.document)
-    if len(packed) >= len(row.document):
-        return None
-    told = checksum.of_text(row.document)
-    return row._replace(document="", checksum=told, packed=packed, base=None if is_alone else newer.version)
+    packed = packed_version(row.version, row.document, newer.version, newer.document)
+    return packed and row._replace(document="", checksum=packed.checksum, packed=packed.data, base=packed.base)
 
 
-def _rebased(stored: Sequence[StoredVersion], gone: Collection[int]) -> Iterator[StoredVersion]:
+def _read_for(numbers: Iterable[int], bases: Mapping[int, int | None]) -> list[int]:
+    """The versions that these are restored from, and they themselves: no more than `WHOLE_EACH` for each."""
+    found = dict[int, None]()
+    for number in numbers:
+        known: int | None = number
+        while known is not None and known not in found:
+            found[known] = None
+            known = bases.get(known)
+    return list(found)
+
+
+def _rebased(stored: Sequence[StoredVersion], numbers: Collection[int]) -> Iterator[StoredVersion]:
     documents = whole_documents(stored)
     for row in stored:
-        if row.base in gone and row.version not in gone:
+        if row.version in numbers:
             yield row._replace(packed=delta(documents[row.version], None), base=None)
 
 

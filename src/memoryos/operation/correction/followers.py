@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
-from memoryos.operation.scheduler.step import some_at_a_time
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
+from memoryos.operation.scheduler.step import together
 from memoryos.scope import Scope
 
 
@@ -32,13 +34,14 @@ def shorten_chains(vault: Vault, home: Scope, described: Callable[[Reader], Sequ
     The last pages come first: after a crash, a second call begins where the chain still has its old description.
     """
     with vault.read(home) as reader:
-        _, *later = some_at_a_time(described(reader)) or [[]]
+        _, *later = [*together(described(reader), attrgetter("chars"), CHARS_AT_ONCE)] or [[]]
         before = reader.get(cube.id for some in later for cube in some)
         chains = [Followers(reader, [cube.id for cube in some]) for some in later]
     for some, chain in zip(reversed(later), reversed(chains), strict=True):
+        entries = [Entry(cube).prepared for cube in some]
         with vault.write(home) as writer:
             if not chain.are_as_they_were(writer):
                 return  # the step that is to come describes more
             present = writer.get(cube.id for cube in some)
-            unchanged = [cube for cube in some if present.get(cube.id) == before[cube.id]]
-            writer.update([Entry(cube) for cube in unchanged], Operation.REFRESH)
+            unchanged = [one for one in entries if present.get(one.cube.id) == before[one.cube.id]]
+            writer.update(unchanged, Operation.REFRESH)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def merge(vault: Vault, home: Scope, ids: Sequence[str], cause: str, now: dateti
         known = _present(reader, ids)
         _check(reader, known, ids)
     _check_words(known)
-    for some in together(known[1:], _chars_of, CHARS_AT_ONCE):
+    for some in together(known[1:], attrgetter("chars"), CHARS_AT_ONCE):
         with vault.write(home) as writer:
             _absorb(writer, [known[0], *some], ids, cause, now)
 
@@ -108,7 +109,7 @@ def give_back(vault: Vault, home: Scope, ids: Sequence[str]) -> None:
     """Let what these memories took in be found again, before they go: some in each transaction."""
     with vault.read(home) as reader:
         waiting = [entry.cube for entry in orphans(reader, ids)]
-    for some in together(waiting, _chars_of, CHARS_AT_ONCE):
+    for some in together(waiting, attrgetter("chars"), CHARS_AT_ONCE):
         with vault.write(home) as writer:
             found = writer.get([cube.id for cube in some]).values()
             back = [Entry(given_back(cube)) for cube in found if cube.state is State.MERGED]
@@ -138,11 +139,6 @@ def _check_words(cubes: Sequence[MemCube]) -> None:
 def _content(cube: MemCube) -> Hashable:
     """What decides whether memories say the same."""
     return cube.payload, _outside(cube)
-
-
-def _chars_of(cube: MemCube) -> int:
-    """The characters of a memory."""
-    return len(cube.text)
 
 
 def _present(reader: Reader, ids: Collection[str]) -> list[MemCube]:

@@ -179,7 +179,7 @@ def _stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:
 
 def _sizes(reader: Reader, pages: Sequence[str]) -> Counter[str]:
     """The characters that go with each of these pages, its earlier versions among them."""
-    sizes = Counter({page.id: len(page.text) for page in reader.get(pages).values()})
+    sizes = Counter({page.id: page.chars for page in reader.get(pages).values()})
     for version in reader.kept_versions(pages):
         sizes[version.cube_id] += version.size
     return sizes

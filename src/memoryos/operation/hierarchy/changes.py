@@ -26,6 +26,7 @@ from memoryos.infrastructure.vault.records import (
     Operation,
     Vector,
 )
+from memoryos.infrastructure.vault.version_packing import packed_versions
 from memoryos.infrastructure.vault.withdrawal import can_be_withdrawn, withdrawn
 from memoryos.kinds import Tier
 from memoryos.operation.scheduler.step import together
@@ -81,8 +82,9 @@ class _Between:
         return [*filter(None, [self.first]), *self.later]
 
     def prepare(self) -> None:
-        self.first = self.first and self.first.prepared
-        self.later = deque((entry.prepared for entry in self.later), self.later.maxlen)
+        known = packed_versions(self.kept)
+        self.first = known.pop(0) if self.first else None
+        self.later = deque(known, self.later.maxlen)
 
 
 @dataclass
@@ -296,16 +298,20 @@ class Changes:
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
+    def prepare(self) -> None:
+        """Make the documents, so that nothing but their writing is left. Call it last."""
+        for batch in self._batches:
+            batch.prepare()
+        for between in self._between.values():
+            between.prepare()
+
     def ahead(self) -> list[Callable[[Writer], None]]:
         """Make the documents, and take out what may be written before the rest, if that is much.
 
         These are versions of memories that go, and each memory of which only the support changes: it is right without
         the others. Call it last.
         """
-        for batch in self._batches:
-            batch.prepare()
-        for between in self._between.values():
-            between.prepare()
+        self.prepare()
         first = self._batches[0].changed.items()
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)

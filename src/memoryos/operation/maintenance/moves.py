@@ -104,7 +104,11 @@ class Mover:
         """Plan the moves on a snapshot; None if the segments must be formed again, which needs a writer."""
         with self.vault.read(owner) as reader:
             pager = self._pager(owner, reader)
-            return None if pager.asks_for_other_segments else _plan(pager, reader, visits, limit)
+            if pager.asks_for_other_segments:
+                return None
+            plan = _plan(pager, reader, visits, limit)
+        pager.changes.prepare()
+        return plan
 
     def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts) -> _Plan:
         """Plan a few moves under the lock; none if a young scope forms its segments again."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
+from operator import attrgetter
 
 from memoryos.cube import MemCube, Segment, Trait
 from memoryos.errors import CubeProtected
@@ -120,7 +121,7 @@ class Rebuilder:
     def _unwind(self, owner: Scope) -> None:
         with self.promoter.vault.read(owner) as reader:
             placed_pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
-        pages = next(together(placed_pages, lambda page: len(page.text), CHARS_AT_ONCE), [])
+        pages = next(together(placed_pages, attrgetter("chars"), CHARS_AT_ONCE), [])
         entries = [entry.prepared for entry in page_entries([_raw(page) for page in pages], self.promoter.embedder)]
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)

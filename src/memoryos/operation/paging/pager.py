@@ -134,13 +134,13 @@ class Pager:
         behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
         chained = replace(page.cube, payload=payload, behaviour=behaviour, mark=CubeMark.CHAINED)
         self.changes.change(Entry(chained), Operation.CHAIN)
-        self._sizes[page.cube.id] = len(page.cube.text)
+        self._sizes[page.cube.id] = page.cube.chars
         return replace(page, cube=chained)
 
     def _place(self, page: Entry) -> None:
         """Move a page from STM into the segment it fits, or into one of its own."""
         self.changes.move([page.cube], Tier.MTM)
-        self._sizes[page.cube.id] = len(page.cube.text)
+        self._sizes[page.cube.id] = page.cube.chars
         home = self._open_home_of(page)
         topic = joined(home, page, self._now) if home else opened(page, self._now)
         if home:

@@ -67,7 +67,7 @@ def checked_lines(lines: Iterable[str], key: bytes | None, words: Words | None =
     source = iter(lines)
     first = next(source, "")
     if not first.startswith('{"format":'):
-        return _checked_answer("".join([first, *islice(source, MOST_LINES)]), key, words)
+        return _checked_answer(_joined(first, source), key, words)
     head = _read(first)
     told = _head_of(head, key)
     if key is None:
@@ -125,6 +125,17 @@ def _read(line: str) -> dict[str, Any]:
     if not isinstance(told, dict):
         raise InvalidInput("file", "begins with no JSON object", _FIX)
     return told
+
+
+def _joined(first: str, others: Iterator[str]) -> str:
+    """The lines of an answer as one text; no more of them than are read."""
+    some, chars = [first], len(first)
+    for line in islice(others, MOST_LINES):
+        if chars > LONGEST_LINE:
+            break
+        some.append(line)
+        chars += len(line)
+    return "".join(some)
 
 
 def _all(first: str, others: Iterator[str]) -> Iterator[str]:
