@@ -8,9 +8,10 @@ are. The thread begins when an owner's memory is first used.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from threading import Event, Thread
+from weakref import finalize, ref
 
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import StorageError
@@ -43,7 +44,8 @@ class ErasureWatch:
         if self._is_closed or (self._thread is not None and self._thread.is_alive()):
             return
         self._stop, self._seen = Event(), None
-        work = partial(self._run, self._stop)
+        finalize(self, self._stop.set)  # the thread must not keep a store that nobody uses any more
+        work = partial(_run, ref(self), self._stop)
         self._thread = Thread(target=apart, args=[work], name="memoryos-erasures", daemon=True)
         self._thread.start()
 
@@ -77,10 +79,14 @@ class ErasureWatch:
         if self._vault.on_erased:
             self._vault.on_erased()
 
-    def _run(self, stop: Event) -> None:
-        """Look until the store is closed; where it cannot be read now, the next look finds the same."""
-        while not stop.wait(LOOK_SECONDS):
-            try:
-                self.look()
-            except StorageError as error:
-                logger.debug("removals not looked for: %s", type(error).__name__)
+
+def _run(find: Callable[[], ErasureWatch | None], stop: Event) -> None:
+    """Look until the store is closed or forgotten; where it cannot be read now, the next look finds the same."""
+    while not stop.wait(LOOK_SECONDS):
+        if (watch := find()) is None:
+            return
+        try:
+            watch.look()
+        except StorageError as error:
+            logger.debug("removals not looked for: %s", type(error).__name__)
+        del watch
