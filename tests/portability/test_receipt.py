@@ -65,7 +65,8 @@ def test_each_kind_of_forgetting_names_its_subject(open_store: Open):
 def test_what_others_delete_meanwhile_is_not_in_the_receipt(open_store: Open):
     with open_store("memory") as store:
         memory, other = store.memory("alice"), store.memory("alice", caller=Caller("bob"))
-        mine, theirs = memory.add("I like tea."), memory.add("I like cake.")
+        mine, theirs = memory.add("The tea is hot."), memory.add("The cake is cold.")  # of which no fact is learned
+        store.wait()
         between = Between(lambda: other.delete(theirs))
         store._engine.vault.gate = between
         done = memory.governance.erase(mine)
