@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memoryos.about import AboutArguments
     from memoryos.api_key import ApiKey, NewApiKey
     from memoryos.arguments import ListFilters, Only, PageFilters
+    from memoryos.async_answer_stream import AsyncAnswerStream
     from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
     from memoryos.async_nouns import (
         AsyncActivations,
@@ -185,6 +186,7 @@ __all__ = [
     "AsyncActivations",
     "AsyncAdmin",
     "AsyncAgents",
+    "AsyncAnswerStream",
     "AsyncArchiving",
     "AsyncAudit",
     "AsyncBranches",

@@ -6,13 +6,13 @@ There is one implementation; this side runs it in threads. A test compares both 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import closing
-from functools import wraps
+from collections.abc import Callable, Coroutine
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self
 
+from memoryos.async_answer_stream import AsyncAnswerStream
 from memoryos.async_nouns import (
     AsyncActivations,
     AsyncAdmin,
@@ -221,12 +221,12 @@ class AsyncMemory(Awaited[Memory]):
         """Return another owner's memory in the same store. Closing it does not close the store."""
         return AsyncMemory(self.sync.of(scope))
 
-    async def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AsyncIterator[str]:
-        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
-        pieces = await asyncio.to_thread(self.sync.respond_stream, query, role=role)
-        with closing(pieces):
-            async for piece in pieces:
-                yield piece
+    def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AsyncAnswerStream:
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece.
+
+        The whole `answer`, with its mark, is an attribute of the stream after the last piece.
+        """
+        return AsyncAnswerStream(partial(self.sync.respond_stream, query, role=role))
 
     async def __aenter__(self) -> Self:
         return self

@@ -320,13 +320,6 @@ class MemCube(Plain):
         return dict(json.loads(self.descriptive.metadata or "{}"))
 
     @property
-    def chars(self) -> int:
-        """The characters of its text and of what was said about it: how much there is to write."""
-        told = self.descriptive
-        labels = sum(map(len, (*told.tags, *self.governance.sensitivity)))
-        return len(self.text) + len(told.metadata) + len(told.title or "") + len(told.source or "") + labels
-
-    @property
     def at(self) -> datetime:
         """When it happened."""
         return self.descriptive.event_at

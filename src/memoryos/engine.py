@@ -63,6 +63,7 @@ from memoryos.operation.intake.page_writer import Arriving, Intake
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.stated import told_in
 from memoryos.operation.maintenance.cooler import Cooler
+from memoryos.operation.maintenance.erasure_watch import ErasureWatch
 from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.maintenance.rebuild import Rebuilder
 from memoryos.operation.maintenance.repairer import Repairer
@@ -163,7 +164,7 @@ class Engine:
             Keeper(self.vault, self.embedder, lexicon),
         )
         self.sources = Sources(self.vault, self.embedder, self.residency, follower)
-        self.searcher = Searcher(self.sources, self.settings)
+        self.searcher, self.watch = Searcher(self.sources, self.settings), ErasureWatch(self.vault, self.residency)
 
     def _learn_with(self, schema: PersonaSchema) -> None:
         """Create what runs after a write: facts, repair, deletion, cold storage."""
@@ -409,6 +410,7 @@ class Engine:
             steps.callback(self.after_close.close)
             steps.callback(self.hand.stop)
             steps.callback(self.vault.close)
+            steps.callback(self.watch.close)
             if self.trail:
                 steps.callback(self.trail.close)
             steps.callback(self.housekeeping.close)

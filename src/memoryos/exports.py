@@ -27,6 +27,7 @@ MODULES: Final = {
     "AsyncActivations": "async_nouns",
     "AsyncAdmin": "async_nouns",
     "AsyncAgents": "async_nouns",
+    "AsyncAnswerStream": "async_answer_stream",
     "AsyncArchiving": "async_nouns",
     "AsyncAudit": "async_nouns",
     "AsyncBranches": "async_nouns",

@@ -410,7 +410,10 @@ class Memory(MemoryParts):
         return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
-        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece.
+
+        The whole `answer`, with its mark, is an attribute of the stream after the last piece.
+        """
         return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:

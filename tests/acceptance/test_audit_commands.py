@@ -63,6 +63,17 @@ def test_a_line_has_the_tenant_the_namespace_and_what_was_stated(run):
     assert any(r'purpose="the\nnight"' in one for one in lines)
 
 
+def test_a_name_ends_no_line(run):
+    names = ["贝恩", "ann\n2026-05-01T00:00:00+00:00 ben: memory.forget (delete) allowed", "c\u2028\x1b[2J\tarl"]
+    for name in names:
+        run("add", "I keep bees.", "--user", name)
+    shown = [name.replace("\n", r"\n").replace("\u2028\x1b[2J\t", r"\u2028\x1b[2J\t") for name in names]
+    assert sorted(run("list", "users").splitlines()) == sorted(shown)
+    lines = run("audit", "list", "--operation", "memory.add").splitlines()
+    assert all(line.startswith("20") and ": memory.add (" in line for line in lines)
+    assert all(any(f" user {name} with" in line for line in lines) for name in shown)
+
+
 def test_operations_on_the_whole_store_are_noted_with_who_has_the_key(run, page):
     key = json.loads(run("keys", "create", "kim", "--action", "administer", "--json"))["key"]
     run("backup", "copy.db", MEMORYOS_KEY=key)

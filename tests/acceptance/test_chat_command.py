@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import subprocess
 from threading import Event
 
@@ -11,8 +12,9 @@ import pytest
 
 import forked
 import memoryos
+import same_process
 from generation.scripted_model import Reply, says, scripted_model
-from memoryos import load_settings
+from memoryos import MemoryOS, load_settings
 
 pytestmark = pytest.mark.once
 
@@ -73,7 +75,27 @@ def test_each_answer_shows_what_was_recalled_and_is_stored(talk, model, db):
     assert "user: How many hives?\nassistant: Seven." in pages(db)
 
 
-def test_a_program_gets_lines_of_json(talk, model):
+def test_ask_writes_the_answer_with_its_mark(model, db, tmp_path):
+    known = {name: value for name, value in environment(model).items() if name.startswith("MEMORYOS_")}
+
+    def run(*arguments):
+        return same_process.memoryos(*arguments, "--db", str(db), cwd=tmp_path, **known)
+
+    model.will(says("Behind ", "the mill."), says("在磨坊后面。"))
+    asked = run("ask", "Where are my bees?", "--user", "ann", "--mark", "answer.json")
+    assert (asked.returncode, asked.stdout) == (0, "Behind the mill.\n")
+    assert stat.S_IMODE((tmp_path / "answer.json").stat().st_mode) == 0o600
+    assert run("verify-mark", "answer.json").returncode == 0
+    assert run("ask", "Again?", "--user", "ann", "--mark", "answer.json").returncode == 2
+    assert len(model.requests) == 1
+    told = json.loads((tmp_path / "answer.json").read_text("utf-8"))
+    (tmp_path / "answer.json").write_text(json.dumps({**told, "text": "In Rome."}))
+    assert run("verify-mark", "answer.json").returncode == 1
+    (tmp_path / "json.json").write_text(run("ask", "And now?", "--user", "ann", "--json").stdout)
+    assert run("verify-mark", "json.json").returncode == 0
+
+
+def test_a_program_gets_lines_of_json(talk, model, db, tmp_path):
     model.will(says("At a ", "bank."))
     code, out, _ = talk("What was my old job?", "/context", "/forget", "no", options=["--json"])
     lines = [json.loads(line) for line in out.splitlines()]
@@ -82,6 +104,9 @@ def test_a_program_gets_lines_of_json(talk, model):
     first = lines[0]["memories"][0]
     assert ("bank" in first["text"], first["score"] > 0, first["kind"]) == (True, True, "page")
     assert lines[3]["text"] == "At a bank."
+    (tmp_path / "answer.json").write_text(json.dumps(lines[3]))
+    with MemoryOS.open(db, settings=load_settings(embedder="hashing")) as store:
+        assert store.admin.verify_mark(tmp_path / "answer.json").is_whole
     assert "bank" in lines[4]["text"]
     assert lines[5]["memories"][0]["text"].startswith("user: What was my old job?")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 
 import pytest
 
@@ -103,6 +104,7 @@ def test_a_receipt_is_written_and_verified(run, told, tmp_path):
     told("add", "I keep bees.", "--user", "hana")
     done = told("forget", "--user", "hana", "--yes", "--receipt", "receipt.json")
     assert done["receipt"] == json.loads((tmp_path / "receipt.json").read_text())
+    assert stat.S_IMODE((tmp_path / "receipt.json").stat().st_mode) == 0o600
     assert told("verify-receipt", "receipt.json") == {"valid": True, "receipt": done["receipt"]}
     assert "user hana" in run("verify-receipt", "receipt.json").stdout
     (tmp_path / "changed.json").write_text((tmp_path / "receipt.json").read_text().replace("hana", "bob"))

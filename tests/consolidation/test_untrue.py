@@ -97,3 +97,23 @@ def test_a_word_that_is_said_again_and_again_is_read_in_one_way() -> None:
     assert not is_called_untrue("我" + "从来" * 18)
     assert time.thread_time() - began < 0.1
     assert is_called_untrue("我从来都没说过我住在北京。")
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "fact"),
+    [
+        ("They lied that I stole money.", "I stole money", "The user stole money."),
+        ("He is lying about me that I own a gun.", "I own a gun", "The user owns a gun."),
+        ("他们造谣说我破产了。", "我破产了", "用户破产了。"),
+        ("他撒谎说我偷了钱。", "我偷了钱", "用户偷了钱。"),
+        ("他诬陷我偷了钱。", "我偷了钱", "用户偷了钱。"),
+        ("我考北京大学失败了。", "考北京大学", "用户考上了北京大学。"),
+    ],
+)
+def test_slander_and_failure_are_not_believed(said, quote, fact):
+    assert flaw(said, quote, fact) in (Flaw.DENIED, Flaw.SUPPOSED)
+
+
+def test_who_fails_at_something_else_is_believed():
+    assert flaw("我失败了很多次，但我考上了北京大学。", "我考上了北京大学", "用户考上了北京大学。") is None
+    assert flaw("I lied about my age, but I live in Rome.", "I live in Rome", "The user lives in Rome.") is None

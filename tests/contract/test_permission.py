@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -281,6 +281,7 @@ ACTS_ON_ALL: dict[str, Callable[[Memory, str], Any]] = {
     "governance.retain": lambda memory, _: memory.governance.retain("new", ttl=10**8),
     "governance.unretain": lambda memory, _: memory.governance.unretain("known"),
     "governance.hold": lambda memory, _: memory.governance.hold(reason="a case"),
+    "governance.hold of a session": lambda memory, _: memory.governance.hold(reason="a case", session="visit"),
     "governance.release": lambda memory, hold: memory.governance.release(hold),
     "archiving.add": lambda memory, _: memory.archiving.add("new", unused=10**8),
     "archiving.remove": lambda memory, _: memory.archiving.remove("known"),
@@ -320,12 +321,20 @@ def test_what_acts_on_all_takes_the_right_to_all(opened, name, caller):
 def test_who_may_administer_a_part_may_hold_and_release_it_and_branch_what_it_reads(opened):
     store = opened(PARTS)
     mine, nurse = store.of(ANN, OWNER), store.of(ANN, NURSE)
-    mine.add("The bees made it an allergy.", sensitivity=["diagnosis"])
+    secret = mine.add("The bees made it an allergy.", sensitivity=["diagnosis"])
     page = mine.add("The bees sting.")
     hold = nurse.governance.hold(reason="a case", memory=page)
     assert nurse.governance.holds() == [hold]
     nurse.governance.release(hold.id)
     assert mine.governance.holds() == []
+    hidden, visit = (mine.governance.hold(reason="a case", **on) for on in ({"memory": secret}, {"session": "visit"}))
+    with pytest.raises(NotFound, match=f"there is no legal hold '{hidden.id}'"):
+        nurse.governance.release(hidden.id)
+    with pytest.raises(PermissionDenied, match="only parts of it"):
+        nurse.governance.release(visit.id)
+    assert mine.governance.holds() == [hidden, visit]
+    for one in (hidden, visit):
+        mine.governance.release(one.id)
     nurse.branches.create("part")
     assert [one.payload.turns[0].text for one in mine.branch("part").pages.list()] == ["The bees sting."]
 
@@ -613,3 +622,25 @@ def test_a_guessed_id_takes_as_much_work_as_a_forbidden_one(lasting_ward, kind):
         calls(one)
     low, high = sorted((calls(hidden), calls("0" * len(hidden))))
     assert high < 1.5 * low
+
+
+AGENTS = """
+    permit (principal == User::"nurse-kim", action, resource is Cube) when { resource.agent != "" };
+    permit (principal == User::"nurse-kim", action == Action::"read", resource is Cube);
+    permit (principal == User::"nurse-kim", action, resource is Cube) when { resource.sensitivity.isEmpty() };
+"""
+
+
+@pytest.mark.once
+def test_a_branch_with_a_shared_persona_takes_the_right_to_that_too(vault, clock, folder):
+    (folder / "clinic.cedar").write_text(PARTS + AGENTS)
+    settings, gate = load_settings(persona_sharing="user"), PolicyGate(PolicyFiles(folder), clock)
+    with closing(MemoryOS(Engine(vault, Hashing(), settings=settings, clock=clock, gate=gate))) as store:
+        mine, kim = store.of(ANN, OWNER), store.of(ANN, Caller("nurse-kim"))
+        mine.facts.add("Ann is allergic", sensitivity=["diagnosis"])
+        mine.branches.create("try")
+        with pytest.raises(PermissionDenied, match="nurse-kim may not delete"):
+            kim.branches.discard("try")
+        assert [one.name for one in mine.branches.list()] == ["try"]
+        assert [one.text for one in mine.branch("try").facts.list()] == ["Ann is allergic"]
+        mine.branches.discard("try")

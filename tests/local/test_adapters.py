@@ -47,6 +47,7 @@ from memoryos.operation.training.recollection import Recollector
 from memoryos.operation.training.training_job import TrainingJob, is_missing, want_training
 from memoryos.operation.training.training_sources import chosen_sources
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
+from public import store_of
 
 
 def blobs(memory: Memory, tmp_path: Path) -> list[str]:
@@ -59,13 +60,16 @@ def queued(memory: Memory) -> list[str]:
     return [job.kind for job in memory.jobs.list() if job.state is JobState.QUEUED]
 
 
-def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned, either):
+def test_an_adapter_answers_what_it_was_not_asked_in_training(opened, learned, either, tmp_path):
     memory = opened(either)
     teach(memory, learned, [add(memory)])
     assert "Oslo" not in memory.adapters.ask(UNSEEN).text
     assert memory.adapters.load(NAME).weight == 1.0
     told = memory.adapters.ask(UNSEEN)
     assert (told.text, told.used, told.left_out) == (FACT, (NAME,), ())
+    assert told.mark.sources == tuple(one.id for one in memory.adapters.get(NAME).versions)
+    (tmp_path / "answer.json").write_text(told.to_json())
+    assert store_of(memory).admin.verify_mark(tmp_path / "answer.json").is_whole
     assert memory.adapters.ask(UNSEEN, names=[]).used == ()
     memory.adapters.unload(NAME)
     assert memory.adapters.ask(UNSEEN).used == ()

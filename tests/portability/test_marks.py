@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from memoryos import Caller, MemoryOS, load_settings
+from memoryos import AsyncAnswerStream, AsyncMemory, Caller, MemoryOS, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
+from memoryos.operation.hierarchy.protected import protection_of
 from memoryos.operation.portability.content_marks import checked_lines
+from memoryos.operation.recall.shown import Shown
+from memoryos.operation.training.adapter_status import AdapterAnswer
+from memoryos.signing import ContentMark
 
 pytestmark = pytest.mark.once
 ALTERATIONS = 300
@@ -135,6 +141,51 @@ def test_an_answer_in_pieces_has_it_too(store, tmp_path):
     file = tmp_path / "answer.json"
     file.write_text(answer.to_json())
     assert store.admin.verify_mark(file).is_whole
+
+
+def test_an_answer_behind_a_prefix_has_it_too(store, tmp_path):
+    memory = store.memory("hana", caller=Caller("lee"))
+    page = memory.add("I live in Oslo.")
+    fact = memory.facts.add("User likes 北京.")
+    memory.activations.build("helper")
+    memory.activations.build("talk", kinds=[], ids=[page])
+    told = memory.activations.answer("helper", "Where do I live?", beside=["talk"])
+    mark = told.answer.mark
+    assert (mark.by, mark.user, mark.model) == ("lee", "hana", "script")
+    assert {fact, page} <= set(mark.sources)
+    for text in (told.to_json(), told.answer.to_json()):
+        (tmp_path / "answer.json").write_text(text)
+        assert store.admin.verify_mark(tmp_path / "answer.json").is_whole
+        (tmp_path / "answer.json").write_text(text.replace("Oslo", "Rome"))
+        assert not store.admin.verify_mark(tmp_path / "answer.json").is_whole
+
+
+def test_an_answer_in_pieces_of_an_async_memory_has_it_too(store, tmp_path):
+    page = store.memory("hana").add("I live in Oslo.")
+
+    async def asked() -> AsyncAnswerStream:
+        stream = AsyncMemory(store.memory("hana")).respond_stream("Where do I live?")
+        assert (stream.answer, stream.recalled) == (None, ())
+        assert "".join([piece async for piece in stream]) == "She lives in Oslo, 北京. "
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+        await stream.aclose()
+        return stream
+
+    stream = asyncio.run(asked())
+    assert page in stream.answer.mark.sources
+    assert page in {hit.id for hit in stream.recalled}
+    (tmp_path / "answer.json").write_text(stream.answer.to_json())
+    assert store.admin.verify_mark(tmp_path / "answer.json").is_whole
+
+
+def test_a_mark_is_shown_as_it_was_signed():
+    """Whoever masks what is read would break the signature."""
+    mark = ContentMark(datetime(2026, 5, 1, tzinfo=UTC), "lee@example.com", "default", "hana@example.com", "m", (), "0")
+    answer = AdapterAnswer("Write to hana@example.com.", (), (), mark)
+    settings = load_settings(privacy_on_read="mask")
+    told = Shown(protection_of(settings, settings.privacy_on_read))(answer)
+    assert (told.text, told.mark) == ("Write to [email].", mark)
 
 
 def test_an_answer_has_it_too_where_results_are_masked(tmp_path):

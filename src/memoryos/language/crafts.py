@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from memoryos.language.occupations import CRAFT_WORKER, OCCUPATIONS
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 # Those that no ending tells.
 _OTHERS = {
@@ -49,7 +49,7 @@ _LEAVES = (
 LEFT_CRAFT = rf"{_LEAVES} {_CRAFT}{_GONE}"  #: "gave up teaching": somebody leaves the work of an occupation
 
 
-@lru_cache(maxsize=1_024)
+@text_cache(1_024)
 def practitioner(craft: str) -> str:
     """The occupation whose work it is; empty when it is none."""
     *before, last = craft.split()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from functools import lru_cache
 from typing import Final
 
 from memoryos.language.stopwords import ENGLISH
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 _GERMAN = """
     aber alle allem allen aller alles als also am an ander andere anderen auch auf aus bei beim bin bis bist da
@@ -174,7 +174,7 @@ def _latin_language(text: str) -> str:
 
 
 _SHORT: Final = 1_000  # characters
-_remembered = lru_cache(1_024)(_latin_language)  # a text is embedded, then indexed: each asks
+_remembered = text_cache(1_024)(_latin_language)  # a text is embedded, then indexed: each asks
 
 
 def function_words(text: str) -> Set[str]:

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from memoryos.language.looks import begins, may_begin, reads, signs
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 FENCES = ("memory", "dialogue")  #: the tags between which stored text stands
 INDENT = "    "  #: of the lines of a quotation behind its first; it costs no token
@@ -104,7 +105,7 @@ def fenced(tag: str, text: str) -> str:
     return f"<{tag}>\n{disarmed(text)}\n</{tag}>" if text else ""
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096)
 def name(speaker: str | None, role: str) -> str:
     """A speaker's name, short, on one line and without a sign that ends it; the role where nothing is left of it.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import content_stems
+from memoryos.text_cache import text_cache
 
 Cost = Callable[[str], int]
 
@@ -151,5 +151,5 @@ def _cut(line: str) -> tuple[Sentence, ...]:
 
 
 _SHORT: Final = 1_000  # characters: the sentences of a line take about 15 times as many bytes
-_short = lru_cache(2_048)(_cut)
-_long = lru_cache(8)(_cut)  # of up to 100,000 characters
+_short = text_cache(2_048)(_cut)
+_long = text_cache(8)(_cut)  # of up to 100,000 characters

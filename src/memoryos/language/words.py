@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
-from functools import lru_cache
 
 from memoryos.language.calendar import dated_words
 from memoryos.language.foreign import function_words
@@ -19,6 +18,7 @@ from memoryos.language.segmenter import cut
 from memoryos.language.snowball import snowball
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
 
@@ -36,7 +36,7 @@ _LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last
 ARABIC_FIRST, ARABIC_END = "\u0620", "\u06ff"
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(65_536)
 def stem(word: str) -> str:
     """The form under which `word` is compared: Snowball's for its script, and without accents in Latin letters."""
     if not word.isascii() and word[0] <= _LATIN_END:
@@ -118,7 +118,7 @@ def content_stems(text: str) -> frozenset[str]:
     return frozenset(map(_content_stem, words(text))) - _NO_STEM
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(65_536)
 def _content_stem(word: str) -> str:
     """The stem of a word that tells something; nothing of another one."""
     return stem(word) if is_content(word) else ""

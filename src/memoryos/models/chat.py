@@ -52,7 +52,7 @@ class Answer(Plain):
     text: str  #: the words of the model, without its reasoning
     usage: Usage  #: tokens of the prompt and the answer
     model: str  #: name of the model, as the server tells it
-    mark: ContentMark | None = None  #: signed provenance of the text, of an answer of `respond`
+    mark: ContentMark | None = None  #: signed provenance of the text; None before the store signs it
     adapters: tuple[str, ...] = ()  #: names of the adapters that took part, with the setting `answer_adapters`
     adapters_left_out: tuple[str, ...] = ()  #: loaded adapters that did not, each with the reason
 

@@ -6,12 +6,12 @@ The same holds for single words, where what is ranked for one question alone has
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.models.embedder import Embedder
+from memoryos.text_cache import text_cache
 
 QUESTIONS = 256  # some 3 MB with the longest vectors in use
 WORDS = 8_192  # some 9 MB
@@ -29,7 +29,7 @@ class Remembered:
             vector.setflags(write=False)  # it will be handed out again
             return vector
 
-        self._embed = lru_cache(kept)(embed)
+        self._embed = text_cache(kept)(embed)
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """The unit vector of a text, read-only, shape (dim,)."""

@@ -5,16 +5,16 @@ The rows of the static embedder tell it: each is as long as its piece says much,
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import cast
 
 from memoryos.models.embedder import load_embedder
 from memoryos.models.static.multilingual import Multilingual
+from memoryos.text_cache import text_cache
 
 _LEAST = 0.3  # of a word that somebody asks with
 
 
-@lru_cache(4_096)
+@text_cache(4_096)
 def telling(word: str) -> float:
     """How much a word says, from `_LEAST` to 1; 1 for one that is not known."""
     return float(min(1.0, max(_LEAST, cast("Multilingual", load_embedder("static")).longest(word))))

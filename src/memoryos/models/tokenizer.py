@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from math import ceil
 
 from memoryos.models.word_pieces import UNKNOWN, Piece, word_pieces
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 # What stands between blanks, and each Chinese character, is cut into pieces for itself: counts add up.
 _CHUNK = regex(r"[\u4e00-\u9fff]|[^ \t\r\n\u4e00-\u9fff]+")
@@ -99,4 +99,4 @@ def _rate(character: str) -> int:
     return _RATES[bisect_right(_FIRST, ord(character)) - 1][1]
 
 
-_known = lru_cache(_REMEMBERED)(_counted)
+_known = text_cache(_REMEMBERED)(_counted)

@@ -86,8 +86,8 @@ class Activations(Noun):
         the first one is used, and the text of the others is read.
 
         The KV state is used if its memories are as they were when it was computed and if this caller may read them
-        all. Otherwise the model reads the text of those that there are, and `reason` says why. Raises NotFound,
-        ModelError.
+        all. Otherwise the model reads the text of those that there are, and `reason` says why. The answer has a mark,
+        as that of `respond`. Raises NotFound, ModelError.
         """
         asked = self._engine.question(query, self._scope)
         names = [_name(name), *map(_name, arguments.ids("beside", beside))]
@@ -97,7 +97,8 @@ class Activations(Noun):
         known = self._engine.settings
         wanted = known.compose_states if composed is None else arguments.flag("composed", composed)
         recompute = known.compose_recompute if wanted else None
-        return self._engine.activator.answer(self._scope.owner, names, asked, recompute)
+        marker = self._engine.responder.marker
+        return self._engine.activator.answer(self._scope.owner, names, asked, marker, recompute)
 
     def _check_place(self, kinds: Sequence[Kind], ids: Sequence[str]) -> None:
         """Raise InvalidInput if these memories do not lie with this owner, but with a persona that agents share."""

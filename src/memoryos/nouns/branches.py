@@ -88,5 +88,6 @@ class Branches(Noun):
         Raises NotFound, PermissionDenied, and CubeProtected if something in it is frozen.
         """
         branch = self.named(name)
-        check_all(self._engine.vault, self._scope, Action.DELETE)
+        for home in self._engine.corrector(self._scope).homes:  # it has copies of a persona that agents share, too
+            check_all(self._engine.vault, home, Action.DELETE)
         doing(Action.DELETE, lambda: self._brancher.discard(branch))

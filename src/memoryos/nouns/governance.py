@@ -17,12 +17,13 @@ from memoryos.cube import MemCube
 from memoryos.delegation import Delegation
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import JobKind, alone
 from memoryos.kinds import Kind
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
-from memoryos.operation.calls.permission import check_all, may_all, sees
+from memoryos.operation.calls.permission import check_all, check_hold, may_all, sees
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
@@ -216,7 +217,8 @@ class MemGovernance(Noun):
         Until it is released, nothing on hold is deleted, updated, expired, swept or forgotten: that raises OnHold,
         which names the hold. So does the deletion of a page that a memory on hold rests on. What was derived from a
         page on hold is not on hold itself. Later memories of the session or owner are on hold, too. The gate must admit
-        ADMINISTER, for a hold on the owner for every memory. Raises InvalidInput, NotFound, PermissionDenied.
+        ADMINISTER, for a hold on a session or the owner for every memory. Raises InvalidInput, NotFound,
+        PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         why = self._reason(reason)
@@ -228,7 +230,7 @@ class MemGovernance(Noun):
             home = self._home(subject, Action.ADMINISTER)
         elif session is not None:
             on, subject = HeldThing.SESSION, checked_text("session", session, limit=ID_LIMIT)
-        else:
+        if on is not HeldThing.MEMORY:
             check_all(self._engine.vault, home, Action.ADMINISTER)
         hold = LegalHold(str(uuid7()), on, subject, why, self._caller.identity, self._engine.clock())
 
@@ -249,20 +251,22 @@ class MemGovernance(Noun):
         found: list[LegalHold] = []
         for home in self._engine.corrector(self._scope).homes:
             with self._engine.vault.view(home) as reader:
-                sees_all = may_all(self._engine.vault, home, Action.ADMINISTER)
-                found += [hold for hold in reader.retention.holds() if sees_all or sees(reader, hold)]
+                found += [hold for hold in reader.retention.holds() if self._is_shown(home, reader, hold)]
         return found
 
     def release(self, hold_id: str) -> None:
         """Release a legal hold; a job removes what has expired meanwhile. The gate must admit ADMINISTER.
 
-        That of a hold on the owner takes it for every memory. Raises NotFound, PermissionDenied.
+        It takes that for all that is on hold: of a session or the owner for every memory. Raises NotFound,
+        PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         wanted = arguments.cube_id(hold_id, field="hold_id")
         home, hold = self._placed(wanted)
-        if hold.on is HeldThing.OWNER:
-            check_all(self._engine.vault, home, Action.ADMINISTER)
+        with self._engine.vault.view(home) as reader:
+            if hold.on is HeldThing.MEMORY and not self._is_shown(home, reader, hold):
+                raise _no_hold(wanted)
+            check_hold(self._engine.vault, home, reader, hold)
 
         def release() -> None:
             with self._engine.vault.write(home) as writer:
@@ -374,6 +378,10 @@ class MemGovernance(Noun):
 
     def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id, action)[1]
+
+    def _is_shown(self, home: Scope, reader: Reader, hold: LegalHold) -> bool:
+        """Whether the caller may know of a hold."""
+        return may_all(self._engine.vault, home, Action.ADMINISTER) or sees(reader, hold)
 
     def _placed(self, hold_id: str) -> tuple[Scope, LegalHold]:
         for home in self._engine.corrector(self._scope).homes:

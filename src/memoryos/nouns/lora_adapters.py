@@ -16,6 +16,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.kinds import Kind
+from memoryos.models.chat import Answer, Usage
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
@@ -162,15 +163,20 @@ class LoraAdapters(Noun):
         """Ask the local model with the loaded adapters, or with those of these `names`, and with no text.
 
         An adapter is left out, with the reason, if a memory that it was trained on changed, is gone or is hidden from
-        the caller, if it fits another model, or if its bytes are damaged. Raises NotFound, ModelError.
+        the caller, if it fits another model, or if its bytes are damaged. The answer has a mark, as that of `respond`.
+        Raises NotFound, ModelError.
         """
         self._engine.admit(Action.READ, self._scope)
         text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
         chosen = None if names is None else [self._known(one) for one in dict.fromkeys(_list("names", names))]
         uses = self._engine.adapters.uses(self._scope, chosen)
-        said = answer(self._engine.local.engine(), text, adapters_of(uses), most)
-        return AdapterAnswer(said, tuple(one.wanted.name for one in uses if one.cube is not None), reasons(uses))
+        engine = self._engine.local.engine()
+        said = answer(engine, text, adapters_of(uses), most)
+        used = [(one.wanted.name, one.cube) for one in uses if one.cube is not None]
+        told = self._hand.shown(AdapterAnswer(said, tuple(name for name, _ in used), reasons(uses)))
+        marker = self._engine.responder.marker([cube for _, cube in used], self._scope.owner)
+        return replace(told, mark=marker(Answer(told.text, Usage(), engine.name)).mark)
 
     def recollect(self, name: str) -> Recollection:
         """Ask the model with an adapter for what it knows, and store what is new as facts of low confidence.

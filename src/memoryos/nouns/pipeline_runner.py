@@ -111,9 +111,13 @@ class PipelineRunner:
 
 
 def _with_changes(trace: StepTrace, done: JointDone) -> StepTrace:
-    """The trace with what the step changed; that a memory was stored with another state is told by its transition."""
+    """The trace with what the step changed; that a memory was stored with another state is told by its transition.
+
+    What changes labels is told by the operation with which they changed.
+    """
     moved = {one.cube_id for one in done.events if one.operation is Operation.TRANSITION}
-    told = [one for one in done.events if one.operation is not Operation.REFRESH or one.cube_id not in moved]
+    events = [one for one in done.events if one.operation is not Operation.LABEL]
+    told = [one for one in events if one.operation is not Operation.REFRESH or one.cube_id not in moved]
     changes = [MadeChange(one.cube_id, one.kind, one.operation, one.version) for one in told]
     return replace(trace, changes=(*trace.changes, *changes), ms=trace.ms + 1000 * done.seconds)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from json import dumps, loads
 from typing import Any
@@ -24,6 +23,7 @@ from memoryos.infrastructure.candidates.port import Narrow, Place
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem
+from memoryos.text_cache import text_cache
 
 AT_A_TIME = 1_000  # turns on their way; Milvus takes 64 MB at once
 
@@ -209,7 +209,7 @@ def _label(text: str | None) -> int:
     return number_of(text) >> 1  # Milvus counts with a sign
 
 
-@lru_cache(maxsize=100_000)
+@text_cache(100_000)
 def _number(term: str) -> int:
     """The dimension of a term."""
     return number_of(term) % _WORDS + 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from json import loads
 from typing import Any
@@ -27,6 +26,7 @@ from memoryos.infrastructure.vault.postgres_tables import policy
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem
+from memoryos.text_cache import text_cache
 
 SCHEMA = CANDIDATES
 
@@ -209,7 +209,7 @@ class TurnsTable:
             cursor.executemany(f"INSERT INTO {self._names[name]} VALUES ({', '.join(_MARKS[name])})", rows)
 
 
-@lru_cache(_KEPT_NUMBERS)
+@text_cache(_KEPT_NUMBERS)
 def _number(term: str, secret: bytes) -> int:
     """The number of a term, as a signed integer for PostgreSQL."""
     return number_of(term, secret) - 2**63

@@ -13,13 +13,15 @@ from datetime import datetime
 from glob import escape
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from memoryos.clock import Clock
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.forgotten_list import ForgottenList, Subject
 from memoryos.infrastructure.vault.owner_part import traces
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Kind
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
@@ -27,7 +29,7 @@ _KEY = "receipt key"
 _COPIES = "copied to:"  # before the place of a copy
 _BEHIND = "copied to;"  # the first key behind all of them
 
-_meta = tables.meta
+_meta, _events = tables.meta, tables.events
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +90,17 @@ class ErasurePart:
         """The owners, of every tenant, of whom the store has more than deletion records."""
         with self.snapshot() as connection:
             return sorted((tables.scope_of(*row) for row in connection.execute(traces(None, None))), key=repr)
+
+    def erased_since(self, sequence: int) -> tuple[int, set[Scope]]:
+        """The last event of the store, and the owners, of every tenant, who lost memories after the given event."""
+        owner = [_events.c[name] for name in tables.OWNER]
+        lost = (_events.c.operation == Operation.DELETE.value, _events.c.kind != Kind.SEGMENT.value)
+        with self.snapshot() as connection:
+            latest = connection.scalar(select(func.max(_events.c.sequence))) or 0
+            if latest <= sequence:
+                return latest, set()
+            found = connection.execute(select(*owner).where(_events.c.sequence > sequence, *lost).distinct())
+            return latest, {tables.scope_of(*row) for row in found}
 
     def note_forgotten(self, subject: Subject) -> tuple[KnownCopy, ...]:
         """Note beside each backup on this machine that a subject was forgotten, so that a restore forgets it again.

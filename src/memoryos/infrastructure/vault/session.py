@@ -24,7 +24,7 @@ from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
     version_row,
 )
-from memoryos.infrastructure.vault.labelling import Standing, label_details
+from memoryos.infrastructure.vault.labelling import Standing, label_details, read_label_change
 from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
@@ -56,6 +56,7 @@ from memoryos.infrastructure.vault.statements import (
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
 from memoryos.infrastructure.vault.version_part import VersionPart
 from memoryos.kinds import Kind, State
+from memoryos.label_change import LabelChange
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
@@ -83,6 +84,10 @@ class SqlReader(StoredCubes):
     def authors(self, cube_id: str) -> dict[int, Author]:
         with legible("events"):
             return {number: read_author(detail) for number, detail in self._asked(queries.AUTHORS, [cube_id])}
+
+    def label_changes(self, cube_id: str) -> list[LabelChange]:
+        with legible("events"):
+            return [read_label_change(*row) for row in self._asked(queries.LABEL_CHANGES, [cube_id])]
 
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):

@@ -54,6 +54,7 @@ from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
+from memoryos.text_cache import forget_texts
 
 logger = logging.getLogger(__name__)
 
@@ -192,6 +193,7 @@ class SqlVault(ABC):
             call.written.add(scope.owner)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
         if writer.has_erased:
+            forget_texts()
             self.empty_log()
             if self.on_erased:
                 self.on_erased()

@@ -28,7 +28,6 @@ from memoryos.infrastructure.vault.cube_documents import (
     read_passages,
 )
 from memoryos.infrastructure.vault.expiry_part import ExpiryPart
-from memoryos.infrastructure.vault.labelling import read_label_change
 from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue
@@ -56,7 +55,6 @@ from memoryos.infrastructure.vault.statements import (
 from memoryos.infrastructure.vault.tables import OWNER, owner_row, scope_of
 from memoryos.infrastructure.vault.version_part import StoredVersion, whole_documents
 from memoryos.kinds import Kind, State, Subject, Tier
-from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
@@ -219,10 +217,6 @@ class StoredCubes:
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):
             return [_transition(*row) for row in self._asked(queries.TRANSITIONS, [cube_id])]
-
-    def label_changes(self, cube_id: str) -> list[LabelChange]:
-        with legible("events"):
-            return [read_label_change(*row) for row in self._asked(queries.LABEL_CHANGES, [cube_id])]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})

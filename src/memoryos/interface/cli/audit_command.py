@@ -240,4 +240,4 @@ def _tell(report: AuditReport) -> None:
 
 
 def _print(line: str) -> None:
-    render.console().print(line, markup=False, soft_wrap=True)
+    render.console().print(render.in_one_line(line), markup=False, soft_wrap=True)

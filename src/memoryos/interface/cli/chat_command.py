@@ -102,8 +102,9 @@ class _Chat:
         finally:
             self._end_line()
         if self._json and pieces.answer:
-            told = {"text": pieces.answer.text, "model": pieces.answer.model, "usage": asdict(pieces.answer.usage)}
-            render.print_line({"type": "answer", **told})
+            answer = pieces.answer
+            told = {"text": answer.text, "model": answer.model, "usage": asdict(answer.usage)}
+            render.print_line({"type": "answer", **told, "mark": answer.mark.to_dict() if answer.mark else None})
 
     def _end_line(self) -> None:
         if self._is_in_line:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from memoryos.interface.cli.options import others_in
+from memoryos.interface.cli.render import in_one_line
 from memoryos.scope import Scope
 
 if TYPE_CHECKING:
@@ -33,4 +34,4 @@ def named(scopes: Iterable[Scope]) -> str:
 
 def whose(user: str, agent: str | None) -> str:
     """The owner of a memory in words."""
-    return f"user {user} with {f'agent {agent}' if agent else 'every agent'}"
+    return in_one_line(f"user {user} with {f'agent {agent}' if agent else 'every agent'}")

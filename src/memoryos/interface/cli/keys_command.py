@@ -102,7 +102,9 @@ def _tell(made: NewApiKey, *, json: bool) -> None:
         render.print_json({"key": made.key, **made.info.to_dict()})
         return
     render.console().print(made.key, markup=False, soft_wrap=True)
-    told = f"This is the key {made.info.id} of {made.info.identity}. Keep it: it is not shown again."
+    told = (
+        f"This is the key {made.info.id} of {render.in_one_line(made.info.identity)}. Keep it: it is not shown again."
+    )
     render.console().print(told, markup=False, soft_wrap=True)
 
 

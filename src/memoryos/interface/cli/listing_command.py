@@ -209,7 +209,7 @@ def _print(what: Listed, found: Listing[Any], asked: str, others: Sequence[str])
         return
     if what is Listed.USERS:
         for name in found:
-            console.print(name, markup=False)
+            console.print(render.in_one_line(name), markup=False, soft_wrap=True)
     elif what is Listed.SEGMENTS:
         console.print(render.segments_table("Segments", found))
     else:

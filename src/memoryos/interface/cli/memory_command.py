@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -38,9 +39,20 @@ from memoryos.interface.cli.options import (
     others_in,
     seconds_of,
 )
+from memoryos.interface.cli.private_file import new_file
 from memoryos.kinds import AccessMode, Tier
 from memoryos.operation.intake.decoded import Decoded
 from memoryos.operation.recall.hit import Recall, Strategy
+
+if TYPE_CHECKING:
+    from memoryos.memory import Memory
+    from memoryos.models.chat import Answer
+
+
+Marked = Annotated[
+    Path | None,
+    typer.Option(help="Write the answer with its signed mark to this new file, for verify-mark.", show_default=False),
+]
 
 
 class Searched(Choice):
@@ -164,20 +176,30 @@ def ask(
     agent: Agent = "default",
     tenant: Tenant = "default",
     session: Session = None,
+    mark: Marked = None,
     db: Db = None,
     json: Json = False,
 ) -> None:
     """Answer with the chat model and the memory (needs MEMORYOS_LLM_MODEL)."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
-        if json:
-            answer = memory.respond(query)
-            told = {"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)}
-            forms = {"adapters": answer.adapters, "adapters_left_out": answer.adapters_left_out}
-            render.print_json(told | forms | {"mark": answer.mark.to_dict() if answer.mark else None})
-            return
-        for piece in memory.respond_stream(query):
-            render.say(piece, ends=False)
-        render.say("")
+    opened = open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True)
+    with opened as memory, new_file("--mark", mark) as file:
+        answer = memory.respond(query) if json else _said(memory, query)
+        if file is not None:
+            file.write(answer.to_json() + "\n")
+    if json:
+        told = {"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)}
+        forms = {"adapters": answer.adapters, "adapters_left_out": answer.adapters_left_out}
+        render.print_json(told | forms | {"mark": answer.mark.to_dict() if answer.mark else None})
+
+
+def _said(memory: Memory, query: str) -> Answer:
+    """Print the answer in pieces, and return it."""
+    pieces = memory.respond_stream(query)
+    for piece in pieces:
+        render.say(piece, ends=False)
+    render.say("")
+    assert pieces.answer is not None  # noqa: S101 - after the last piece
+    return pieces.answer
 
 
 def show(

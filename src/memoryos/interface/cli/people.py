@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -25,6 +24,7 @@ from memoryos.interface.cli.options import (
     open_store,
     others_in,
 )
+from memoryos.interface.cli.private_file import new_file
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
@@ -84,7 +84,7 @@ def forget(
     what = _what(user, agent, session)
     if not yes:
         _confirm(what, json=json)
-    with _new_file(receipt) as file, open_store(db, must_exist=True) as store:
+    with new_file("--receipt", receipt) as file, open_store(db, must_exist=True) as store:
         done = _forgotten(store, user, agent, session, tenant)
         _write(done, file)
     _tell(done, f"Forgot {what}", json=json)
@@ -105,7 +105,7 @@ def erase(
         text = memory.get(memory_id).text
         if not yes:
             _confirm(render.shortened(text, CHARS), json=json)
-        with _new_file(receipt) as file:
+        with new_file("--receipt", receipt) as file:
             done = memory.governance.erase(memory_id)
             _write(done, file)
     _tell(done, f"Erased {memory_id}", json=json)
@@ -163,27 +163,6 @@ def _known(store: MemoryOS, user: str, agent: str, tenant: str, session: str | N
     if known and all((one.user, one.agent) != (user, agent) for one in known):
         raise NotFound(f"the user {user!r} has no memory with the agent {agent!r} in this store")
     return store.memory(user, agent=agent, session=session, tenant=tenant)
-
-
-@contextmanager
-def _new_file(path: Path | None) -> Iterator[TextIO | None]:
-    """A new file for the receipt, made before anything is removed; it goes again if nothing is written to it."""
-    if path is None:
-        yield None
-        return
-    try:
-        file = path.open("x", encoding="utf-8")
-    except FileExistsError:
-        raise InvalidInput("--receipt", f"{path} exists already", "Name a new file") from None
-    except OSError as error:
-        problem = f"{path} cannot be written: {type(error).__name__}"
-        raise InvalidInput("--receipt", problem, "Name a new file in a folder that exists") from None
-    try:
-        with file:
-            yield file
-    finally:
-        if not path.stat().st_size:
-            path.unlink()
 
 
 def _what(user: str, agent: str | None, session: str | None) -> str:

@@ -46,6 +46,11 @@ def say(text: str, *, ends: bool = True) -> None:
     typer.echo(visible(text), nl=ends)
 
 
+def in_one_line(text: str) -> str:
+    """Text for a list with a line for each entry: what would end the line, or move in it, is escaped."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 class VisibleConsole(Console):
     """A console that escapes control characters, so that no text can control the terminal."""
 

@@ -30,7 +30,7 @@ def grant(
     if json:
         render.print_json(made.to_dict())
     else:
-        told = f"{made.identity} has the roles {', '.join(sorted(made.roles))}: grant {made.id}."
+        told = f"{render.in_one_line(made.identity)} has the roles {', '.join(sorted(made.roles))}: grant {made.id}."
         render.console().print(told, markup=False, soft_wrap=True)
 
 

@@ -53,7 +53,7 @@ def show(user: Name, tenant: Tenant = "default", db: Db = None, json: Json = Fal
         return
     scopes = f"{found.scopes:,} scope{'' if found.scopes == 1 else 's'}"
     counts = people.counts_of(found.memories)
-    told = f"{found.user}: {counts}; {scopes}; last activity {found.last_activity:%Y-%m-%d %H:%M}"
+    told = f"{render.in_one_line(found.user)}: {counts}; {scopes}; last activity {found.last_activity:%Y-%m-%d %H:%M}"
     render.console().print(f"{told}; roles: {', '.join(roles) or 'none'}.", markup=False, soft_wrap=True)
 
 
@@ -70,4 +70,9 @@ def forget(
 
 
 def _cells(one: UserInfo) -> list[str]:
-    return [one.user, f"{sum(one.memories.values()):,}", f"{one.scopes:,}", f"{one.last_activity:%Y-%m-%d %H:%M}"]
+    return [
+        render.in_one_line(one.user),
+        f"{sum(one.memories.values()):,}",
+        f"{one.scopes:,}",
+        f"{one.last_activity:%Y-%m-%d %H:%M}",
+    ]

@@ -38,6 +38,7 @@ from memoryos.operation.activation.activated import ActivatedAnswer, ActivationV
 from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
 from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
 from memoryos.operation.activation.state_keeper import PrefixState, StateKeeper, place_of, state_key
+from memoryos.operation.answer.responder import Marker
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
@@ -170,11 +171,13 @@ class Activator:
 
     # Answering
 
-    def answer(self, owner: Scope, names: Sequence[str], query: str, recompute: int | None = None) -> ActivatedAnswer:
+    def answer(
+        self, owner: Scope, names: Sequence[str], query: str, marker: Marker, recompute: int | None = None
+    ) -> ActivatedAnswer:
         """Answer a question behind prefixes; with `recompute`, their states are put together.
 
-        Without it, only the state of the first one is used: what stands behind another text is not exact. Raises
-        NotFound, ModelError.
+        Without it, only the state of the first one is used: what stands behind another text is not exact. The answer
+        has the mark of the `marker`. Raises NotFound, ModelError.
         """
         epoch = self.states.epoch
         with self._seeing(owner) as reader:
@@ -203,7 +206,8 @@ class Activator:
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
             self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
         told = reason or ("" if is_used else _NOT_USED)
-        return ActivatedAnswer(answer, is_used, told, is_composed and is_used)
+        marked = marker((cube for prefix in fresh for cube in prefix.sources), owner)(answer)
+        return ActivatedAnswer(marked, is_used, told, is_composed and is_used)
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from memoryos.caller import current
 from memoryos.clock import Clock
+from memoryos.cube import MemCube
 from memoryos.models.chat import Answer
-from memoryos.operation.answer.respond import Prompt
 from memoryos.scope import Scope
 from memoryos.signing import ContentMark, hash_of
 
@@ -31,11 +31,13 @@ class AnswerMarker:
         return replace(answer, mark=ContentMark(*told, hash_of(answer.text)).signed(self.key))
 
 
-def marking(signing_key: Callable[[], bytes | None], clock: Clock) -> Callable[[Prompt, Scope], AnswerMarker]:
-    """What returns the marker of the answer to a prompt, for whoever asks."""
+def marking(
+    signing_key: Callable[[], bytes | None], clock: Clock
+) -> Callable[[Iterable[MemCube], Scope], AnswerMarker]:
+    """What returns the marker of an answer for which a model was shown these memories, for whoever asks."""
 
-    def marker(asked: Prompt, owner: Scope) -> AnswerMarker:
-        sources = tuple(dict.fromkeys(cube.id for cube in asked.shown))
+    def marker(shown: Iterable[MemCube], owner: Scope) -> AnswerMarker:
+        sources = tuple(dict.fromkeys(cube.id for cube in shown))
         return AnswerMarker(signing_key(), current().identity, owner, sources, clock)
 
     return marker

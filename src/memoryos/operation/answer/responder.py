@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -31,7 +31,7 @@ Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what t
 Remember = Callable[[str, str, Scope, About], None]
 Adapt = Callable[[Scope], "Adapted | None"]  # raises ModelError
 Check = Callable[[Caller, Scope], None]  # raises PermissionDenied once the caller's key opens nothing any more
-Marker = Callable[[Prompt, Scope], Callable[[Answer], Answer]]
+Marker = Callable[[Iterable[MemCube], Scope], Callable[[Answer], Answer]]  # the memories that the model was shown
 
 
 class Adapted(ChatModel, Protocol):
@@ -69,7 +69,7 @@ class Responder:
     remember: Remember
     bounds: Bounds
     clock: Clock
-    marker: Marker  #: what signs the answer to a prompt
+    marker: Marker  #: what signs an answer
     adapt: Adapt  #: the model with the adapters that answers to that owner use; None: without
     check: Check
     _refusals: UntoldRefusals = field(default_factory=UntoldRefusals)
@@ -99,13 +99,13 @@ class Responder:
         """Return the answer of the model, with its mark; nothing is stored. Raises ModelError."""
         chat = asked.adapted or self.model()
         answer = self.account.answer(chat, asked.prompt.messages, owner, Purpose.RESPOND)
-        return self.marker(asked.prompt, owner)(_told(asked, answer))
+        return self.marker(asked.prompt.shown, owner)(_told(asked, answer))
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """Return the answer in pieces; the exchange is stored after the last piece."""
         caller, asked = current(), self._asked(query, role, owner)
         model = asked.adapted or self.model()
-        marked, messages = self.marker(asked.prompt, owner), asked.prompt.messages
+        marked, messages = self.marker(asked.prompt.shown, owner), asked.prompt.messages
         taken: list[Usage] = []
 
         def pour(flow: Flow[str]) -> None:

@@ -105,6 +105,14 @@ def sees(reader: Reader, hold: LegalHold) -> bool:
     return bool(on) and len(reader.permitted(on)) == len(on)
 
 
+def check_hold(vault: Vault, home: Scope, reader: Reader, hold: LegalHold) -> None:
+    """Raise PermissionDenied unless the caller may administer all that is on hold, also what is stored later."""
+    if hold.on is HeldThing.MEMORY:
+        check_stored(vault, home, reader, [hold.subject or ""], Action.ADMINISTER)
+    else:
+        check_all(vault, home, Action.ADMINISTER)
+
+
 def _of_session(reader: Reader, session: str | None) -> list[str]:
     found: list[str] = []
     after = 0

@@ -98,6 +98,7 @@ _UNDONE = _any_of(
     r"\b(?:almost|nearly)\b(?! (?:every|always|all|an?|daily|entirely|exclusively|half|one|two|three|\d))",
     r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
     r"\black(?:s|ed|ing)?\b|\b(?:short|devoid|deprived|in need) of\b|\b(?:out of|between) (?=work|jobs)",
+    r"\bl(?:ie[sd]?|ying) (?:about me )?that\b",
     r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
     r"\bthe last (?:thing|person|place) (?:that )?(?:I|I'd|you|you'd)\b",
     r"\b(?:opposite of|far cry from|(?:furthest|farthest) thing from|instead of|rather than|as opposed to)"

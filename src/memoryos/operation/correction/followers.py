@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_to_write
 from memoryos.operation.scheduler.step import together
 from memoryos.scope import Scope
 
@@ -34,7 +33,7 @@ def shorten_chains(vault: Vault, home: Scope, described: Callable[[Reader], Sequ
     The last pages come first: after a crash, a second call begins where the chain still has its old description.
     """
     with vault.read(home) as reader:
-        _, *later = [*together(described(reader), attrgetter("chars"), CHARS_AT_ONCE)] or [[]]
+        _, *later = [*together(described(reader), chars_to_write, CHARS_AT_ONCE)] or [[]]
         before = reader.get(cube.id for some in later for cube in some)
         chains = [Followers(reader, [cube.id for cube in some]) for some in later]
     for some, chain in zip(reversed(later), reversed(chains), strict=True):

@@ -127,6 +127,7 @@ class Forgetter:
         before = self._kinds(corrector, corrector.dependents(ids))
         remove()
         self.sources.follow_erasure(corrector.scope.owner)
+        self.sources.let_go(corrector.scope.owner)
         after = self._kinds(corrector, before)
         return Counter(kind.value for cube_id, kind in before.items() if cube_id not in after)
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from operator import attrgetter
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation, Vector
 from memoryos.kinds import Kind, State
 from memoryos.language.marks import mentions_time
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_to_write
 from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.knowledge.likeness import says_the_same
 from memoryos.operation.recall.repetition import plain_words
@@ -76,7 +75,7 @@ def merge(vault: Vault, home: Scope, ids: Sequence[str], cause: str, now: dateti
         known = _present(reader, ids)
         _check(reader, known, ids)
     _check_words(known)
-    for some in together(known[1:], attrgetter("chars"), CHARS_AT_ONCE):
+    for some in together(known[1:], chars_to_write, CHARS_AT_ONCE):
         with vault.write(home) as writer:
             _absorb(writer, [known[0], *some], ids, cause, now)
 
@@ -109,7 +108,7 @@ def give_back(vault: Vault, home: Scope, ids: Sequence[str]) -> None:
     """Let what these memories took in be found again, before they go: some in each transaction."""
     with vault.read(home) as reader:
         waiting = [entry.cube for entry in orphans(reader, ids)]
-    for some in together(waiting, attrgetter("chars"), CHARS_AT_ONCE):
+    for some in together(waiting, chars_to_write, CHARS_AT_ONCE):
         with vault.write(home) as writer:
             found = writer.get([cube.id for cube in some]).values()
             back = [Entry(given_back(cube)) for cube in found if cube.state is State.MERGED]

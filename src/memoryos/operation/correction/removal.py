@@ -19,7 +19,7 @@ from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.followers import Followers, shorten_chains
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, version_removals
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write, version_removals
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
 from memoryos.operation.knowledge.rivals import relatives
@@ -179,7 +179,7 @@ def _stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:
 
 def _sizes(reader: Reader, pages: Sequence[str]) -> Counter[str]:
     """The characters that go with each of these pages, its earlier versions among them."""
-    sizes = Counter({page.id: page.chars for page in reader.get(pages).values()})
+    sizes = Counter({page.id: chars_to_write(page) for page in reader.get(pages).values()})
     for version in reader.kept_versions(pages):
         sizes[version.cube_id] += version.size
     return sizes

@@ -380,6 +380,13 @@ def chars_of(entry: Entry) -> int:
     return len(entry.document or "")
 
 
+def chars_to_write(cube: MemCube) -> int:
+    """The characters of the text of a memory and of what was told about it."""
+    told = cube.descriptive
+    labels = sum(map(len, (*told.tags, *cube.governance.sensitivity)))
+    return len(cube.text) + len(told.metadata) + len(told.title or "") + len(told.source or "") + labels
+
+
 def _merged(earlier: Entry, later: Entry) -> Entry:
     return Entry(
         later.cube,

@@ -29,6 +29,7 @@ from memoryos.language.passages import passage_bounds
 from memoryos.language.times import named_periods
 from memoryos.language.words import KEYWORD_LIMIT, index_words, keywords, stem, stems, words
 from memoryos.models.embedder import Embedder
+from memoryos.text_cache import text_cache
 
 Vectors = NDArray[np.float32]
 
@@ -191,7 +192,7 @@ def _words_of_day(day: int) -> int:
 _DAY = 86_400_000_000  # microseconds
 _ROLE_NAMES = {"user", "human", "assistant", "ai", "用户", "助手"}
 _ROLE_MARKS = {Role.USER: Mark.BY_USER, Role.ASSISTANT: Mark.BY_ASSISTANT}
-_found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again
+_found_by = text_cache(1024)(index_words)  # of names and dates, which come again and again
 
 
 def _marks(draft: _Draft) -> Mark:

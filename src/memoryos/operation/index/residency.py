@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import Lock
 
 from memoryos.infrastructure.vault.contract import Reader
@@ -32,6 +33,7 @@ class Residency:
         self._follower = follower
         self._keeper = keeper
         self._lock = Lock()
+        self.on_use: Callable[[], None] = lambda: None  #: is called before an owner's memory is used
         self._residents: OrderedDict[Scope, Resident] = OrderedDict()  # the one used last is last
         self._sizes: dict[Scope, int] = {}
 
@@ -50,6 +52,7 @@ class Residency:
         the budget; the others leave first.
         """
         owner = scope.owner
+        self.on_use()
         with self._lock:
             resident = self._residents.get(owner) or self._make()
             self._residents[owner] = resident
@@ -80,6 +83,22 @@ class Residency:
                 resident = self.following(owner, reader)
         if resident.is_worth_keeping():
             self._keeper.write(owner, resident.kept())
+
+    @property
+    def owners(self) -> list[Scope]:
+        """Who is in memory."""
+        with self._lock:
+            return list(self._residents)
+
+    def follow_erasure(self, owner: Scope, read: Callable[[Scope], AbstractContextManager[Reader]]) -> None:
+        """Let go of what the owner's memory lost; the index leaves whole if it still has words of that."""
+        resident = self._residents.get(owner)
+        if resident is None:
+            return
+        with read(owner) as reader:
+            resident.refresh(reader)
+        if resident.is_worth_reading_again:
+            self.forget(owner)
 
     def forget(self, scope: Scope) -> None:
         """Remove the scope's owner from memory."""

@@ -192,6 +192,15 @@ class Resident:
                 self._load(reader, find_kept() if self._keeps_turns else None)
             self._sequence = latest
 
+    def refresh(self, reader: Reader) -> None:
+        """Apply the events since the last call to what is here."""
+        self.follow(reader, turns=self._keeps_turns)
+
+    @property
+    def is_worth_reading_again(self) -> bool:
+        """Whether it has words of pages that are gone, and is read again quickly, or has little else."""
+        return self.turns.has_buried and (len(self.turns) < _LARGE or self.turns.is_mostly_buried)
+
     def _load(self, reader: Reader, kept: Kept | None) -> None:
         self._held = {kind: {} for kind in _HELD}
         self._said.clear()

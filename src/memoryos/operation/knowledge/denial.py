@@ -7,10 +7,10 @@ told of the present counts: who never baked bread on Monday may have baked some 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from memoryos.language.words import HAN, stem
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 _NOT = regex(r"\b(?:not|never|no longer|cannot)\b|n't\b|\bany ?more\b|\bany longer\b")
 _ADDS_NOTHING = regex(
@@ -34,7 +34,7 @@ def denies(one: str, other: str) -> bool:
     return denied is not is_too and len(mine) > 1 and mine == yours
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def _bare(text: str) -> tuple[tuple[str, ...], bool]:
     """The words without what denies them, and whether something does."""
     if HAN.search(text):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 
 from memoryos.about import NOTHING, About, about_of
 from memoryos.cube import Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.kinds import AccessMode, Origin, SemanticType
 from memoryos.privacy.protection import OwnerProtection
+from memoryos.text_cache import text_cache
 
 Learned = Fact | Trait | ProfileField
 Identity = tuple[str, ...]
@@ -94,6 +94,6 @@ def identities(payload: object) -> tuple[Identity, ...]:
     return (identity(payload),)
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from memoryos.language.segmenter import tagged
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import HAN, stem, words
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 NEAR = 0.85  # cosine from which words are asked whether it is a repeat
 DOUBTFUL = 0.75  # cosine from which a judge is asked, if the words say that it is none
@@ -145,7 +145,7 @@ def judged(judge: Judge | None, pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
     return dict(judge.compare(wanted)) if judge and wanted else {}
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096)
 def _read(text: str) -> _Words:
     plain = plain_text(text.replace("’", "'"))
     content = tuple(stem(word) for word in words(plain) if word not in FUNCTION_WORDS)

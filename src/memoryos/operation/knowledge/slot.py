@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import date, datetime, time
-from functools import lru_cache
 from types import ModuleType
 
 from memoryos.language.plain_letters import plain_text
@@ -18,6 +17,7 @@ from memoryos.language.times import stated_bounds, told_periods
 from memoryos.language.words import HAN
 from memoryos.operation.knowledge.filling import Filling, Term
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 _TEXT_LIMIT = 400  # characters; what is longer is no single statement
 # How a statement is kept that could not be put into the third person.
@@ -26,7 +26,7 @@ _QUOTED = regex(
 )
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def filling(text: str) -> Filling | None:
     """The slot that a statement fills, and with what; None when it fills none that the rules know."""
     if len(text) > _TEXT_LIMIT:
@@ -37,7 +37,7 @@ def filling(text: str) -> Filling | None:
     return found and replace(found, value=found.value.casefold())
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def term(text: str, said: datetime) -> Term:
     """When what was said then holds, as far as the words tell; the moment it was said, when they do not.
 

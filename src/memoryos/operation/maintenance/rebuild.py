@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
-from operator import attrgetter
 
 from memoryos.cube import MemCube, Segment, Trait
 from memoryos.errors import CubeProtected
@@ -26,7 +25,7 @@ from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.operation.hierarchy.recent import ask_for_all_recent, extracted, forget_early, read_early
@@ -121,7 +120,7 @@ class Rebuilder:
     def _unwind(self, owner: Scope) -> None:
         with self.promoter.vault.read(owner) as reader:
             placed_pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
-        pages = next(together(placed_pages, attrgetter("chars"), CHARS_AT_ONCE), [])
+        pages = next(together(placed_pages, chars_to_write, CHARS_AT_ONCE), [])
         entries = [entry.prepared for entry in page_entries([_raw(page) for page in pages], self.promoter.embedder)]
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)

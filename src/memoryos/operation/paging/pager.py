@@ -17,7 +17,7 @@ from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Oper
 from memoryos.kinds import Kind, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.hierarchy.chain import continues, summarised
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, Urgency
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, Urgency, chars_to_write
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
 from memoryos.operation.hierarchy.page_entries import topic_words
@@ -134,13 +134,13 @@ class Pager:
         behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
         chained = replace(page.cube, payload=payload, behaviour=behaviour, mark=CubeMark.CHAINED)
         self.changes.change(Entry(chained), Operation.CHAIN)
-        self._sizes[page.cube.id] = page.cube.chars
+        self._sizes[page.cube.id] = chars_to_write(page.cube)
         return replace(page, cube=chained)
 
     def _place(self, page: Entry) -> None:
         """Move a page from STM into the segment it fits, or into one of its own."""
         self.changes.move([page.cube], Tier.MTM)
-        self._sizes[page.cube.id] = page.cube.chars
+        self._sizes[page.cube.id] = chars_to_write(page.cube)
         home = self._open_home_of(page)
         topic = joined(home, page, self._now) if home else opened(page, self._now)
         if home:

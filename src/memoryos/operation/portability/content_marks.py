@@ -25,7 +25,7 @@ from memoryos.signing import MARK_FORMAT, chained_mark, hash_of, is_mark, is_sig
 _MARKED = regex(r'^(\{.*),"mark":"([0-9a-f]+)"\}\n\Z', re.DOTALL)
 MOST_LINES = 10_000  # of the JSON of an answer
 Words = Callable[[str], WatermarkEvidence]
-_FIX = "Pass a file that `export` of this store wrote, or the JSON of an answer of `respond`"
+_FIX = "Pass a file that `export` of this store wrote, or the JSON of an answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,7 @@ def _head_of(head: Mapping[str, Any], key: bytes | None) -> Mapping[str, Any]:
 def _checked_answer(text: str, key: bytes | None, words: Words | None) -> MarkReport:
     """Check the JSON of an answer: its text and its mark; the other fields are not signed."""
     head = _read(text)
+    head = head["answer"] if isinstance(head.get("answer"), dict) else head  # of `activations.answer`
     told = head.get("mark")
     if not isinstance(told, dict) or not is_mark(told) or told["format"] != MARK_FORMAT:
         raise InvalidInput("file", "has no mark that this program reads", _FIX)

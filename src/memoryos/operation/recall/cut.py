@@ -9,13 +9,13 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
 
 from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import index_words, stem
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.stretches import FAR
 from memoryos.regex import regex
+from memoryos.text_cache import text_cache
 
 LEAST = 40  # tokens: less says too little
 
@@ -150,6 +150,6 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(_stem, index_words(text)))
 
 
-_stem = lru_cache(8192)(stem)
+_stem = text_cache(8192)(stem)
 _LEVELS: tuple[Callable[[str], Iterator[Span]], ...] = (sentence_bounds, _clauses, _words, _characters)
 _WORDS = 2  # the level of words

@@ -30,6 +30,7 @@ from memoryos.privacy.protection import OwnerProtection, Protection
 from memoryos.privacy.walk import Walk
 from memoryos.retention import RetentionRule, UnusedRule
 from memoryos.scope import Scope
+from memoryos.signing import ContentMark
 from memoryos.version_diff import VersionDiff
 
 # What calls return with content in it. A context and a digest are made of what is shown already.
@@ -90,6 +91,7 @@ class ShownResult:
                 TurnHit: self._turn_hit,
                 SegmentView: self._segment_view,
                 Scope: lambda scope: scope,
+                ContentMark: lambda mark: mark,  # its signature covers each field
             },
         )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Operation
@@ -117,6 +118,10 @@ class Sources:
                 follower.follow(owner, reader)
         except IndexFailed as error:
             follower.put_off(error)
+
+    def let_go(self, owner: Scope) -> None:
+        """Let what the owner's memory lost leave this process, too."""
+        acting(SYSTEM, lambda: self.residency.follow_erasure(owner, self.vault.read))
 
     def forget(self, owner: Scope) -> None:
         """Remove the owner from memory and from the candidate index; an unreachable index does it later."""

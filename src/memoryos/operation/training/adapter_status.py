@@ -9,6 +9,7 @@ from memoryos.built_memory import AdapterStage, GateResult
 from memoryos.cube import MemCube
 from memoryos.operation.training.adapter_cubes import adapter_in
 from memoryos.plain import Plain, PlainContent
+from memoryos.signing import ContentMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class AdapterAnswer(PlainContent):
     text: str  #: the answer
     used: tuple[str, ...]  #: names of the adapters that took part
     left_out: tuple[str, ...]  #: adapters that did not, each with the reason
+    mark: ContentMark | None = None  #: signed provenance of the text: it rests on the adapters
 
 
 @dataclass(frozen=True, slots=True)
