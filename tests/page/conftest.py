@@ -64,7 +64,7 @@ def tab(browser: Any, usual: Any, idle: list[Any], served: Served) -> Iterator[O
             return seen[-1]
 
         yield make
-        idle.extend(sight.left(served.url) for sight in seen if sight.page.context == usual)
+        idle.extend(sight.left() for sight in seen if sight.page.context == usual)
     assert [sight.wrong for sight in seen] == [[] for _ in seen]
 
 
