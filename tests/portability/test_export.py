@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from built_cubes import put_built
-from conftest import FrozenClock
 from memoryos import Attachment, MemoryOS
 from memoryos.clock import system_clock
 from memoryos.cube import to_json
@@ -68,7 +67,7 @@ def test_a_person_is_the_same_in_another_store(open_store: Open, tmp_path: Path)
         assert store.admin.load(file).known == sum(loaded.memories.values())
 
 
-def test_an_older_file_does_not_bring_back_what_was_removed_since(open_store: Open, tmp_path: Path, clock: FrozenClock):
+def test_an_older_file_does_not_bring_back_what_was_removed_since(open_store: Open, tmp_path: Path, clock):
     """Erased, deleted, swept or forgotten; unless that is said to be the wish."""
     file = tmp_path / "alice.jsonl"
     with open_store("one", clock=clock, short_term_capacity=100) as store:  # no topics
