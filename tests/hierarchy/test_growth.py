@@ -26,7 +26,7 @@ from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.correction import brancher, expiry_job, forget, removal
+from memoryos.operation.correction import branch_maker, expiry_job, forget, removal
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
@@ -439,6 +439,12 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
     assert many < LINEAR * few
 
 
+def swept(world: World, memory: Memory) -> None:
+    """The job that removes what has expired."""
+    engine = memory._engine
+    ExpiryJob(world.promoter(LineExtractor()), engine.forgetter.sources, engine._brancher).run(ANN, (), lambda: True)
+
+
 @pytest.mark.once
 def test_what_is_planned_for_pages_that_go_together_grows_no_faster(world: World, size: int):
     """Each page of a session, and each that expired, was deleted by itself: after each one, all that was left."""
@@ -449,8 +455,7 @@ def test_what_is_planned_for_pages_that_go_together_grows_no_faster(world: World
     def sweep(count: int) -> int:
         memory = one_talk(world, count, ttl=3600)
         world.clock.advance(hours=2)
-        promoter, sources = world.promoter(LineExtractor()), memory._engine.forgetter.sources
-        return calls_in(lambda: ExpiryJob(promoter, sources).run(ANN, (), lambda: True))
+        return calls_in(lambda: swept(world, memory))
 
     for work in (session, sweep):
         work(2)
@@ -873,8 +878,7 @@ def test_pages_that_go_together_and_die_between_two_steps_leave_a_sound_store(
         patched.setattr(SqlWriter, "delete", die)
         if options:
             world.clock.advance(hours=2)
-            sources = memory._engine.forgetter.sources
-            ExpiryJob(world.promoter(LineExtractor()), sources).run(ANN, (), lambda: True)
+            swept(world, memory)
         else:
             memory.forget()
     assert len(world.cubes(Kind.PAGE)) == 2 * PAGES_AT_ONCE + 1
@@ -1008,7 +1012,7 @@ def exported(world: World, count: int, folder: Path) -> tuple[Path, MemCube]:
 
 
 def loaded(world: World, file: Path) -> LoadedExport:
-    return Loader(world.vault, world.embedder, world.clock).load(lambda: read_lines(file))
+    return Loader(world.vault, world.embedder, world.clock, again=True).load(lambda: read_lines(file))
 
 
 def versions(world: World, cube: MemCube) -> list[MemCube]:
@@ -1053,14 +1057,14 @@ def test_a_load_stores_large_versions_after_their_memory(world: World, tmp_path:
 
 def test_what_a_branch_copies_in_one_step_does_not_grow(world: World, monkeypatch):
     """One transaction copied 64 memories with all their versions, and wrote their documents under the lock."""
-    monkeypatch.setattr(brancher, "CHARS_AT_ONCE", 60_000)
+    monkeypatch.setattr(branch_maker, "CHARS_AT_ONCE", 60_000)
     memory = resting_on_all(world, 80)
     (trait,) = world.cubes(Kind.TRAIT)
     with stored_by(world.vault) as stored:
         branch = memory.branches.create("trial")
     assert len(memory.branch("trial").history(branch.id_of(trait.id))) == trait.version.number
     assert max(size for _, size in stored) <= max(60_000, 2 * len(to_json(trait)))
-    assert max(rows for rows, _ in stored) <= 2 * brancher.LINKS_AT_ONCE
+    assert max(rows for rows, _ in stored) <= 2 * branch_maker.LINKS_AT_ONCE
 
 
 def test_a_load_that_dies_amid_the_versions_is_completed_by_the_next(world: World, tmp_path: Path, monkeypatch):
