@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from built_cubes import put_built
-from memoryos import Attachment, MemoryOS, stores
+from memoryos import Attachment, MemoryOS
 from memoryos.clock import system_clock
 from memoryos.cube import to_json
 from memoryos.errors import IdTaken, InvalidInput, NotFound
+from memoryos.infrastructure.vault.soundness import verify
 from memoryos.operation.portability import export_file, load_export
 
 from .conftest import Open, live
@@ -122,7 +123,7 @@ def learned(open_store: Open, tmp_path: Path) -> tuple[list[str], Path]:
     return pages, file
 
 
-def test_what_a_copy_learned_of_a_page_is_left_out_with_the_page(open_store: Open, learned, tmp_path: Path):
+def test_what_a_copy_learned_of_a_page_is_left_out_with_the_page(open_store: Open, learned):
     pages, file = learned
     with open_store("one", short_term_capacity=100) as store:
         for page in pages:
@@ -135,10 +136,10 @@ def test_what_a_copy_learned_of_a_page_is_left_out_with_the_page(open_store: Ope
         assert not [word for word in ("Oslo", "Kiwi", "北京") if word in json.dumps(records, ensure_ascii=False)]
         loaded = store.admin.load(file, again=True)
         assert (dict(loaded.memories), loaded.removed) == ({"page": 3, "fact": 2, "profile": 2, "segment": 3}, 0)
-    assert stores.verify(tmp_path / "one.db").is_sound
+        assert verify(store._engine.vault).is_sound
 
 
-def test_what_rests_on_other_pages_too_comes_without_its_earlier_versions(open_store: Open, learned, tmp_path: Path):
+def test_what_rests_on_other_pages_too_comes_without_its_earlier_versions(open_store: Open, learned):
     pages, file = learned
     with open_store("one", short_term_capacity=100) as store:
         store.memory("alice").delete(pages[0])
@@ -146,7 +147,7 @@ def test_what_rests_on_other_pages_too_comes_without_its_earlier_versions(open_s
         assert (loaded.memories["fact"], loaded.memories["segment"], loaded.removed) == (2, 2, 1 + 1 + 1)
         assert store.memory("alice").profile.get().user.profile[0].text
         assert "Oslo" not in json.dumps(exported(store))
-    assert stores.verify(tmp_path / "one.db").is_sound
+        assert verify(store._engine.vault).is_sound
 
 
 def test_what_was_loaded_lives_on(open_store: Open, tmp_path: Path):
