@@ -54,7 +54,7 @@ from memoryos.infrastructure.vault.statements import (
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
-from memoryos.infrastructure.vault.version_part import VersionPart
+from memoryos.infrastructure.vault.version_part import VersionPart, last_removed
 from memoryos.kinds import Kind, State
 from memoryos.label_change import LabelChange
 from memoryos.retention import VersionLimit
@@ -124,6 +124,10 @@ class SqlReader(StoredCubes):
 
     def removed(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.REMOVED, ids)}
+
+    def trimmed(self, ids: Iterable[str]) -> dict[str, int]:
+        with legible("events"):
+            return {cube_id: last_removed(detail) for cube_id, detail in self._asked(queries.REFRESHED, ids)}
 
     def remains(self) -> dict[str, int]:
         return self._everything.remains()
