@@ -188,6 +188,15 @@ def test_what_leaves_a_shared_persona_with_its_pages_leaves_the_branches(agents,
         assert not any("Samarkand" in text for text in kept(one.branch("try")))
 
 
+def test_a_persona_that_is_forgotten_leaves_the_branches_of_all_agents(agents):
+    store, one, other = agents
+    one.facts.add("Tom lives in Rome")
+    other.add("The ferry leaves at nine.")
+    other.branches.create("try")
+    assert store.of(one._engine.home(one.scope)).forget().is_complete
+    assert kept(other.branch("try")) == kept(other) == ["user: The ferry leaves at nine."]
+
+
 def test_a_deletion_that_waited_for_the_object_store_reaches_the_branches_of_all_agents(agents, monkeypatch):
     _, one, other = agents
     fact = one.facts.add("Tom lives in Rome")

@@ -153,6 +153,14 @@ class Brancher:
             gone += self.forgetter.session(replace(corrector.scope, session=session), corrector)
         return gone
 
+    def forget_home(self, home: Scope) -> Forgotten:
+        """Remove the copy of a home, such as a persona that agents share, from all branches; also from unfinished ones.
+
+        Nobody finishes these then. Raises CubeProtected.
+        """
+        places = self._places()
+        return sum((self.forgetter.owner(one.scope(home), self._corrector(one)) for one in places), Forgotten())
+
     def diff(self, branch: Branch) -> BranchDiff:
         """Compare a branch with the owner's memory as it is now; only pages, facts, traits and profile fields."""
         parts = [self._differences(home, branch) for home in self.corrector.homes]

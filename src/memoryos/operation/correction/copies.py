@@ -65,8 +65,14 @@ class Copies:
         return _told(*self._removed(ids, lambda: forgetter.memory(corrector, memory_id)))
 
     def forgotten(self, forget: Callable[[], Forgotten]) -> Forgotten:
-        """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona."""
-        return _told(*self._removed((), lambda: self.brancher.forget(forget)))
+        """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona.
+
+        If the owner is the persona itself, it leaves the branches of all agents.
+        """
+        owner = self.brancher.owner
+        others = self._others() if owner in self._shared else []
+        gone = _as_system(lambda: sum((one.forget_home(owner) for one in others), Forgotten()))
+        return gone + _told(*self._removed((), lambda: self.brancher.forget(forget)))
 
     def without_session(self, forget: Callable[[], Forgotten], session: str) -> Forgotten:
         """Remove a session by `forget`, and from all branches, with what that takes from the persona."""
