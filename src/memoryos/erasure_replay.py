@@ -60,7 +60,7 @@ class ErasureReplay:
         memories = self._memories(engine, owner)
         for memory in memories:
             engine.caught_up(owner)
-            Copies(Brancher.of(engine.promoter, engine.forgetter, owner)).erased(memory)
+            Copies(Brancher.of(engine.promoter, engine.forgetter, owner)).erased(memory, lambda _: None)
         return [repr((owner, part)) for part in (*sessions, *memories)]
 
     def _sessions(self, engine: Engine, owner: Scope) -> list[str]:
