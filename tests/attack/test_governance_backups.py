@@ -140,14 +140,18 @@ def test_what_was_forgotten_is_forgotten_again_by_a_restore(
     assert stores.verify(target, settings=settings).is_sound
 
 
-def test_what_an_erased_memory_took_in_since_the_backup_is_erased_again(
-    opened, place, restore, tmp_path, clock, settings
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_what_an_erased_memory_took_in_before_or_since_the_backup_is_erased_again(
+    opened, place, restore, tmp_path, clock, settings, is_merged
 ):
     memory = opened(place).memory("ann")
     pages = [memory.add("I like tea."), memory.add("I like tea.")]
     memory.wait()
+    if is_merged:
+        memory.duplicates.merge(pages)
     stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
-    memory.duplicates.merge(pages)
+    if not is_merged:
+        memory.duplicates.merge(pages)
     assert memory.governance.erase(pages[0]).is_complete
     assert opened(restore()).memory("ann").pages.list() == []
 
