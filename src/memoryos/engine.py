@@ -247,8 +247,9 @@ class Engine:
         """Remove a memory, and sign a receipt."""
         subject = {**scope.owner.to_dict(), "memory": memory_id}
         self.caught_up(scope)
+        copies, note = Copies(self._brancher(scope)), self.vault.erasure.note_forgotten
         try:
-            return self.with_receipt(subject, lambda: Copies(self._brancher(scope)).erased(memory_id))
+            return self.with_receipt(subject, lambda: copies.erased(memory_id, note))
         finally:
             self.housekeeping.queued(scope)
 

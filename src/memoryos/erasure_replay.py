@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.clock import Clock
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.engine import Engine
+from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind
@@ -60,7 +62,8 @@ class ErasureReplay:
         memories = self._memories(engine, owner)
         for memory in memories:
             engine.caught_up(owner)
-            Copies(Brancher.of(engine.promoter, engine.forgetter, owner)).erased(memory)
+            with suppress(NotFound):  # it went with one that had taken it in
+                Copies(Brancher.of(engine.promoter, engine.forgetter, owner)).erased(memory, lambda _: None)
         return [repr((owner, part)) for part in (*sessions, *memories)]
 
     def _sessions(self, engine: Engine, owner: Scope) -> list[str]:

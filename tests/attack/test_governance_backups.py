@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 from contract import server
 from memoryos import MemoryOS, Scope, load_settings, stores
+from memoryos.config import PersonaSharing
 from memoryos.errors import CubeProtected, StorageError
 from memoryos.models.hashing import Hashing
 
@@ -137,6 +138,35 @@ def test_what_was_forgotten_is_forgotten_again_by_a_restore(
         told = " ".join(fact.text for fact in restored.of(SCOPES[name]).facts.list())
         assert WORD not in told.lower()
     assert stores.verify(target, settings=settings).is_sound
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_what_an_erased_memory_took_in_before_or_since_the_backup_is_erased_again(
+    opened, place, restore, tmp_path, clock, settings, is_merged
+):
+    memory = opened(place).memory("ann")
+    pages = [memory.add("I like tea."), memory.add("I like tea.")]
+    memory.wait()
+    if is_merged:
+        memory.duplicates.merge(pages)
+    stores.backup(place, tmp_path / "one.backup", settings=settings, clock=clock)
+    if not is_merged:
+        memory.duplicates.merge(pages)
+    assert memory.governance.erase(pages[0]).is_complete
+    assert opened(restore()).memory("ann").pages.list() == []
+
+
+def test_what_is_erased_from_a_shared_persona_is_erased_again(place, places, tmp_path, clock, settings):
+    shared = settings.model_copy(update={"persona_sharing": PersonaSharing.USER})
+    with closing(MemoryOS.open(place, settings=shared, embedder=Hashing(), clock=clock)) as store:
+        memory = store.memory("ann", agent="one")
+        fact = memory.facts.add("Ann lives in Rome")
+        memory.facts.add("Ann plays chess")
+        stores.backup(place, tmp_path / "one.backup", settings=shared, clock=clock)
+        memory.governance.erase(fact)
+    stores.restore(tmp_path / "one.backup", places[1], settings=shared, clock=clock)
+    with closing(MemoryOS.open(places[1], settings=shared, embedder=Hashing(), clock=clock)) as restored:
+        assert [fact.text for fact in restored.memory("ann", agent="one").facts.list()] == ["Ann plays chess"]
 
 
 def test_what_was_only_deleted_comes_back(opened, place, restore, tmp_path, clock, settings):

@@ -86,7 +86,7 @@ def test_an_erasure_is_signed_although_a_copy_made_meanwhile_is_frozen(open_memo
     monkeypatch.setattr(type(memory._engine.vault.erasure), "note_forgotten", lambda self, one: noted.append(one) or ())
     freeze_in_a_branch_made_meanwhile(memory, page, monkeypatch)
     done = memory.governance.erase(page)
-    assert (done.left, done.is_complete, [one["memory"] for one in noted]) == ({"page": 1}, False, [page])
+    assert (done.left, done.is_complete, {one["memory"] for one in noted}) == ({"page": 1}, False, {page})
     assert done.receipt.left == {"page": 1}
     with pytest.raises(NotFound):
         memory.get(page)

@@ -14,6 +14,7 @@ from typing import TypeVar
 from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.config import PersonaSharing
 from memoryos.errors import CubeProtected, NotFound, PermissionDenied
+from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.operation.correction.brancher import Brancher, KeptCopy
 from memoryos.operation.correction.forget import Forgotten
@@ -53,16 +54,24 @@ class Copies:
             )
         return removed
 
-    def erased(self, memory_id: str) -> Forgotten:
+    def erased(self, memory_id: str, note: Callable[[Subject], object]) -> Forgotten:
         """Remove a memory with what it took in, and the copies of all that; `left` counts what is protected there.
 
+        `note` is called with each memory that went, in its home, which may be a persona that agents share.
         Raises NotFound, CubeProtected and ObjectsUnreachable.
         """
         corrector, forgetter = self.brancher.corrector, self.brancher.forgetter
-        corrector.removable(memory_id)
+        _, home = corrector.removable(memory_id)
         ids = [*corrector.absorbed([memory_id]), memory_id]
         corrector.refuse_frozen((), ids)
-        return _told(*self._removed(ids, lambda: forgetter.memory(corrector, memory_id)))
+
+        def remove() -> Forgotten:
+            done = forgetter.memory(corrector, memory_id)
+            for one in ids:
+                note({**home.owner.to_dict(), "memory": one})
+            return done
+
+        return _told(*self._removed(ids, remove))
 
     def forgotten(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona.
