@@ -39,6 +39,8 @@ class AsyncAnswerStream(AsyncIterator[str]):
             raise StopAsyncIteration
         if self._stream is None:
             self._stream = await asyncio.to_thread(self._begin)
+        if self._is_over:  # closed while the memory was searched
+            self._stream.close()
         return await anext(self._stream)
 
     async def aclose(self) -> None:

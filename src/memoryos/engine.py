@@ -48,6 +48,7 @@ from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.correction.own_jobs import own_jobs
@@ -245,13 +246,11 @@ class Engine:
     def erase(self, scope: Scope, memory_id: str) -> Forgotten:
         """Remove a memory, and sign a receipt."""
         subject = {**scope.owner.to_dict(), "memory": memory_id}
+        self.caught_up(scope)
         try:
-            return self.with_receipt(subject, lambda: self._erased(scope, memory_id))
+            return self.with_receipt(subject, lambda: Copies(self._brancher(scope)).erased(memory_id))
         finally:
             self.housekeeping.queued(scope)
-
-    def _erased(self, scope: Scope, memory_id: str) -> Forgotten:
-        return self._brancher(scope).removed(memory_id, lambda: self.forgetter.memory(self.corrector(scope), memory_id))
 
     def with_receipt(self, subject: Mapping[str, Any], remove: Callable[[], Forgotten]) -> Forgotten:
         """Remove something, and sign a receipt about that subject; without a key, nothing is removed."""
@@ -274,12 +273,12 @@ class Engine:
     def forget_unsigned(self, scope: Scope) -> Forgotten:
         """Remove everything of an owner, or of the session of the scope. Raises PermissionDenied."""
         self.admit_all(Action.DELETE, scope)
-        corrector, brancher = self.corrector(scope), self._brancher(scope)
+        corrector, copies = self.corrector(scope), Copies(self._brancher(scope))
         if scope.session is not None:
-            return self.forgetter.session(scope, corrector) + brancher.forget_session(scope.session)
+            return copies.without_session(lambda: self.forgetter.session(scope, corrector), scope.session)
         self.housekeeping.unvisited(scope.owner)
         self.forgetter.refuse_frozen(scope.owner)
-        return brancher.forget(lambda: self.forgetter.owner(scope.owner, corrector))
+        return copies.forgotten(lambda: self.forgetter.owner(scope.owner, corrector))
 
     @property
     def forgetter(self) -> Forgetter:

@@ -15,6 +15,7 @@ from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.copies import Copies
 from memoryos.scope import Scope
 
 WasForgotten = Callable[[Subject], bool]
@@ -58,8 +59,8 @@ class ErasureReplay:
             engine.forget_unsigned(replace(owner, session=session))
         memories = self._memories(engine, owner)
         for memory in memories:
-            Brancher.of(engine.promoter, engine.forgetter, owner).delete(memory)
-            engine.forgetter.memory(engine.corrector(owner), memory)
+            engine.caught_up(owner)
+            Copies(Brancher.of(engine.promoter, engine.forgetter, owner)).erased(memory)
         return [repr((owner, part)) for part in (*sessions, *memories)]
 
     def _sessions(self, engine: Engine, owner: Scope) -> list[str]:

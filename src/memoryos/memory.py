@@ -32,6 +32,7 @@ from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.revised import NewWords, SameWords
@@ -202,11 +203,11 @@ class Memory(MemoryParts):
         is deleted then, but the deletion is recorded and completed as soon as the object store answers.
         """
         corrector, wanted = self._engine.corrector(self._scope), arguments.cube_id(cube_id)
-        branches = Brancher.of(self._engine.promoter, self._engine.forgetter, self._scope)
+        copies = Copies(Brancher.of(self._engine.promoter, self._engine.forgetter, self._scope))
         try:
-            doing(Action.DELETE, lambda: branches.removed(wanted, lambda: corrector.delete(wanted)))
+            doing(Action.DELETE, lambda: copies.removed([wanted], lambda: corrector.delete(wanted)))
         except ObjectsUnreachable as error:
-            corrector.postpone(wanted)
+            self._engine.housekeeping.queued(corrector.postpone(wanted))
             raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error
         finally:
             self._engine.housekeeping.queued(self._scope)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import _lru_cache_wrapper, lru_cache
-from threading import Lock
 from typing import TypeVar
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
-_CACHES: WeakSet[_lru_cache_wrapper[object]] = WeakSet()
-_LOCK = Lock()
+_CACHES: WeakValueDictionary[int, _lru_cache_wrapper[object]] = WeakValueDictionary()  # by their `id`
 
 
 def text_cache(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
@@ -19,8 +17,7 @@ def text_cache(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]
 
     def cached(function: Callable[..., T]) -> _lru_cache_wrapper[T]:
         made = lru_cache(most)(function)
-        with _LOCK:
-            _CACHES.add(made)
+        _CACHES[id(made)] = made
         return made
 
     return cached
@@ -28,7 +25,6 @@ def text_cache(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]
 
 def forget_texts() -> None:
     """Empty the text caches of this process."""
-    with _LOCK:
-        caches = list(_CACHES)
-    for one in caches:
-        one.cache_clear()
+    for found in _CACHES.valuerefs():  # a list, made in one step: no lock, which a forked process could find taken
+        if (one := found()) is not None:
+            one.cache_clear()

@@ -272,6 +272,8 @@ def test_the_command_does_the_same(run):
     assert "bees" in document(run("search", "bees", "--user", "bob", "--json"))["hits"][0]["text"]
     assert document(run("export", "bob.jsonl", "--user", "bob", "--json"))["memories"]["page"] == 1
     assert document(run("forget", "--user", "bob", "--yes", "--json"))["is_complete"] is True
+    left = run("import", "export", "bob.jsonl").stdout
+    assert "Left out: 1 memories that this store has removed, or their sources (--again)." in left
     assert document(run("import", "export", "bob.jsonl", "--again", "--json"))["memories"]["page"] == 1
     usage = run("add", "--json", "--no-such-option")
     assert usage.returncode == 2

@@ -213,7 +213,7 @@ def call(memory: Memory, name: str, word: str) -> Any:
     if name in ("activations.build", "forms.transform"):  # or the attacker has one of that name from now on
         for made in {one.name for one in memory.activations.list()} & {word}:
             memory.activations.delete(made)
-    return list(result) if inspect.isgenerator(result) or isinstance(result, Iterator) else result
+    return list(result) if isinstance(result, Iterator) else result
 
 
 def _with(value: Any, word: str) -> Any:

@@ -10,7 +10,7 @@ import inspect
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import chdir, closing
 from dataclasses import fields
 from io import StringIO
@@ -164,7 +164,7 @@ def refusal(call: Callable[[], Any]) -> MemoryOSError | None:
     """What the call is refused with; every other error fails the test."""
     try:
         result = call()
-        if inspect.isgenerator(result):
+        if isinstance(result, Iterator):
             list(result)
     except MemoryOSError as error:
         assert str(error)
@@ -455,7 +455,7 @@ def awaited_attack(memory: Memory, name: str, arguments: Arguments) -> Callable[
 
     async def awaited(positional, named):
         result = method(*positional, **named)
-        if inspect.isasyncgen(result):
+        if isinstance(result, AsyncIterator):
             return [piece async for piece in result]
         return await result
 
@@ -525,5 +525,5 @@ def test_a_closed_memory_says_so(tmp_path):
             positional = [StringIO()]
         with pytest.raises(StorageError, match=r"closed"):
             result = method_of(memory, name)(*positional, **named)
-            pytest.fail(f"{name} told {list(result) if inspect.isgenerator(result) else result!r}")
+            pytest.fail(f"{name} told {list(result) if isinstance(result, Iterator) else result!r}")
     memory.close()

@@ -12,7 +12,8 @@ from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.errors import NotFound
 from memoryos.kinds import Kind, State
 from memoryos.models.hashing import Hashing
-from memoryos.operation.correction.branch import branches
+from memoryos.operation.correction import branch_maker
+from memoryos.operation.correction.branch import BranchPlace, branches, made_until
 from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.forget import Forgetter
@@ -170,3 +171,63 @@ def test_a_branch_whose_maker_died_is_discarded_within_minutes(stores, clock, mo
     with maker._engine.vault.read(memory.scope) as reader:
         assert branches(reader) == []
     assert memory.branches.create("try", ttl=timedelta(days=1)).is_whole
+
+
+def test_a_maker_whose_branch_is_discarded_before_its_first_copy_leaves_nothing(stores, monkeypatch):
+    maker, remover = stores
+    memory = lived(maker, "ann")
+    original, made = BranchPlace.scope, []
+
+    def interrupted(self, home):
+        if not made:  # the branch is in the list, and nothing in it yet
+            made.append(None)
+            made.append(remover.of(memory.scope).branches.create("try"))
+        return original(self, home)
+
+    monkeypatch.setattr(BranchPlace, "scope", interrupted)
+    with pytest.raises(NotFound, match="discarded"):
+        memory.branches.create("try")
+    assert memory.branches.list() == made[1:]
+    scopes = [one for one in maker._engine.vault.owners_of("default", "ann") if one.is_branch]
+    assert scopes == [made[1].scope(memory.scope)]
+    assert texts_of(memory.branch("try")) == texts_of(memory)
+
+
+def texts_of(memory: Memory) -> set[str]:
+    return {page.text for page in memory.pages.list()}
+
+
+def test_a_branch_that_is_whole_is_noted_as_made_by_nobody(stores):
+    maker, _ = stores
+    memory = lived(maker, "ann")
+    made = memory.branches.create("try")
+    with maker._engine.vault.read(made.scope(memory.scope)) as reader:
+        assert made_until(reader) is None
+
+
+@pytest.mark.each
+def test_what_leaves_a_shared_persona_while_a_branch_is_written_is_not_in_it(place, back_end, clock, monkeypatch):
+    """On PostgreSQL, who writes the branch keeps nobody from the persona; on SQLite, the last moment is before that."""
+    settings = load_settings(persona_sharing="user")
+    with (
+        closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as maker,
+        closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as remover,
+    ):
+        memory = maker.memory("ann", agent="one")
+        fact = memory.facts.add(f"Ann plays the {SECRET}")
+        memory.facts.add("Ann lives in Rome")
+        where, name = (branch_maker, "write_branch") if back_end == "postgres" else (BranchMaker, "_sequence")
+        original, done = getattr(where, name), []
+
+        def interrupted(*given):
+            is_last = getattr(given[1], "is_whole", True)
+            if is_last and not done:
+                done.append(True)
+                remover.memory("ann").delete(fact)
+            return original(*given)
+
+        monkeypatch.setattr(where, name, interrupted)
+        made = memory.branches.create("try")
+        assert done and made.is_whole
+        assert [one.text for one in memory.branch("try").facts.list()] == ["Ann lives in Rome"]
+        assert tellers(maker, "ann") == []

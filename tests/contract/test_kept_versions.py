@@ -16,6 +16,7 @@ from memoryos.errors import CubeDamaged, NotFound
 from memoryos.infrastructure.vault import tables, version_packing, version_part
 from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.version_delta import PIECE, delta, restored
+from memoryos.operation.portability import load_export
 from public import store_of
 
 DAY = 86_400
@@ -234,6 +235,22 @@ def test_branches_and_exports_of_trimmed_memories_are_sound(open_memory, place, 
     memory.forget()
     store_of(memory).admin.load(tmp_path / "tom.jsonl", again=True)
     assert numbers(memory, page) == [4, 5]
+    assert stores.verify(place).damages == ()
+
+
+def test_an_older_file_does_not_bring_back_versions_that_went(open_memory, place, tmp_path, clock, monkeypatch):
+    """Of a memory that changed no more since; unless that is said to be the wish."""
+    monkeypatch.setattr(load_export, "CHARS_AT_ONCE", 20)  # as if each version were large
+    memory = open_memory(version_days=1)
+    page, _ = edited(memory, 3, words=20)
+    memory.export(file := tmp_path / "tom.jsonl")
+    clock.advance(days=2)
+    memory.jobs.run()
+    assert numbers(memory, page) == [4]
+    assert store_of(memory).admin.load(file).known == 1
+    assert numbers(memory, page) == [4]
+    assert store_of(memory).admin.load(file, again=True).known == 1
+    assert numbers(memory, page) == [1, 2, 3, 4]
     assert stores.verify(place).damages == ()
 
 

@@ -14,8 +14,10 @@ import pytest
 
 import forked
 import memoryos
-from memoryos import Action, AsyncMemory, Caller, MemoryOS, load_settings
+from memoryos import Action, AnswerStream, AsyncAnswerStream, AsyncMemory, Caller, MemoryOS, load_settings
 from memoryos.errors import BudgetSpent, ModelError, PermissionDenied
+from memoryos.infrastructure.vault.key_part import KeyPart
+from memoryos.models.flow import Flow
 from memoryos.operation.answer import answer_stream
 
 from .scripted_model import Reply, says
@@ -342,6 +344,93 @@ def test_a_stream_that_ends_because_its_key_was_revoked_is_noted(tmp_path, setti
         (refused,) = store.audit.list(decision="refused")
         assert (refused.operation, refused.caller, refused.action) == ("memory.respond_stream", "李", "read")
         assert (refused.reason, refused.scope.user) == ("PermissionDenied", "tom")
+
+
+@pytest.mark.once
+def test_a_loop_goes_on_while_a_key_is_looked_up(tmp_path, settings, model, monkeypatch):
+    """Also after the last piece, when the store was read in the loop."""
+    model.otherwise = lambda _: says(*STORY)
+    find, went_on = KeyPart.find, []
+    with MemoryOS.open(tmp_path / "keys.db", settings=settings) as store:
+        memory = store.memory("tom", caller=store.keys.caller(store.keys.create("tom").key))
+
+        async def talk():
+            loop, stream = asyncio.get_running_loop(), memory.respond_stream("Tell me a story.")
+
+            def found(keys, key_id):
+                turned = threading.Event()
+                loop.call_soon_threadsafe(turned.set)
+                went_on.append(turned.wait(SOON))
+                return find(keys, key_id)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(KeyPart, "find", found)
+                pieces = [piece async for piece in stream]
+                await asyncio.to_thread(store.wait)
+                return pieces
+
+        assert run(talk()) == list(STORY)
+    assert went_on
+    assert all(went_on)
+
+
+@pytest.mark.once
+def test_an_answer_that_is_closed_while_its_key_is_looked_up_is_not_stored(tmp_path, settings, model, monkeypatch):
+    model.otherwise = lambda _: says(*STORY)
+    find = KeyPart.find
+    with MemoryOS.open(tmp_path / "keys.db", settings=settings) as store:
+        memory = store.memory("tom", caller=store.keys.caller(store.keys.create("tom").key))
+        stream = memory.respond_stream("Tell me a story.")
+
+        def found(keys, key_id):
+            stream.close()
+            return find(keys, key_id)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(KeyPart, "find", found)
+            patched.setattr(answer_stream, "CHECK_AFTER", SOON * SOON)
+            assert list(stream) == list(STORY)
+        assert stream.answer is None
+        store.wait()
+        assert memory.pages.count() == 0
+
+
+@pytest.mark.once
+def test_what_is_closed_while_a_piece_is_awaited_is_no_answer():
+    flow, answers = Flow(), []
+    flow.put("Once ")
+    stream = AnswerStream(lambda: flow, answers.append)
+
+    async def talk():
+        assert await anext(stream) == "Once "
+        waiting = asyncio.ensure_future(anext(stream, "the end"))
+        await asyncio.sleep(0)
+        stream.close()
+        return await waiting
+
+    assert run(talk()) == "the end"
+    assert answers == []
+
+
+@pytest.mark.once
+def test_what_is_closed_while_the_memory_is_searched_asks_nobody(opened, model):
+    memory, begun, go_on = opened(), threading.Event(), threading.Event()
+
+    def begin():
+        begun.set()
+        go_on.wait(SOON)
+        return memory.respond_stream("Tell me a story.")
+
+    async def talk():
+        stream = AsyncAnswerStream(begin)
+        waiting = asyncio.ensure_future(anext(stream, "the end"))
+        await asyncio.to_thread(begun.wait, SOON)
+        await stream.aclose()
+        go_on.set()
+        return await waiting
+
+    assert run(talk()) == "the end"
+    assert model.requests == []
 
 
 class NoWrites:

@@ -180,6 +180,16 @@ def test_expired_pages_are_gone_with_the_jobs(memory):
     assert not [fact for fact in memory.facts.list() if "Tom" in fact.text]
 
 
+def test_what_an_expired_page_took_in_expires_too(memory):
+    merged = [memory.add("Lions sleep by day."), memory.add("Lions sleep by day.")]
+    memory.duplicates.merge(merged)
+    end = Pipeline("end", [RetrieveStep(kinds=["page"], most=1), ExpireStep()], parameters=NAMED)
+    memory.pipelines.run(end, query="Lions sleep by day")
+    memory.wait()
+    memory.jobs.run()
+    assert not {page.id for page in memory.pages.list()}.intersection(merged)
+
+
 def test_stored_text_is_data(memory):
     memory.add("Bees read {answer} and {{query}}.")
     chain = Pipeline("echo", [RetrieveStep(), AugmentStep(), AddStep(query="{{{context}}}")], parameters=NAMED)

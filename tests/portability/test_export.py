@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from built_cubes import put_built
-from memoryos import Attachment, MemoryOS
+from memoryos import Attachment, MemoryOS, stores
 from memoryos.clock import system_clock
 from memoryos.cube import to_json
 from memoryos.errors import IdTaken, InvalidInput, NotFound
@@ -100,12 +100,62 @@ def test_an_older_file_does_not_bring_back_what_was_removed_since(open_store: Op
         assert passing not in {page.id for page in other.memory("alice").pages.list()}
 
 
+@pytest.fixture
+def learned(open_store: Open, tmp_path: Path) -> tuple[list[str], Path]:
+    """Pages of a store "one", and a file of a copy that learned from them and was told one thing in other words."""
+    file = tmp_path / "late.jsonl"
+    with open_store("copy", short_term_capacity=1) as store:
+        memory = store.memory("alice")
+        told = ["My name is Alice and I live in Oslo.", "I have a parrot called Kiwi.", "我住在北京。"]
+        pages = [memory.add(text, "I see.") for text in told]
+        memory.add("The ferry leaves at nine.", "I see.")
+        memory.consolidate()
+        (parrot,) = (fact.id for fact in memory.facts.list() if "parrot" in fact.text)
+        memory.update(parrot, "Her bird is green.")
+        memory.wait()
+        memory.export(file)
+    head, *records, _ = file.read_text().splitlines()
+    copied = [line for line in records if json.loads(line)["memory"]["id"] in pages]
+    (tmp_path / "early.jsonl").write_text("\n".join([head, *copied, json.dumps({"end": 3})]))
+    with open_store("one") as store:
+        assert store.admin.load(tmp_path / "early.jsonl").memories == {"page": 3}
+    return pages, file
+
+
+def test_what_a_copy_learned_of_a_page_is_left_out_with_the_page(open_store: Open, learned, tmp_path: Path):
+    pages, file = learned
+    with open_store("one", short_term_capacity=100) as store:
+        for page in pages:
+            store.memory("alice").delete(page)
+        loaded = store.admin.load(file)
+        assert (dict(loaded.memories), loaded.removed) == ({"page": 1, "fact": 1}, 3 + 2 + 2)  # pages, facts, fields
+        _, *records, _ = exported(store)
+        (stated,) = (one for one in records if one["memory"]["payload"]["type"] == "fact")
+        assert (stated["memory"]["version"]["number"], "earlier" in stated) == (2, False)
+        assert not [word for word in ("Oslo", "Kiwi", "北京") if word in json.dumps(records, ensure_ascii=False)]
+        loaded = store.admin.load(file, again=True)
+        assert (dict(loaded.memories), loaded.removed) == ({"page": 3, "fact": 2, "profile": 2, "segment": 3}, 0)
+    assert stores.verify(tmp_path / "one.db").is_sound
+
+
+def test_what_rests_on_other_pages_too_comes_without_its_earlier_versions(open_store: Open, learned, tmp_path: Path):
+    pages, file = learned
+    with open_store("one", short_term_capacity=100) as store:
+        store.memory("alice").delete(pages[0])
+        loaded = store.admin.load(file)
+        assert (loaded.memories["fact"], loaded.memories["segment"], loaded.removed) == (2, 2, 1 + 1 + 1)
+        assert store.memory("alice").profile.get().user.profile[0].text
+        assert "Oslo" not in json.dumps(exported(store))
+    assert stores.verify(tmp_path / "one.db").is_sound
+
+
 def test_what_was_loaded_lives_on(open_store: Open, tmp_path: Path):
     file = tmp_path / "alice.jsonl"
     with open_store("one") as store:
         live(store.memory("alice"))
-        store.memory("alice").export(file)
+        kinds = dict(store.memory("alice").export(file).memories)
         store.memory("alice").forget()
+        assert store.admin.load(file).removed == sum(kinds.values()) - kinds["segment"] > 0
         assert store.admin.load(file, again=True).known == 0
         memory = store.memory("alice")
         assert memory.search("parrot").hits[0].text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -207,3 +208,20 @@ def test_each_step_under_the_lock_is_short(open_store: Open, monkeypatch):
         assert store.admin.forget("alice").is_complete
         assert max(sizes) <= 4
         assert len(sizes) > 5
+
+
+def test_what_was_stated_of_a_page_stays_without_its_words(open_store: Open):
+    """The quote that supported it was words of the page that is gone."""
+    with open_store("one", short_term_capacity=1) as store:
+        memory = store.memory("alice")
+        page = memory.add("I have a parrot called Kiwi.", "I see.")
+        memory.consolidate()
+        (known,) = memory.facts.list()
+        memory.update(known.id, "Her bird is green.")
+        memory.wait()
+        assert "Kiwi" in memory.get(known.id).payload.quote
+        assert memory.governance.erase(page).is_complete
+        (stated,) = memory.facts.list()
+        assert (stated.text, stated.payload.quote) == ("Her bird is green.", "")
+        memory.export(told := io.StringIO())
+        assert "Kiwi" not in told.getvalue()

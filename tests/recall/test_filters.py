@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,8 +20,11 @@ from memoryos.cube import Turn
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import Role
+from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.recall.filters import Admitted
 
 from .conftest import WORDS, pages_in
+from .picture import Said, Sheet, indexed
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS = 260
@@ -313,3 +317,39 @@ def test_a_bad_filter_is_refused(known: Memory, filters: dict[str, object], fiel
         with pytest.raises(InvalidInput) as caught:
             ask("tea", **filters)
         assert caught.value.field == field
+
+
+@pytest.mark.once
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), max_size=40),
+    st.integers(0, 12),
+    st.sets(st.integers(0, 150)),
+)
+def test_the_first_pages_are_those_of_all_rows_in_order(pages, most, hidden):
+    """Nearest or latest, with many that are as near as others."""
+    index = indexed(
+        Sheet(f"page{number}", number, tuple(Said((), vector=(near, 1.0)) for _ in range(turns)))
+        for number, (turns, near) in enumerate(pages, 1)
+    )
+    rows = [row for row in range(len(index)) if row not in hidden]
+    admitted, question = Admitted(index, np.isin(np.arange(len(index)), rows)), np.array((1, 0), np.float32)
+    nearest = sorted(rows, key=lambda row: -index.vectors.dot(question)[row])
+    latest = sorted(rows, key=lambda row: -row)
+    assert admitted.nearest_pages(question, most) == firsts(index, nearest)[:most]
+    assert admitted.latest_pages(most) == firsts(index, latest)[:most][::-1]
+
+
+def firsts(index: TurnIndex, rows: Sequence[int]) -> list[str]:
+    return list(dict.fromkeys(index.place(row).page for row in rows))
+
+
+@pytest.mark.once
+def test_of_many_turns_only_the_first_are_looked_at(monkeypatch):
+    sheets = (Sheet(f"page{number}", number, (Said((), vector=(number / 4, 0)),) * 3) for number in range(1, 400))
+    index, looked = indexed(sheets), list[int]()
+    place = TurnIndex.place
+    monkeypatch.setattr(TurnIndex, "place", lambda self, row: looked.append(row) or place(self, row))
+    admitted = Admitted(index, index.alive)
+    assert admitted.latest_pages(2) == ["page398", "page399"]
+    assert admitted.nearest_pages(np.array((1, 0), np.float32), 2) == ["page399", "page398"]
+    assert len(looked) <= 24

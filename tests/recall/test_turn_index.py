@@ -17,7 +17,7 @@ from memoryos.operation.index import column, postings
 from memoryos.operation.index.postings import Postings
 from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
 
-from .picture import SESSIONS, TAGS, Said, Sheet, contents, indexed, occurrences, picture, places
+from .picture import SESSIONS, TAGS, Said, Sheet, contents, indexed, occurrences, picture, places, talk
 
 WORDS = ["run", "runs", "running", "tea", "bees", "bee", "8", "蜜蜂", "ああ", "🐝", "zanzibar"]
 MINUTE = 60 * 10**6
@@ -255,3 +255,32 @@ def test_bytes_are_counted_as_they_grow():
     sizes = [indexed(Sheet(f"page{n}", n, said(n)) for n in range(count)).nbytes for count in (0, 100, 1_000, 10_000)]
     assert sizes == sorted(sizes)
     assert 100 * 10_000 < sizes[-1] < 1_000 * 10_000
+
+
+@pytest.mark.parametrize("tags", [(), ("work",)])
+def test_the_index_of_a_caller_stays_as_it_is_when_turns_come_in(tags):
+    """With all turns, or without some."""
+    index = indexed([*talk("tea", "tea bees"), replace(talk("tea")[0], name="hidden", position=3, tags=tags)])
+    told = index.seen(lambda labels: labels in (None, tags_text(())))
+    there = places(told)
+    index.put([passage for sheet in talk(*["tea"] * 7)[3:] for passage in sheet.passages()])
+    assert len(index) == 7 and len(told) == 3
+    rows, _ = told.having(told.postings.number("tea"))
+    assert places(told, rows) == there == places(told)
+
+
+def test_who_may_read_all_turns_shares_what_is_derived_of_them():
+    index = indexed(talk("tea", "bees"))
+    around, everything = index.around, index.seen(lambda _: True)
+    assert everything.around is around
+    made = everything.derived("made by a caller", list)
+    assert index.derived("made by a caller", list) is made
+    index.put([passage for sheet in talk("tea", "bees", "parrot")[2:] for passage in sheet.passages()])
+    assert everything.around is around and len(index.around.before) == 4
+    assert index.seen(lambda _: True) is not everything
+
+
+def test_who_may_read_a_part_shares_nothing():
+    index = indexed([*talk("tea"), replace(talk("bees")[0], name="hidden", position=3, tags=("work",))])
+    part = index.seen(lambda labels: labels != tags_text(("work",)))
+    assert (index.said, part.said, index.mean_length) == (2, 1, 1)

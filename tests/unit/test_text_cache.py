@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
+from threading import Event, Thread
+
+import pytest
 
 import memoryos
+from forked import fork
 from memoryos.language.words import stem
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
@@ -35,6 +41,43 @@ def test_a_text_is_read_once_until_something_is_erased():
     vectors.vector("a secret")
     forget_texts()
     assert (stem.cache_info().currsize, vectors._embed.cache_info().currsize) == (0, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_forgets_texts_whatever_other_threads_did():
+    """A lock that one of them held would stay locked in the child."""
+    is_over = Event()
+
+    def use() -> None:
+        while not is_over.is_set():
+            forget_texts()
+            text_cache(2)(str.upper)("a")
+
+    threads = [Thread(target=use) for _ in range(2)]
+    for one in threads:
+        one.start()
+    try:
+        assert [ended(child) for child in [forgetting() for _ in range(10)]] == [0] * 10
+    finally:
+        is_over.set()
+        for one in threads:
+            one.join()
+
+
+def forgetting() -> int:
+    """A child that forgets texts, and is killed if it does not end."""
+    child = fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # pytest has one of its own
+        signal.alarm(60)
+        forget_texts()
+        text_cache(2)(str.upper)("a")
+        os._exit(0)
+    return child
+
+
+def ended(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_no_other_cache_has_texts():

@@ -94,8 +94,9 @@ class Admin:
         """Store the memories of a file that `export` wrote, under the same ids. Existing memories stay as they are.
 
         What has expired is left out, and what this store has removed since (erased, forgotten, deleted, expired),
-        unless it is to be stored `again`; the result counts both. The whole file is checked first. Raises InvalidInput,
-        which names the line, and IdTaken if a memory of another owner has one of these ids.
+        unless it is to be stored `again`; so is what was derived from these alone. The result counts both. The whole
+        file is checked first. Raises InvalidInput, which names the line, and IdTaken if a memory of another owner has
+        one of these ids.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)

@@ -24,6 +24,7 @@ from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_all, check_hold, may_all, sees
+from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
 from memoryos.operation.correction.revised import KeptPayload
@@ -86,7 +87,7 @@ class MemGovernance(Noun):
         for one in going:
             corrector.removable(one)
         expire(self._engine.vault, home, going, cause)
-        self._brancher.delete_all(going)
+        Copies(self._brancher).delete(going)
         self._engine.housekeeping.queued(home)
         return corrector.find(checked)[0]
 

@@ -16,6 +16,7 @@ from memoryos.infrastructure.vault.records import Operation
 from memoryos.nouns.pipeline_reading import SKIPPED, PipelineReading
 from memoryos.nouns.pipeline_writing import PipelineWriting
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.copies import Copies
 from memoryos.operation.pipelines.pipeline import Pipeline
 from memoryos.operation.pipelines.pipeline_run import MadeChange, PipelineRun, RunOutcome, StepTrace
 from memoryos.operation.pipelines.pipeline_steps import GenerateStep, PipelineStep
@@ -101,9 +102,7 @@ class PipelineRunner:
     def _follow(self, home: Scope) -> None:
         """What follows the transaction, as it follows the operations of the same names."""
         engine, scope = self.reading.engine, self.reading.scope
-        brancher = Brancher.of(engine.promoter, engine.forgetter, scope)
-        for one in self.writing.expired:
-            brancher.delete(one)
+        Copies(Brancher.of(engine.promoter, engine.forgetter, scope)).delete(self.writing.expired)
         engine.housekeeping.queued(home)
         if self.writing.has_added:
             engine.housekeeping.written(scope)

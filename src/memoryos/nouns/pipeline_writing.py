@@ -130,7 +130,9 @@ class PipelineWriting:
         if not ids:
             return []
         cause = engine.said("reason", told["reason"], self._scope, limit=arguments.REASON_CHARS)
-        self.expired += ids if state is State.EXPIRED else []
+        if state is State.EXPIRED:
+            ids = list(dict.fromkeys([*ids, *corrector.absorbed(ids)]))
+            self.expired += ids
         for one in ids:
             self.homes.add(corrector.find(one, Action.WRITE)[1])
             if state is State.EXPIRED:

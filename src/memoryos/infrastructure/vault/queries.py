@@ -238,6 +238,17 @@ LABEL_CHANGES = (
     .order_by(_events.c.sequence)
 )
 
+REFRESHED = (
+    select(_events.c.cube_id, _events.c.detail)
+    .where(
+        _owned_by_key(_events),
+        _among(_events.c.cube_id),
+        _events.c.operation == Operation.REFRESH.value,
+        _events.c.detail.is_not(None),
+    )
+    .order_by(_events.c.sequence)
+)
+
 AUTHORS = (
     select(_events.c.version, _events.c.detail)
     .where(

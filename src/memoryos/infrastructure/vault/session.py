@@ -54,7 +54,7 @@ from memoryos.infrastructure.vault.statements import (
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
-from memoryos.infrastructure.vault.version_part import VersionPart
+from memoryos.infrastructure.vault.version_part import VersionPart, last_removed
 from memoryos.kinds import Kind, State
 from memoryos.label_change import LabelChange
 from memoryos.retention import VersionLimit
@@ -125,6 +125,10 @@ class SqlReader(StoredCubes):
     def removed(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.REMOVED, ids)}
 
+    def trimmed(self, ids: Iterable[str]) -> dict[str, int]:
+        with legible("events"):
+            return {cube_id: last_removed(detail) for cube_id, detail in self._asked(queries.REFRESHED, ids)}
+
     def remains(self) -> dict[str, int]:
         return self._everything.remains()
 
@@ -146,7 +150,8 @@ class SqlWriter(SqlReader):
     """`contract.Writer` over a connection inside a transaction."""
 
     has_removed_words = False  # of a page
-    has_erased = False  # a cube, of whatever kind
+    has_erased = False  # a cube, of whatever kind, or a version
+    has_lost_memories = False  # the same, but for segments: what the program dissolves is said elsewhere
     merges = False  # whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None = None  # how many earlier versions are kept; None: all
     changes: dict[Operation, list[AuditedCube]] | None = None  # by operation; None: nobody asks for them
@@ -253,6 +258,7 @@ class SqlWriter(SqlReader):
         found = list(self._asked(queries.HEADS, ids))
         self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in found)
         self.has_erased |= bool(found)
+        self.has_lost_memories |= any(kind != Kind.SEGMENT.value for _, kind, _ in found)
         return found
 
     def link(self, links: Sequence[Link]) -> None:
@@ -342,7 +348,7 @@ class SqlWriter(SqlReader):
     def purge(self, limit: int) -> int:
         self.retention.refuse_all("removed")
         self._everything.give_up(self._cold, self._clock())
-        self.has_erased = True
+        self.has_erased = self.has_lost_memories = True
         return self._everything.purge(limit)
 
     def keep_versions(self, earlier: Sequence[Entry]) -> None:
@@ -358,6 +364,7 @@ class SqlWriter(SqlReader):
         guard.check_deletion(self.states(ids))
         self.retention.check_deletion(list(ids))
         self.has_erased |= bool(doomed)
+        self.has_lost_memories |= bool(doomed)
         self._kept.let_go({one: {each.number for each in doomed if each.cube_id == one} for one in ids})
         keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
         delete_rows(self._connection, tables.versions, keys)

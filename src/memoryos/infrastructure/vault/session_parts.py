@@ -1,7 +1,4 @@
-"""The parts of the session contract, one for each thing that a session reads or changes.
-
-`contract.Reader` and `contract.Writer` are made of them.
-"""
+"""The parts of `contract.Reader` and `contract.Writer`, one for each thing that a session reads or changes."""
 
 from __future__ import annotations
 
@@ -195,6 +192,10 @@ class LogReader(Protocol):
 
     def removed(self, ids: Iterable[str]) -> set[str]:
         """Return those ids that were ever removed from this scope: erased, forgotten, deleted or expired."""
+        ...
+
+    def trimmed(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the newest version that was removed by its age or number, of those cubes that lost any."""
         ...
 
     def sequence(self) -> int:

@@ -192,11 +192,7 @@ class SqlVault(ABC):
         if self.audits and (call := running_call()):
             call.written.add(scope.owner)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
-        if writer.has_erased:
-            forget_texts()
-            self.empty_log()
-            if self.on_erased:
-                self.on_erased()
+        self._let_go(writer)
         if writer.blobs.has_let_go:
             self._sweep_now(scope)
 
@@ -238,6 +234,15 @@ class SqlVault(ABC):
         """Remove the owner's saved index when a transaction deletes words."""
         if self.index_files and writer.has_removed_words:
             self.index_files.remove(scope.owner)
+
+    def _let_go(self, writer: SqlWriter) -> None:
+        """Empty what still holds words of what a transaction removed: caches of this process, and the log."""
+        if writer.has_lost_memories:
+            forget_texts()
+        if writer.has_erased:
+            self.empty_log()
+        if writer.has_lost_memories and self.on_erased:
+            self.on_erased()
 
     @contextmanager
     def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:

@@ -6,6 +6,7 @@ is whole until its cube is changed again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
@@ -56,6 +57,16 @@ class StoredVersion(NamedTuple):
     checksum: int | None  #: of the document, also if it is packed
     packed: bytes | None  #: the difference to another version
     base: int | None  #: the number of that one; None: to nothing
+
+
+def removal_detail(numbers: Sequence[int]) -> str:
+    """What the event of a removal tells: the first and the last of the versions."""
+    return json.dumps({"versions_removed": [numbers[0], numbers[-1]]})
+
+
+def last_removed(detail: str) -> int:
+    """The last version of `removal_detail`."""
+    return int(json.loads(detail)["versions_removed"][-1])
 
 
 def whole_documents(rows: Sequence[Any]) -> dict[int, str]:

@@ -60,7 +60,7 @@ def memoryos(
 def export(
     path: Annotated[Path, typer.Argument(help="A file that `memoryos export` wrote.")],
     again: Annotated[
-        bool, typer.Option("--again", help="Also what this store has erased, deleted or expired.")
+        bool, typer.Option("--again", help="Also what this store has removed; not what has expired by now.")
     ] = False,
     db: Db = None,
     json: Json = False,
@@ -76,10 +76,10 @@ def export(
     users = sorted({owner.user for owner in loaded.owners})
     render.console().print(f"Imported {sum(loaded.memories.values()):,} memories{known}.")
     if loaded.removed:
-        told = f"Left out: {loaded.removed:,} memories that this store has erased, deleted or let expire (--again)."
+        told = f"Left out: {loaded.removed:,} memories that this store has removed, or their sources (--again)."
         render.console().print(told, markup=False)
     if loaded.expired:
-        render.console().print(f"Left out: {loaded.expired:,} memories that have expired.")
+        render.console().print(f"Left out: {loaded.expired:,} memories that have expired, or their sources.")
     if users:
         render.console().print(f"Users: {', '.join(users)}. Try: memoryos show --user {users[0]}", markup=False)
 

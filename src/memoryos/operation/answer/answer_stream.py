@@ -29,7 +29,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
     ) -> None:
         """`begin` asks the model; `whole` gets the complete text after its last piece, and returns the answer.
 
-        `check` is called about every second; its error ends the answer.
+        `check` is called about every second, and after the last piece; its error ends the answer.
         """
         self.recalled = recalled  #: the memories that were found for the question and are in its prompt, best first
         self._check = check
@@ -51,7 +51,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
             raise StopIteration
         with self._ended_by_errors():
             piece = result(self._flowing().next())
-            if self._is_check_due():
+            if self._is_check_due(piece):
                 self._check()
             piece = self._kept(piece)
         if piece is None:
@@ -64,7 +64,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
             raise StopAsyncIteration
         with self._ended_by_errors():
             piece = await asyncio.wrap_future(self._flowing().next())
-            if self._is_check_due():
+            if self._is_check_due(piece):
                 await asyncio.to_thread(self._check)
             piece = self._kept(piece)
         if piece is None:
@@ -86,9 +86,9 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         if self._flow is not None:
             self._flow.stop()
 
-    def _is_check_due(self) -> bool:
-        """Whether the last check was a while ago; then the next one counts from now."""
-        if is_due := time.monotonic() - self._checked >= CHECK_AFTER:
+    def _is_check_due(self, piece: str | None) -> bool:
+        """Whether the last check was a while ago, or the answer ends; then the next one counts from now."""
+        if is_due := piece is None or time.monotonic() - self._checked >= CHECK_AFTER:
             self._checked = time.monotonic()
         return is_due
 
@@ -109,7 +109,9 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
                 self.close()
 
     def _kept(self, piece: str | None) -> str | None:
-        """Keep the piece; after the last one the answer is complete."""
+        """Keep the piece; after the last one the answer is complete. If it was closed meanwhile, it just ends."""
+        if self._is_over:
+            return None
         if piece is not None:
             self._said.append(piece)
             return piece

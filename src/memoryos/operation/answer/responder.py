@@ -112,7 +112,6 @@ class Responder:
             taken.append(acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND)))
 
         def whole(text: str) -> Answer:
-            self.check(caller, owner)
             self._remember_later(caller, query, text, owner, asked.about)
             return marked(_told(asked, Answer(text, taken[0], self.account.model_name)))
 

@@ -106,9 +106,9 @@ def write_branch(writer: Writer, branch: Branch) -> None:
     _write(writer, [*(one for one in branches(writer) if one.name != branch.name), branch])
 
 
-def drop_branch(writer: Writer, name: str) -> None:
-    """Remove a branch."""
-    _write(writer, (one for one in branches(writer) if one.name != name))
+def drop_branch(writer: Writer, branch: BranchPlace) -> None:
+    """Remove a branch, and not another one of the same name."""
+    _write(writer, (one for one in branches(writer) if one.id != branch.id))
 
 
 MAKING: Note[datetime] = Note(

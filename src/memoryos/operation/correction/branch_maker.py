@@ -26,7 +26,7 @@ from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
 from memoryos.operation.attachments.attached_file import files_of
 from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
-from memoryos.operation.correction.branch import Branch, branches, made_until, note_making, write_branch
+from memoryos.operation.correction.branch import Branch, branches, made_until, note_making, stop_making, write_branch
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.scheduler.step import some_at_a_time, together
@@ -64,7 +64,11 @@ class BranchMaker:
         for home in self.corrector.homes:  # before the snapshots: who forgets the owner after them finds the note
             with self._vault.write(self.branch.scope(home)) as writer:
                 note_making(writer, now)
-        return self._ended([self._copied(home) for home in self.corrector.homes])
+        whole = self._ended([self._copied(home) for home in self.corrector.homes])
+        for home in self.corrector.homes:
+            with self._vault.write(self.branch.scope(home)) as writer:
+                stop_making(writer)
+        return whole
 
     @property
     def _vault(self) -> Vault:
@@ -93,23 +97,25 @@ class BranchMaker:
     # What others remove meanwhile
 
     def _ended(self, homes: Sequence[_Home]) -> Branch:
-        """Let the branch be used, after what ended since the snapshots was removed from it."""
-        while True:
+        """Let the branch be used, after what ended since the snapshots was removed from it.
+
+        To write the branch keeps others from the owner's own memory, the first home, but not from a persona that agents
+        share: what ended there until then is removed at once. Whoever removes more finds the branch.
+        """
+        whole = None
+        while whole is None:
             homes = [self._without_ended(home) for home in homes]
             own = max(self._sequence(self.branch.scope(home.scope)) for home in homes)
             with self._vault.write(self._owner) as writer:
                 if self.branch.id not in {one.id for one in branches(writer)}:
                     raise self._gone()
-                if not any(map(self._has_more, homes)):
+                if not _ended_since(writer, homes[0])[1]:
                     shown = max(home.sequence for home in homes)
                     whole = replace(self.branch, is_whole=True, sequence=shown, own_sequence=own)
                     write_branch(writer, whole)
-                    return whole
-
-    def _has_more(self, home: _Home) -> bool:
-        """Whether memories ended that were not looked at yet."""
-        with self._vault.read(home.scope) as reader:
-            return bool(_ended_since(reader, home)[1])
+        for home in homes[1:]:
+            self._without_ended(home)
+        return whole
 
     def _without_ended(self, home: _Home) -> _Home:
         """Remove from the branch what ended; a segment ends with its pages, and is formed anew without them."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
 
+from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound, StoreCorrupt
+from memoryos.errors import CubeProtected, NotFound, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Job, JobKind, Operation
 from memoryos.kinds import Kind, State
@@ -30,8 +30,6 @@ from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope
 from memoryos.version_diff import FieldChange, version_diff
-
-T = TypeVar("T")
 
 LOOK_AGAIN = timedelta(hours=1)  # after which a branch that could not go is looked at again
 _COMPARED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
@@ -60,6 +58,15 @@ class BranchDiff(PlainContent):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptCopy:
+    """A copy of a memory that is gone; it is frozen or on hold in its branch."""
+
+    id: str
+    branch: str  #: its name
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
 class Brancher:
     """The branches of one owner."""
 
@@ -82,8 +89,15 @@ class Brancher:
             return branches(reader)
 
     def create(self, branch: Branch) -> Branch:
-        """Copy the owner's memory. A crash leaves a branch that is not whole, which a job discards a little later."""
-        return BranchMaker(self.corrector, branch).make()
+        """Copy the owner's memory. A crash leaves a branch that is not whole, which a job discards a little later.
+
+        Raises NotFound if the branch is discarded, or the owner forgotten, meanwhile.
+        """
+        try:
+            return BranchMaker(self.corrector, branch).make()
+        except NotFound:  # who discarded it may have come before something was copied, and no list has that
+            acting(SYSTEM, lambda: doing(Action.DELETE, lambda: self.discard(branch)))
+            raise
 
     def discard(self, branch: BranchPlace) -> Forgotten:
         """Remove a branch with everything in it. Raises CubeProtected if something in it is frozen or on hold."""
@@ -92,7 +106,7 @@ class Brancher:
             scope = branch.scope(home)
             gone += self.forgetter.owner(scope, self._corrector(branch))
         with self._vault.write(self.owner) as writer, suppress(StoreCorrupt):  # a damaged list goes with its owner
-            drop_branch(writer, branch.name)
+            drop_branch(writer, branch)
         return gone
 
     def forget(self, forget: Callable[[], Forgotten]) -> Forgotten:
@@ -100,32 +114,36 @@ class Brancher:
         gone = sum(map(self.discard, self._places()), Forgotten()) + forget()
         return sum(map(self.discard, self._found()), gone)
 
-    def removed(self, cube_id: str, remove: Callable[[], T]) -> T:
-        """Remove a memory by `remove`, and its copies from all branches; returns what `remove` does.
-
-        The copies go first, because they may be protected there; those of a branch that was made meanwhile go last.
-        """
-        self.delete(cube_id)
-        removed = remove()
-        self.delete(cube_id)
-        return removed
-
-    def delete(self, cube_id: str) -> None:
-        """Remove the copies of a memory from all branches that are whole. Raises CubeProtected.
+    def delete_all(self, ids: Sequence[str]) -> None:
+        """Remove the copies of memories from all branches that are whole. Raises CubeProtected.
 
         A memory that is frozen or on hold does not go, and neither do its copies. Who makes a branch removes from it
         what went meanwhile.
         """
-        self.delete_all([cube_id])
-
-    def delete_all(self, ids: Sequence[str]) -> None:
-        """Remove the copies of memories like `delete`."""
         known = self._whole()
         going = [cube_id for cube_id in ids if not self._stays(cube_id)] if known else []
         for branch in known:
             for cube_id in going:
                 with suppress(NotFound):
                     self._corrector(branch).delete(branch.id_of(cube_id))
+
+    def follow(self, gone: Sequence[str]) -> list[KeptCopy]:
+        """Remove the copies of memories that are gone; returns those that are frozen or on hold.
+
+        A copy whose documents cannot be removed from the object store yet is removed by a job of the branch.
+        """
+        return [kept for branch in self._whole() for cube_id in gone for kept in self._followed(branch, cube_id)]
+
+    def _followed(self, branch: BranchPlace, cube_id: str) -> Iterator[KeptCopy]:
+        corrector, copy = self._corrector(branch), branch.id_of(cube_id)
+        try:
+            corrector.delete(copy)
+        except NotFound:
+            return
+        except ObjectsUnreachable:
+            corrector.postpone(copy)
+        except CubeProtected:
+            yield KeptCopy(copy, branch.name, corrector.removable(copy)[0])
 
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""
@@ -134,6 +152,14 @@ class Brancher:
             corrector = self._corrector(branch)
             gone += self.forgetter.session(replace(corrector.scope, session=session), corrector)
         return gone
+
+    def forget_home(self, home: Scope) -> Forgotten:
+        """Remove the copy of a home, such as a persona that agents share, from all branches; also from unfinished ones.
+
+        Nobody finishes these then. Raises CubeProtected.
+        """
+        places = self._places()
+        return sum((self.forgetter.owner(one.scope(home), self._corrector(one)) for one in places), Forgotten())
 
     def diff(self, branch: Branch) -> BranchDiff:
         """Compare a branch with the owner's memory as it is now; only pages, facts, traits and profile fields."""

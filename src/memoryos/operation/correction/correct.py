@@ -97,13 +97,13 @@ class Corrector:
     def _removal(self, home: Scope) -> Removal:
         return Removal(self.promoter, self.again(home))
 
-    def postpone(self, cube_id: str) -> None:
-        """Record that a memory is to be deleted once the object store answers. Raises NotFound."""
+    def postpone(self, cube_id: str) -> Scope:
+        """Record that a memory is to be deleted once the object store answers; returns its home. Raises NotFound."""
         for home in self.homes:
             with self._vault.write(home) as writer:
                 if writer.added([cube_id]):
                     writer.enqueue(JobKind.ERASE, [cube_id], priority=Urgency.ASKED)
-                    return
+                    return home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
     def revise(

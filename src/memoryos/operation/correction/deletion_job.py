@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from memoryos.infrastructure.vault.records import Job
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.job_runner import GoesOn
@@ -29,7 +31,7 @@ class DeletionJob:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
-            Corrector(self.promoter, scope).delete(job.known_cube_id)
-            self.brancher(scope).delete(job.known_cube_id)
+            copies, wanted = Copies(self.brancher(scope)), job.known_cube_id
+            copies.removed([wanted], partial(Corrector(self.promoter, scope).delete, wanted))
         self.sources.follow_erasure(scope.owner)
         return []

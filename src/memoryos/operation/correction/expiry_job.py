@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.kinds import Kind
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.swept import note_swept
 from memoryos.operation.recall.sources import Sources
@@ -44,7 +45,7 @@ class ExpiryJob:
 
         Raises the first ObjectsUnreachable or StoreCorrupt about a memory, when the others are removed.
         """
-        sweep = _Sweep(self.promoter, Corrector(self.promoter, scope), self._branchers(scope))
+        sweep = _Sweep(self.promoter, Corrector(self.promoter, scope), Copies(self.brancher(scope)))
         for some in sweep.batches():
             if not goes_on():
                 return jobs
@@ -58,14 +59,6 @@ class ExpiryJob:
             if (due := self._due(writer, sweep.kept)) is not None:
                 writer.enqueue(JobKind.EXPIRE, not_before=due)
         return ()
-
-    def _branchers(self, scope: Scope) -> list[Brancher]:
-        """The branches that may have copies of this scope's memories: of a shared persona, those of each agent."""
-        agents = self.promoter.vault.owners_of(scope.tenant, scope.user) if scope.agent is None else ()
-        return [
-            self.brancher(one)
-            for one in (scope, *(one for one in agents if one != scope and one.across_agents == scope.owner))
-        ]
 
     def _due(self, writer: Writer, kept: Collection[str]) -> datetime | None:
         """When to look next; None if nothing has expired or will."""
@@ -82,7 +75,7 @@ class _Sweep:
 
     promoter: Promoter
     corrector: Corrector
-    branchers: Sequence[Brancher]
+    copies: Copies
     kept: set[str] = field(default_factory=set)  #: expired no more, or frozen, on hold or below such a memory
     failures: list[MemoryOSError] = field(default_factory=list)
     _pages: frozenset[str] = frozenset()  # all that go
@@ -135,8 +128,9 @@ class _Sweep:
         swept = [name for one in gone if one in known for name in known[one].descriptive.source_ids]
         pages = [one for one in gone if one in self._pages]
         self.corrector.refuse_frozen(pages, gone)  # before copies go, and names are noted
-        for brancher in self.branchers:
-            brancher.delete_all(gone)
+        self.copies.removed(gone, lambda: self._delete(gone, swept))
+
+    def _delete(self, gone: Sequence[str], swept: Sequence[str]) -> None:
         if swept:
             with self._vault.write(self._scope) as writer:  # before the pages go, for a crash in between
                 note_swept(writer, swept)

@@ -7,7 +7,6 @@ With a version of a page goes what was learned from its words and withdrawn when
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +15,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, KeptVersion, LinkKind, Operation
 from memoryos.infrastructure.vault.snapshot import snapshots
-from memoryos.infrastructure.vault.version_part import TRIMMED
+from memoryos.infrastructure.vault.version_part import TRIMMED, removal_detail
 from memoryos.kinds import Kind, Origin, State
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.scheduler.job_runner import GoesOn
@@ -111,8 +110,7 @@ def _corrected_at(cube: MemCube) -> datetime:
 
 def _remove(writer: Writer, cube: MemCube, numbers: Sequence[int]) -> None:
     writer.drop_versions(KeptVersion(cube.id, number, 0) for number in numbers)
-    told = json.dumps({"versions_removed": [numbers[0], numbers[-1]]})
-    writer.update([Entry(cube)], Operation.REFRESH, detail=told)
+    writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail(numbers))
     writer.write_note(TRIMMED, "1")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -30,7 +29,6 @@ NOBODY = -1  # no row, no speaker
 
 OF_A_TURN = 8  # passages of a turn that count for how much was said
 
-_SEEN = "seen "  # before the sets of labels, in the names of what is derived
 _MOST_SEEN = 4  # indexes for callers with different rights, at once
 
 _PARTS = 1 << 24  # passages of a page, at most: position and part make one number that orders the rows
@@ -97,6 +95,7 @@ class TurnIndex:
         self._last_of: dict[int, int] = {}  # number of the session -> its latest row
         self._speaker_ids: dict[str, int] = {}
         self._derived: dict[str, object] = {}
+        self._seen: dict[bytes, TurnIndex] = {}  # by the sets of labels that a caller may read
         self._buried = 0
 
     def __len__(self) -> int:
@@ -290,14 +289,13 @@ class TurnIndex:
             else:
                 self._replace(row, passage.page)
         self.postings.settle()
-        self._derived.clear()
+        self._derive_anew()
 
     def note(self, facets: Mapping[str, Facet]) -> None:
         """Update properties of pages other than their words."""
         noted = [(row, facet) for page, facet in facets.items() for row in self.rows_of(page)]
         if self.facets.note([row for row, _ in noted], [facet for _, facet in noted]):
-            for name in self._seen:
-                del self._derived[name]
+            self._seen.clear()
 
     def seen(self, admits: Callable[[str | None], bool]) -> TurnIndex:
         """The index for a caller who may read the turns with some sets of labels only; `admits` tells which.
@@ -307,39 +305,44 @@ class TurnIndex:
         index, as this index; it stays as it is when turns come in.
         """
         sets = self.facets.admitted_sets(admits)
-        name = f"{_SEEN}{sets.tobytes().hex()}"
-        if name not in self._derived and len(self._seen) >= _MOST_SEEN:
-            del self._derived[self._seen[0]]
-        return self.derived(name, partial(self._limited, sets))
+        name = sets.tobytes()
+        if name not in self._seen:
+            if len(self._seen) >= _MOST_SEEN:
+                del self._seen[next(iter(self._seen))]
+            self._seen[name] = self._limited(sets)
+        return self._seen[name]
 
     def _limited(self, sets: Flags) -> TurnIndex:
-        """The index without the rows whose set of labels is not among these."""
+        """The index without the rows whose set of labels is not among these.
+
+        Where these are all, it has the same statistics: nothing that is derived depends on segments.
+        """
         admitted = sets[self.facets.label_sets]
         limited = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Column | Matrix):
                 setattr(limited, name, value.fixed())
-        limited.facets = self.facets.without_segments()
-        limited._derived = {}
+        limited.facets, limited._seen = self.facets.without_segments(), {}
+        limited._buried = max(1, self._buried)  # the postings have the hidden rows and those that come in later, too
         if admitted.all():
             return limited
         hidden = ~admitted
-        limited._buried = 1  # the postings have the hidden rows, too
+        limited._derived = {}
         limited._alive = Column.of(self.alive & admitted)
         limited._lengths = Column.of(np.where(hidden, np.float32(0), self.lengths))
         limited._before = Column.of(_passing(self._before.values, hidden))
         limited._after = Column.of(_passing(self._after.values, hidden))
         return limited
 
-    @property
-    def _seen(self) -> list[str]:
-        return [name for name in self._derived if name.startswith(_SEEN)]
+    def _derive_anew(self) -> None:
+        """Let go of what was derived; an index that a caller still uses keeps what it shares."""
+        self._derived, self._seen = {}, {}
 
     def drop(self, page: str) -> None:
         """Remove a page; the pages before and after it become neighbours."""
         for row in self._rows_of.pop(page, []):
             self._take_out(row)
-        self._derived.clear()
+        self._derive_anew()
 
     def _extend(self, passages: Sequence[StoredPassage]) -> None:
         rows = len(passages)

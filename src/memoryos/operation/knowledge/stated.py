@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from memoryos.about import about_of
-from memoryos.cube import Fact, MemCube, ProfileField
+from memoryos.cube import Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.kinds import Kind, Origin, SemanticType, Subject, Tier
@@ -50,12 +51,15 @@ def told_in(reader: Reader, lesson: Lesson, new: Collection[str], now: datetime)
 
 
 def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
-    """The caller's last statement of a memory with its labels, which no page can revoke; oldest versions come first."""
+    """The caller's last statement of a memory with its labels, which no page can revoke; oldest versions come first.
+
+    It quotes no page: the one that it rested on may be gone.
+    """
     for version in reversed(versions):
         if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
             is_fact = version.kind is Kind.FACT
             return Lesson(
-                payload=version.payload,
+                payload=unquoted(version.payload),
                 pages=(),
                 event_at=_last_stated(version),
                 semantic_type=version.descriptive.semantic_type,
@@ -65,6 +69,11 @@ def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
                 about=about_of(versions[-1]),
             )
     return None
+
+
+def unquoted(payload: Learned) -> Learned:
+    """What was learned, without the words of a page that support it."""
+    return payload if isinstance(payload, Trait) else replace(payload, quote="")
 
 
 def _last_stated(cube: MemCube) -> datetime:

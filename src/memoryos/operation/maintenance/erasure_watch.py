@@ -8,9 +8,10 @@ are. The thread begins when an owner's memory is first used.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable
 from functools import partial
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from weakref import finalize, ref
 
 from memoryos.caller import SYSTEM, acting
@@ -23,8 +24,14 @@ from memoryos.text_cache import forget_texts
 
 LOOK_SECONDS = 10.0  # between two looks
 _NEVER = 1 << 62  # the number of no event
+_BEGINNING = Lock()  # while a thread begins, or is told to end
 
 logger = logging.getLogger(__name__)
+
+if hasattr(os, "register_at_fork"):  # not on Windows; a forked process must find it free
+    os.register_at_fork(
+        before=_BEGINNING.acquire, after_in_parent=_BEGINNING.release, after_in_child=_BEGINNING.release
+    )
 
 
 class ErasureWatch:
@@ -40,14 +47,12 @@ class ErasureWatch:
         residency.on_use = self.start
 
     def start(self) -> None:
-        """Look from now on."""
-        if self._is_closed or (self._thread is not None and self._thread.is_alive()):
+        """Look from now on, until the store is closed."""
+        if self._is_looking:
             return
-        self._stop, self._seen = Event(), None
-        finalize(self, self._stop.set)  # the thread must not keep a store that nobody uses any more
-        work = partial(_run, ref(self), self._stop)
-        self._thread = Thread(target=apart, args=[work], name="memoryos-erasures", daemon=True)
-        self._thread.start()
+        with _BEGINNING:
+            if not (self._is_closed or self._is_looking):
+                self._begin()
 
     def look(self) -> None:
         """Let go of what went since the look before the last one: a transaction may end after one with later events.
@@ -66,11 +71,24 @@ class ErasureWatch:
 
     def close(self) -> None:
         """Stop looking, and let go of all texts."""
-        self._is_closed = True
-        self._stop.set()
-        if self._thread is not None and self._thread.is_alive():
+        with _BEGINNING:
+            self._is_closed = True
+            self._stop.set()
+        if self._thread is not None and self._is_looking:
             self._thread.join()
         forget_texts()
+
+    @property
+    def _is_looking(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _begin(self) -> None:
+        self._stop, self._seen = Event(), None
+        finalize(self, self._stop.set)  # the thread must not keep a store that nobody uses any more
+        work = partial(_run, ref(self), self._stop)
+        thread = Thread(target=apart, args=[work], name="memoryos-erasures", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def _let_go(self, owners: Iterable[Scope]) -> None:
         for owner in owners:

@@ -7,7 +7,8 @@ Existing memories stay as they are, but get versions that they lack if they are 
 crash continues. The embedder of the store makes vectors and words.
 
 What the store removed since the file was written is left out, and so is what has expired: a file that was forgotten,
-too, must not bring back a person who asked to be. The ids of what was removed stay in the log for good.
+too, must not bring back a person who asked to be. The ids of what was removed stay in the log for good, with the
+numbers of the versions that were. A memory goes with the pages that it is made of, also under an id that is new here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
@@ -25,15 +26,17 @@ from memoryos.clock import Clock
 from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.version_part import TRIMMED
-from memoryos.kinds import MADE_OF_MEMORIES, Kind
+from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.hierarchy.protected import protected
+from memoryos.operation.knowledge.lesson import Learned
+from memoryos.operation.knowledge.stated import unquoted
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.operation.scheduler.step import Step, some_at_a_time, take, together
@@ -48,25 +51,63 @@ Lines = Callable[[], Iterable[str]]  # the lines of the file, from the first
 
 @dataclass(frozen=True, slots=True)
 class LoadedExport(Plain):
-    """Counts of what was loaded."""
+    """Counts of what was loaded. Segments count only in `memories` and `known`."""
 
     memories: Mapping[str, int] = field(default_factory=dict)  #: memories by kind
     known: int = 0  #: memories that existed already
-    removed: int = 0  #: memories that were left out, because this store has removed them: erased, deleted or expired
-    expired: int = 0  #: memories that were left out, because they have expired by now
+    removed: int = 0  #: memories that were left out: this store has removed them, or all that they were derived from
+    expired: int = 0  #: memories that were left out: they have expired by now, or all that they were derived from
     owners: tuple[Scope, ...] = ()  #: owners of the memories in the file
 
 
 @dataclass(slots=True)
-class _LeftOut:
-    """The ids of memories of the file that are not stored."""
+class _Outline:
+    """What the first pass finds: whose memories the file holds, and which of them are not stored."""
 
+    owners: dict[Scope, None] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+    segments: set[str] = field(default_factory=set)
+    peopled: set[str] = field(default_factory=set)  #: segments of pages that may be stored
+    deserted: set[str] = field(default_factory=set)  #: segments of pages that may not
     removed: set[str] = field(default_factory=set)
     expired: set[str] = field(default_factory=set)
 
-    @property
-    def ids(self) -> set[str]:
-        return self.removed | self.expired
+    def leaves(self, cube_id: str) -> bool:
+        """Whether a memory of the file is not stored."""
+        return cube_id in self.removed or cube_id in self.expired
+
+    def seat(self, records: Iterable[_Record]) -> None:
+        """Note the segments of pages, once it is known which are not stored."""
+        for record in records:
+            found = self.deserted if self.leaves(record.cube.id) else self.peopled
+            found.update(record.targets(LinkKind.MEMBER_OF))
+
+    def leave_bereft(self, records: Iterable[_Record]) -> None:
+        """Leave out what was made of pages of the file none of which is stored, except what somebody stated."""
+        for record in records:
+            cube_id, lost = record.cube.id, self._lost(record)
+            if cube_id in self.deserted and cube_id not in self.peopled:
+                self.removed.add(cube_id)
+            elif lost and not record.is_stated and not self._has_source(record):
+                (self.expired if self.removed.isdisjoint(lost) else self.removed).add(cube_id)
+
+    def shortened(self, record: _Record) -> _Record:
+        """The record; if a page that it rests on is not stored, without what may quote it: its earlier versions.
+
+        What was stated, and rests on no page any more, has no quote either.
+        """
+        if not self._lost(record):
+            return record
+        cube, payload = record.cube, record.cube.payload
+        if isinstance(payload, Learned) and not self._has_source(record):
+            cube = replace(cube, payload=unquoted(payload))
+        return replace(record, cube=cube, earlier=())
+
+    def _lost(self, record: _Record) -> list[str]:
+        return list(filter(self.leaves, record.targets(LinkKind.DERIVED_FROM)))
+
+    def _has_source(self, record: _Record) -> bool:
+        return any(one in self.ids and not self.leaves(one) for one in record.targets(LinkKind.DERIVED_FROM))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +125,11 @@ class _Record:
         return (*self.earlier[:1], *self.earlier[1:][-REVISIONS:])
 
     @property
+    def is_stated(self) -> bool:
+        """Whether somebody said it in these words."""
+        return self.cube.descriptive.origin is not Origin.INFERENCE
+
+    @property
     def is_trimmed(self) -> bool:
         """Whether the oldest versions were removed where it was exported."""
         return (*self.earlier, self.cube)[0].version.number > 1
@@ -95,6 +141,10 @@ class _Record:
         The newest comes first: `verify` accepts a gap only before many that follow it.
         """
         return (self.earlier if self.size > CHARS_AT_ONCE else self.earlier[1:-REVISIONS])[::-1]
+
+    def targets(self, kind: LinkKind) -> list[str]:
+        """The memories that it is linked to."""
+        return [link.target for link in self.links if link.kind is kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,31 +159,46 @@ class Loader:
 
     def load(self, lines: Lines) -> LoadedExport:
         """Check all lines, then store them. Raises InvalidInput, which names the line, before anything is stored."""
-        owners, ids = _checked(self._records(lines()))
+        outline = self._outlined(lines())
         kinds: Counter[str] = Counter()
-        known, left = 0, _LeftOut()
+        known = 0
         for owner, all_of in _batches(self._records(lines())):
-            some = self._wanted(owner, all_of, left)
-            fresh = self._stored(owner, some, left)
+            some = self._wanted(owner, all_of, outline)
+            fresh = self._stored(owner, some, outline)
             self._completed(owner, some)
             kinds.update(record.cube.kind.value for record in fresh)
-            known += len({record.cube.id for record in some} - left.ids) - len(fresh)
+            known += sum(not outline.leaves(record.cube.id) for record in some) - len(fresh)
         for owner, all_of in _batches(self._records(lines())):
-            some = [record for record in all_of if record.cube.id not in left.ids]
-            self._joined(owner, some, ids - left.ids)
+            some = [record for record in all_of if not outline.leaves(record.cube.id)]
+            self._joined(owner, some, outline)
             if segments := [record.cube.id for record in some if record.cube.kind is Kind.SEGMENT]:
                 take(self.vault, owner, partial(self._described, segments))
-        return LoadedExport(dict(kinds), known, len(left.removed), len(left.expired), owners)
+        removed, expired = (len(ids - outline.segments) for ids in (outline.removed, outline.expired))
+        return LoadedExport(dict(kinds), known, removed, expired, tuple(outline.owners))
 
-    def _wanted(self, owner: Scope, records: Sequence[_Record], left: _LeftOut) -> list[_Record]:
-        """Those that are not to be left out, before anything else sees their words."""
+    def _outlined(self, lines: Iterable[str]) -> _Outline:
+        """Check all lines, and find out which memories are not to be stored."""
+        outline = _Outline()
+        for owner, records in _batches(_checked(self._records(lines), outline)):
+            self._judge(owner, records, outline)
+            outline.seat(records)
+        return outline
+
+    def _judge(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> list[_Record]:
+        """Leave out what has expired and what was removed; returns the others that are not stored yet."""
         now = self.clock()
         with self.vault.read(owner) as reader:
             present = reader.kinds(record.cube.id for record in records)
-            others = [record.cube for record in records if record.cube.id not in present]
-            left.expired.update(cube.id for cube in others if cube.has_expired(now))
-            left.removed.update(self._removed(reader, [cube.id for cube in others if not cube.has_expired(now)]))
-        return [record for record in records if record.cube.id not in left.ids]
+            absent = [record for record in records if record.cube.id not in present]
+            over = {record.cube.id for record in absent if record.cube.has_expired(now)}
+            outline.expired |= over
+            outline.removed |= self._removed(reader, [one.cube.id for one in absent if one.cube.id not in over])
+        return [record for record in absent if not outline.leaves(record.cube.id)]
+
+    def _wanted(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> list[_Record]:
+        """Those that are not to be left out, before anything else sees their words."""
+        outline.leave_bereft(self._judge(owner, records, outline))
+        return [outline.shortened(record) for record in records if not outline.leaves(record.cube.id)]
 
     def _removed(self, reader: Reader, ids: Sequence[str]) -> set[str]:
         return set() if self.again else reader.removed(ids)
@@ -153,7 +218,7 @@ class Loader:
             raise PrivacyRefused(f"file, line {record.line:,}, {error.field}", error.kinds) from None
         return replace(record, cube=cube, earlier=tuple(earlier), parcels=parcels)
 
-    def _stored(self, owner: Scope, records: Sequence[_Record], left: _LeftOut) -> list[_Record]:
+    def _stored(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
         earlier = {record.cube.id: _if_small([Entry(one).prepared for one in record.edges]) for record in records}
 
@@ -161,8 +226,8 @@ class Loader:
             with self.vault.write(owner) as writer:
                 present = writer.kinds(record.cube.id for record in records)
                 missing = [record.cube.id for record in records if record.cube.id not in present]
-                left.removed.update(self._removed(writer, missing))  # also what was removed a moment ago
-                fresh = [cube_id for cube_id in missing if cube_id not in left.removed]
+                outline.removed.update(self._removed(writer, missing))  # also what was removed a moment ago
+                fresh = [cube_id for cube_id in missing if cube_id not in outline.removed]
                 writer.insert([entries[cube_id] for cube_id in fresh])
                 writer.keep_versions([entry for cube_id in fresh for entry in earlier[cube_id]])
                 if any(record.is_trimmed for record in records if record.cube.id in fresh):
@@ -189,12 +254,19 @@ class Loader:
         )
         for some in together(lacking, chars_of, CHARS_AT_ONCE):
             with self.vault.write(owner) as writer:
-                present = writer.kinds({entry.cube.id for entry in some})  # what was deleted meanwhile stays deleted
-                writer.keep_versions([entry for entry in some if entry.cube.id in present])
+                writer.keep_versions(self._lasting(writer, some))
 
-    def _joined(self, owner: Scope, records: Sequence[_Record], ids: Set[str]) -> None:
+    def _lasting(self, writer: Writer, versions: Sequence[Entry]) -> list[Entry]:
+        """Those that were not removed: what was deleted meanwhile stays deleted, and what was trimmed at any time."""
+        ids = {entry.cube.id for entry in versions}
+        present, trimmed = writer.kinds(ids), {} if self.again else writer.trimmed(ids)
+        there = (entry for entry in versions if entry.cube.id in present)
+        return [entry for entry in there if entry.cube.version.number > trimmed.get(entry.cube.id, 0)]
+
+    def _joined(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> None:
         """Add the links, now that both ends exist."""
-        links = [link for record in records for link in record.links if link.target in ids]
+        told = (link for record in records for link in record.links)
+        links = [link for link in told if link.target in outline.ids and not outline.leaves(link.target)]
         for some in some_at_a_time(links, LINKS_AT_ONCE):
             with self.vault.write(owner) as writer:
                 housed = {link.source for link in writer.targets([link.source for link in some], LinkKind.MEMBER_OF)}
@@ -231,19 +303,19 @@ def _batches(records: Iterable[_Record]) -> Iterator[tuple[Scope, list[_Record]]
             yield owner, some
 
 
-def _checked(records: Iterable[_Record]) -> tuple[tuple[Scope, ...], set[str]]:
-    """The owners and ids of the file. Raises InvalidInput if a line is wrong or the end is missing."""
-    owners: dict[Scope, None] = {}
-    ids: set[str] = set()
+def _checked(records: Iterable[_Record], outline: _Outline) -> Iterator[_Record]:
+    """The records, noted in the outline. Raises InvalidInput if a line is wrong or the end is missing."""
     for record in records:
-        owner = record.cube.scope.owner
-        if any((owner.tenant, owner.user) != (other.tenant, other.user) for other in islice(owners, 1)):
+        cube, owner = record.cube, record.cube.scope.owner
+        if any((owner.tenant, owner.user) != (other.tenant, other.user) for other in islice(outline.owners, 1)):
             raise _wrong(record.line, "holds a memory of another user or tenant than the lines before it")
-        if record.cube.id in ids:
+        if cube.id in outline.ids:
             raise _wrong(record.line, "holds a memory that an earlier line holds, too")
-        owners.setdefault(owner)
-        ids.add(record.cube.id)
-    return tuple(owners), ids
+        outline.owners.setdefault(owner)
+        outline.ids.add(cube.id)
+        if cube.kind is Kind.SEGMENT:
+            outline.segments.add(cube.id)
+        yield record
 
 
 def _records(lines: Iterable[str]) -> Iterator[_Record]:

@@ -16,11 +16,14 @@ from memoryos.infrastructure.vault.records import Entry, Vector
 from memoryos.infrastructure.vault.snapshot import Snapshot
 from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.hierarchy.page_entries import turns_of, weighed
-from memoryos.operation.index.turns import Flags, TurnIndex
+from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.scope import Scope
 
 SEARCHABLE = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
 UNASKED = frozenset(SEARCHABLE) - {Kind.SEGMENT}  # the kinds that are found when none is named
+
+_OF_A_PAGE = 4  # rows of each page wanted that are sorted first
+_MORE = 4  # times as many where these are of too few pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +167,36 @@ class Admitted:
 
     def latest_pages(self, most: int) -> list[str]:
         """The pages with an admitted turn that came last, oldest first."""
-        rows = np.flatnonzero(self.rows)
-        places, first = np.unique(self.index.positions(rows), return_index=True)
-        return [self.index.place(int(row)).page for row in rows[first[max(0, len(places) - most) :]]]
+        return self._first_pages(-self.index.order, most)[::-1]
+
+    def nearest_pages(self, question: Vector, most: int) -> list[str]:
+        """The pages with the admitted turns that are nearest in meaning, nearest first."""
+        return self._first_pages(-self.index.vectors.dot(question), most)
 
     def directions(self, pages: Iterable[str]) -> dict[str, Vector]:
         """The direction of each page, of its admitted turns alone; pages without any are left out."""
         rows = {page: [row for row in self.index.rows_of(page) if self.rows[row]] for page in pages}
         return {page: self._direction(some) for page, some in rows.items() if some}
 
+    def _first_pages(self, keys: Ints | Floats, most: int) -> list[str]:
+        """The pages of the admitted rows with the least keys, in that order; few more rows than it takes are sorted."""
+        rows = np.flatnonzero(self.rows)
+        keys, wanted = keys[rows], max(1, _OF_A_PAGE * most)
+        while True:
+            first = rows[_least(keys, wanted)]
+            pages = list(dict.fromkeys(self.index.place(row).page for row in first.tolist()))
+            if len(pages) >= most or len(first) == len(rows):
+                return pages[:most]
+            wanted *= _MORE
+
     def _direction(self, rows: Sequence[int]) -> Vector:
         lengths = [max(int(self.index.lengths[row]), 1) for row in rows]
         return weighed(self.index.vectors.rows(np.array(rows)), lengths)
+
+
+def _least(keys: Ints | Floats, wanted: int) -> Ints:
+    """Where the least of these keys are, in order, and all that tie with the last one, shape (k,)."""
+    if wanted >= len(keys):
+        return np.argsort(keys, kind="stable")
+    found = np.flatnonzero(keys <= np.partition(keys, wanted - 1)[wanted - 1])
+    return found[np.argsort(keys[found], kind="stable")]

@@ -15,9 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-
-import numpy as np
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
@@ -93,7 +90,7 @@ def two_stage(
         judge = _Judge.of(asked, settings.keyword_weight)
         vectors = partial(page_vectors, reader) if not filters.looks_back else admitted.directions
         if is_part:
-            homes = dict.fromkeys(_nearest(admitted, asked, _NEAREST * pages), UNTOLD)
+            homes = dict.fromkeys(admitted.nearest_pages(asked.vector, _NEAREST * pages), UNTOLD)
             found = _best(homes, judge, pages, vectors, read)
         else:
             homes = {page: fit.home for fit in chosen for page in fit.pages}
@@ -122,14 +119,6 @@ def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
         if len(chosen) >= segments and (is_whole or sum(len(one.pages) for one in chosen) >= pages):
             break
     return chosen
-
-
-def _nearest(admitted: Admitted, asked: Asked, most: int) -> list[str]:
-    """The pages of the admitted turns that are nearest in meaning, nearest first."""
-    rows = np.flatnonzero(admitted.rows)
-    cosines = admitted.index.vectors.dot(asked.vector)[rows]
-    ordered = rows[np.argsort(-cosines, kind="stable")]
-    return list(islice(dict.fromkeys(admitted.index.place(int(row)).page for row in ordered), most))
 
 
 def _best(homes: Mapping[str, Home], judge: _Judge, pages: int, vectors: Vectors, read: Read) -> list[_Found]:
