@@ -444,7 +444,7 @@ class Engine:
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
         inputs = (*told, self._inherit, self._remember)
-        checked = key_check(self.hand, self.vault, self.clock)
+        checked = key_check(self.hand, self.vault, self.clock, self.trail)
         marked = self.clock, marking(self._signing_key, self.clock), self._adapted, checked
         return Responder(self.answering, self.account, streams, *inputs, bounds, *marked)
 

@@ -10,6 +10,7 @@ import os
 import shlex
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from memoryos import arguments
@@ -96,7 +97,7 @@ def restore(
         replay = _Replay(was_forgotten, manifest.embedder, embedder) if was_forgotten else None
         with naming("store"):
             restored = _copied(vault, place, _command("restore", path, place), settings, progress, clock, replay)
-    _deeds("restore", settings, clock, path).beside(lambda: _opened("store", store, settings, clock))
+    _deeds("restore", settings, clock, path).beside(partial(_opened, "store", store, settings, clock))
     return restored
 
 
@@ -137,22 +138,23 @@ def verify(
 ) -> Report:
     """Check that everything in a store is consistent, and that a backup is unchanged.
 
-    Without `repair`, nothing is changed. With `repair`, what is derived from the cubes is corrected; this needs the
-    store's embedder (default: the one of the settings). `progress` is called with the number of cubes done and of all
+    Without `repair`, nothing is changed, except that the audit log gets an entry where it is on; a backup gets none.
+    With `repair`, what is derived from the cubes is corrected; this needs the store's embedder (default: the one of the
+    settings). `progress` is called with the number of cubes done and of all
     cubes. Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock, embedder)
     place, settings = _place("store", store), settings or load_settings()
     if not repair:
-        with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
+        with closing(_opened("store", store, settings, clock, is_only_read=True)) as vault:
             report = soundness.verify(vault, progress=progress, notes=KNOWN_NOTES)
-        _deeds("verify", settings, clock).beside(lambda: _opened("store", store, settings, clock))
+        _deeds("verify", settings, clock).beside(partial(_opened, "store", store, settings, clock))
         return report
     if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
-    with closing(vault), _deeds("verify", settings, clock).around(vault):
+    with closing(vault), _deeds("verify", settings, clock).around(vault, needs_entry=False):
         return mend(vault, embedder, progress, KNOWN_NOTES)
 
 
@@ -331,7 +333,7 @@ def _opened(
     clock: Clock,
     *,
     embedder: str | None = None,
-    read_only: bool = False,
+    is_only_read: bool = False,
     key: EncryptionKey | None = _OF_SETTINGS,
 ) -> SqlVault:
     """Open an existing store; without `embedder`, with any."""
@@ -345,7 +347,7 @@ def _opened(
             clock=clock,
             busy_timeout_seconds=patience,
             object_store=objects,
-            is_only_read=read_only,
+            is_only_read=is_only_read,
             key=_key(settings) if key is _OF_SETTINGS else key,
         )
 

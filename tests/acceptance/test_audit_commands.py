@@ -90,6 +90,45 @@ def test_operations_on_the_whole_store_are_noted_with_who_has_the_key(run, page)
     assert 'kim: keys.caller (administer) refused (PermissionDenied), the store purpose="research"' in refused
 
 
+# What is done with a whole store, by operation.
+WHOLE = {
+    "stores.backup": "backup new.db",
+    "stores.copy": "copy memoryos.db new.db",
+    "stores.verify": "verify",
+    "stores.scrub": "scrub",
+    "stores.reembed": "reembed --embedder static",
+    "stores.encrypt": "encryption encrypt",
+    "stores.decrypt": "encryption decrypt",
+    "stores.reencrypt": "encryption reencrypt",
+    "stores.rotate_encryption_key": "encryption rotate --new-key-file new.key",
+}
+
+
+def test_a_refusal_is_noted_as_what_was_refused(run, page, tmp_path):
+    key = json.loads(run("keys", "create", "李", "--action", "read", "--application", "ward", "--json"))["key"]
+    (tmp_path / "new.key").write_text("k" * 40)
+    for command in WHOLE.values():
+        run(*command.split(), code=5, MEMORYOS_KEY=key)
+    told = json.loads(run("audit", "list", "--oldest", "--decision", "refused", "--json"))["entries"]
+    assert [one["operation"] for one in told] == list(WHOLE)
+    assert {(one["caller"], one["reason"], one["context"]["application"]) for one in told} == {
+        ("李", "PermissionDenied", "ward")
+    }
+    run("scrub", code=5, MEMORYOS_KEY=key, MEMORYOS_APPLICATION="kitchen")
+    (refused,) = run("audit", "list", "--operation", "keys.caller").splitlines()
+    assert 'application="kitchen"' in refused
+    assert run("audit", "list", "--operation", "stores.rotate_encryption_key")
+
+
+def test_a_refused_restore_leaves_the_backup_as_it_is(run, page, tmp_path):
+    key = json.loads(run("keys", "create", "lee", "--action", "read", "--json"))["key"]
+    run("backup", "backup.db")
+    before = (tmp_path / "backup.db").read_bytes()
+    run("restore", "backup.db", "new.db", code=5, MEMORYOS_KEY=key)
+    assert (tmp_path / "backup.db").read_bytes() == before
+    assert not (tmp_path / "new.db").exists()
+
+
 def test_the_log_is_exported(run, page, tmp_path):
     told = json.loads(run("audit", "export", "log.jsonl", "--caller", "default", "--json"))
     lines = (tmp_path / "log.jsonl").read_text("utf-8").splitlines()

@@ -331,6 +331,22 @@ def test_a_revoked_key_gets_no_more_and_stores_nothing(tmp_path, settings, model
 
 
 @pytest.mark.once
+def test_a_stream_that_ends_because_its_key_was_revoked_is_noted(tmp_path, settings, model):
+    model.otherwise = lambda _: says(*STORY)
+    audited = settings.model_copy(update={"audit": True})
+    with MemoryOS.open(tmp_path / "keys.db", settings=audited) as store:
+        made = store.keys.create("李")
+        stream = store.memory("tom", caller=store.keys.caller(made.key)).respond_stream("Tell me a story.")
+        next(stream)
+        store.keys.revoke(made.info.id)
+        with pytest.raises(PermissionDenied):
+            list(stream)
+        (refused,) = store.audit.list(decision="refused")
+        assert (refused.operation, refused.caller, refused.action) == ("memory.respond_stream", "李", "read")
+        assert (refused.reason, refused.scope.user) == ("PermissionDenied", "tom")
+
+
+@pytest.mark.once
 def test_a_loop_goes_on_while_a_key_is_looked_up(tmp_path, settings, model, monkeypatch):
     """Also after the last piece, when the store was read in the loop."""
     model.otherwise = lambda _: says(*STORY)

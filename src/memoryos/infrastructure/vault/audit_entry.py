@@ -22,7 +22,13 @@ from memoryos.scope import Scope
 BACKGROUND = "background"  # the operation of the work behind the calls
 BEGUN = "audit.begin"  # the operation of the entry, in the chain of the store, that the chain of an owner began
 POLICIES = "policies.change"  # the operation of whoever changed the files with the policies
-STORE_OPERATIONS = tuple(f"stores.{name}" for name in ("backup", "copy", "reembed", "restore", "scrub", "verify"))
+STORE_OPERATIONS = tuple(
+    f"stores.{name}"
+    for name in (
+        *("backup", "copy", "reembed", "restore", "scrub", "verify"),
+        *("decrypt", "encrypt", "reencrypt", "rotate_encryption_key"),  # only if they are refused
+    )
+)
 CUBES_AT_MOST = 500  # in one entry; more go into further ones
 
 _CONTEXT = ("purpose", "session", "application", "network", "at")  # of a caller, beside identity and roles

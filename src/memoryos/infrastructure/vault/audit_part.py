@@ -159,7 +159,7 @@ class AuditPart:
 
     snapshot: Callable[[], AbstractContextManager[Connection]]  #: of the whole store
     writing: Callable[[Scope], AbstractContextManager[Connection]]  #: a transaction on one owner
-    rewriting: Callable[[], AbstractContextManager[Connection]]  #: a transaction on the whole store
+    chaining: Callable[[], AbstractContextManager[Connection]]  #: a transaction on the chain of the store
     is_one_writer: bool  #: whether a transaction on one owner may write to the others, too
 
     def batches(self, deeds: Sequence[Deed]) -> list[list[Deed]]:
@@ -172,7 +172,7 @@ class AuditPart:
         """Write one of the `batches`, in one transaction; return what is to be written after it."""
         owners, begun = _by_owner(batch), list[Deed]()
         first = next((scope for scope, _ in owners if scope is not None), None)
-        with self.rewriting() if first is None else self.writing(first) as connection:
+        with self.chaining() if first is None else self.writing(first) as connection:
             for scope, mine in owners:
                 begun += append(connection, scope, mine)
             return append(connection, None, begun) if self.is_one_writer else begun

@@ -227,7 +227,7 @@ class SqlVault(ABC):
     def audit(self) -> AuditPart:
         """The audit log."""
         return AuditPart(
-            self.snapshot, lambda owner: self._locked(self._writing(owner)), self._rewriting, self.is_one_writer
+            self.snapshot, lambda owner: self._locked(self._writing(owner)), self._chaining, self.is_one_writer
         )
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
@@ -393,6 +393,10 @@ class SqlVault(ABC):
     @abstractmethod
     def _rewriting(self) -> AbstractContextManager[Connection]:
         """A transaction on the whole store that excludes all other writers."""
+
+    def _chaining(self) -> AbstractContextManager[Connection]:
+        """A transaction on the store's chain of the audit log, which excludes others on that chain."""
+        return self._rewriting()
 
     @abstractmethod
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:

@@ -70,7 +70,7 @@ def rotate(
 ) -> None:
     """Let another key open the store, which may stay open; nothing is encrypted again."""
     place, key = db or load_settings().db, EncryptionKey.in_file("new_key_file", new_key_file)
-    check_key(place)
+    check_key(place, "stores.rotate_encryption_key")
     stores.rotate_encryption_key(place, key.text, keep_old=keep_old)
     keys = stores.encryption_status(place).keys
     if json:
@@ -90,7 +90,7 @@ def _write(file: Path, key: str) -> None:
 
 def _change(change: Callable[..., Any], done: str, db: str | None, *, json: bool) -> None:
     place = db or load_settings().db
-    check_key(place)
+    check_key(place, f"stores.{change.__name__}")
     with render.counted(done, quiet=json) as progress:
         change(place, progress=progress)
     if json:

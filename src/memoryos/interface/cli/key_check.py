@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from memoryos.infrastructure.vault.sql_vault import SqlVault
 
 
-def check_key(store: str | Path) -> Caller:
-    """Return the caller: who has the key in MEMORYOS_KEY, or else the operator.
+def check_key(store: str | Path, operation: str) -> Caller:
+    """Return the caller of the operation: who has the key in MEMORYOS_KEY, or else the operator.
 
-    Raises PermissionDenied if the key may not administer this store.
+    Raises PermissionDenied if the key may not administer this store, which the audit log has as what was refused.
     """
     settings = stated_settings()
     if settings.key is None:
@@ -36,26 +37,39 @@ def check_key(store: str | Path) -> Caller:
     existing_place(store, "Name the file of a store")
     with naming("--db"):
         place = store_place(store)
-    with closing(_opened(place, settings)) as vault:
+    with closing(_opened(place, settings, is_only_read=True)) as vault:
         known = valid_key(vault.keys, settings.key.get_secret_value(), system_clock())
+        caller, refusing = _stated(known, settings), "keys.caller"
         try:
-            return _admitted(vault, known, settings)
+            caller = known.calling(settings.purpose, settings.application, session=settings.caller_session)
+            refusing = operation
+            _admit(vault, caller, settings)
         except PermissionDenied as error:
             refused = error
-    stated = replace(known.caller, purpose=settings.purpose, session=settings.caller_session)
-    deeds = StoreDeeds("keys.caller", settings.audit, system_clock)
-    acting(stated, lambda: deeds.beside(lambda: _opened(place, settings, is_only_read=False), refused))
+        else:
+            return caller
+    deeds = StoreDeeds(refusing, settings.audit, system_clock)
+    acting(caller, lambda: deeds.beside(partial(_opened, place, settings), refused))
     raise refused
 
 
-def _admitted(vault: SqlVault, known: ApiKey, settings: Settings) -> Caller:
-    caller = known.calling(settings.purpose, settings.application, session=settings.caller_session)
+def _stated(known: ApiKey, settings: Settings) -> Caller:
+    """The caller with what the settings state, whether the key has it or not."""
+    holder = known.caller
+    return replace(
+        holder,
+        purpose=settings.purpose or holder.purpose,
+        session=settings.caller_session or holder.session,
+        application=settings.application or holder.application,
+    )
+
+
+def _admit(vault: SqlVault, caller: Caller, settings: Settings) -> None:
     gate = gate_of(None, settings.policies, system_clock) or OpenGate()
     KeyedGate(gate, vault, system_clock).admit(caller, Action.ADMINISTER, None)
-    return caller
 
 
-def _opened(place: Place, settings: Settings, *, is_only_read: bool = True) -> SqlVault:
+def _opened(place: Place, settings: Settings, *, is_only_read: bool) -> SqlVault:
     return open_vault(
         place,
         embedder=None,

@@ -30,7 +30,7 @@ def backup(
 ) -> None:
     """Write the current state of the whole store to one file, while the store is in use."""
     place = db or load_settings().db
-    caller = check_key(place)
+    caller = check_key(place, "stores.backup")
     with render.counted("backing up", quiet=json) as progress:
         manifest = acting(caller, lambda: stores.backup(place, file, progress=progress))
     if json:
@@ -45,7 +45,7 @@ def restore(
     json: Json = False,
 ) -> None:
     """Restore a backup into a new store, after checking that the backup is unchanged."""
-    caller = check_key(file)
+    caller = check_key(file, "stores.restore")
     with render.counted("restoring", quiet=json) as progress:
         restored = acting(caller, lambda: stores.restore(file, store, progress=progress))
     if json:
@@ -62,7 +62,7 @@ def copy(
     json: Json = False,
 ) -> None:
     """Copy a whole store to another file or database; an interrupted copy continues when you run it again."""
-    caller = check_key(source)
+    caller = check_key(source, "stores.copy")
     with render.counted("copying", quiet=json) as progress:
         copied = acting(caller, lambda: stores.copy(source, target, progress=progress))
     if json:
@@ -81,7 +81,7 @@ def verify(
 ) -> None:
     """Check that a store or a backup is consistent; exit code 1 if it is not."""
     place = _place(store, db)
-    caller = check_key(place)
+    caller = check_key(place, "stores.verify")
     with render.counted("verifying", quiet=json) as progress:
         report = acting(caller, lambda: stores.verify(place, repair=repair, progress=progress))
     if json:
@@ -99,7 +99,7 @@ def scrub(
 ) -> None:
     """Overwrite the remains of deleted memories in the store's files; exit code 1 if some of it was refused."""
     place = _place(store, db)
-    caller = check_key(place)
+    caller = check_key(place, "stores.scrub")
     with render.counted("scrubbing", quiet=json) as progress:
         scrubbed = acting(caller, lambda: stores.scrub(place, progress=progress))
     if json:

@@ -71,7 +71,7 @@ def reembed(
     settings = load_settings()
     path = db or settings.db
     place = existing_place(path, "Name the file of a store")
-    caller = check_key(path)
+    caller = check_key(path, "stores.reembed")
     chosen = load_embedder(embedder, settings)
     with render.progress(quiet=json) as bar:
         told = _told(bar, bar.add_task("embedding", total=None, note=chosen.name))

@@ -75,9 +75,15 @@ class AuditTrail:
                 call.at_end(found.end)
             return found
 
-    def refused(self, caller: Caller, action: Action, scope: Scope | None, error: Refused) -> None:
-        """Note that a caller was refused, with the memories that the running call named."""
+    def refused(
+        self, caller: Caller, action: Action, scope: Scope | None, error: Refused, operation: str | None = None
+    ) -> None:
+        """Note that a caller was refused, with the memories that the running call named.
+
+        What goes on after its call, such as a stream, names its operation.
+        """
         deed = replace(self.deed(caller, action, scope), **_outcome(error))
+        deed = replace(deed, operation=operation or deed.operation)
         if (call := running_call()) is not None:
             self.notes(call).refused(deed)
         else:
@@ -131,16 +137,21 @@ class AuditTrail:
         """
         with self._flushing:
             taken = self._taken()
-            batches = self._log.batches([one.deed for one in taken])
-            try:
-                while batches:
-                    later = self._log.write(batches[0])
-                    batches[:1] = []
-                    batches += self._log.batches(later)
-            finally:
-                left = [_Waiting(deed) for batch in batches for deed in batch]
-                with self._lock:
-                    self._waiting[:0] = left
+            self._write([one.deed for one in taken])
+
+    def _write(self, deeds: list[Deed]) -> None:
+        """Write entries, and then, all together, what these have the store note; keep what was not written."""
+        batches, later = self._log.batches(deeds), list[Deed]()
+        try:
+            while batches:
+                later += self._log.write(batches[0])
+                batches[:1] = []
+                if not batches:
+                    batches, later = self._log.batches(later), []
+        finally:
+            left = [_Waiting(deed) for batch in (*batches, later) for deed in batch]
+            with self._lock:
+                self._waiting[:0] = left
 
     def write_now(self) -> None:
         """Write all entries that wait, within the time that the running call has left; else the thread tries again."""

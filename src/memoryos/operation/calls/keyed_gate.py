@@ -14,8 +14,11 @@ from memoryos.errors import PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.role_part import RolePart
+from memoryos.operation.calls.audit_trail import AuditTrail
 from memoryos.operation.calls.hand import Hand
 from memoryos.scope import Scope
+
+STREAM = "memory.respond_stream"  # the operation of the streams, which go on after their call
 
 
 def valid_key(keys: KeyPart, key: str, now: datetime) -> ApiKey:
@@ -69,11 +72,19 @@ def check_key(vault: Vault, clock: Clock, caller: Caller, action: Action, scope:
             raise PermissionDenied(f"{caller.identity} may not {action.value} this with its key")
 
 
-def key_check(hand: Hand, vault: Vault, clock: Clock) -> Callable[[Caller, Scope], None]:
-    """What raises PermissionDenied once the key of a caller reads nothing of that owner any more."""
+def key_check(hand: Hand, vault: Vault, clock: Clock, trail: AuditTrail | None) -> Callable[[Caller, Scope], None]:
+    """What raises PermissionDenied once the key of the reader of a stream reads nothing of that owner any more."""
+
+    def ask(caller: Caller, owner: Scope) -> None:
+        try:
+            check_key(vault, clock, caller, Action.READ, owner)
+        except PermissionDenied as error:
+            if trail is not None:
+                trail.refused(caller, Action.READ, owner, error, STREAM)
+            raise
 
     def check(caller: Caller, owner: Scope) -> None:
         if caller.key is not None:
-            hand.run(lambda: acting(caller, lambda: check_key(vault, clock, caller, Action.READ, owner)))
+            hand.run(lambda: acting(caller, lambda: ask(caller, owner)))
 
     return check

@@ -72,6 +72,7 @@ _UNIQUE = "23505"
 _LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
 
 _STORE = lock_number("store")  # writers share it; who changes the whole store holds it alone
+_CHAIN = lock_number("audit")  # who adds to the store's chain of the audit log holds it alone; writers go on
 _LOCK, _SHARED_LOCK = "pg_catalog.pg_advisory_xact_lock(%s)", "pg_catalog.pg_advisory_xact_lock_shared(%s)"
 _TRIED_LOCK = "pg_catalog.pg_try_advisory_xact_lock(%s)"
 _TRIED_SHARED_LOCK = "pg_catalog.pg_try_advisory_xact_lock_shared(%s)"
@@ -167,6 +168,12 @@ class PostgresVault(SqlVault):
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
         with self._changing(EVERY_TENANT, (_LOCK, (_STORE,))) as (connection, _):
+            yield connection
+
+    @contextmanager
+    def _chaining(self) -> Iterator[Connection]:
+        locks = (_SHARED_LOCK, (_STORE,)), (LESS_LOCK_TIMEOUT, ()), (_LOCK, (_CHAIN,))
+        with self._changing(EVERY_TENANT, *locks) as (connection, _):
             yield connection
 
     @contextmanager
