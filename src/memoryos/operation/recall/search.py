@@ -136,8 +136,12 @@ class Source:
         held = list(entries)
         if self.classes is not None:
             known = self.reader.permitted(entry.cube.id for entry in held)
-            held = [replace(entry, cube=self.reader.shown(entry.cube)) for entry in held if entry.cube.id in known]
+            held = [self._shown(entry) for entry in held if entry.cube.id in known]
         return known_until(self.reader, held, filters.until)
+
+    def _shown(self, entry: Entry) -> Entry:
+        cube = self.reader.shown(entry.cube)
+        return entry if cube is entry.cube else replace(entry, cube=cube)  # nearly all stay as they are
 
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
