@@ -226,17 +226,17 @@ LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_
 
 LABELS_OF_MEMBERS = _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF)
 
-TRANSITIONS = (
-    select(_events.c.at, _events.c.detail)
-    .where(_owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.TRANSITION.value)
-    .order_by(_events.c.sequence)
-)
 
-LABEL_CHANGES = (
-    select(_events.c.at, _events.c.detail)
-    .where(_owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.LABEL.value)
-    .order_by(_events.c.sequence)
-)
+def _told_by(operation: Operation) -> Select[int, str | None]:
+    """When events of that operation were written about some cubes, and what they tell, in order."""
+    return (
+        select(_events.c.at, _events.c.detail)
+        .where(_owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == operation.value)
+        .order_by(_events.c.sequence)
+    )
+
+
+TRANSITIONS, LABEL_CHANGES = _told_by(Operation.TRANSITION), _told_by(Operation.LABEL)
 
 REFRESHED = (
     select(_events.c.cube_id, _events.c.detail)

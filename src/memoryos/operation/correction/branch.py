@@ -111,9 +111,8 @@ def drop_branch(writer: Writer, branch: BranchPlace) -> None:
     _write(writer, (one for one in branches(writer) if one.id != branch.id))
 
 
-MAKING: Note[datetime] = Note(
-    "making", lambda value: from_micros(int(value))
-)  # in a branch: the last step of its maker
+# In a branch: when its maker took the last step.
+MAKING: Note[datetime] = Note("making", lambda value: from_micros(int(value)))
 
 
 def note_making(writer: Writer, at: datetime) -> None:

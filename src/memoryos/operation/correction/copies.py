@@ -46,7 +46,8 @@ class Copies:
         Raises CubeProtected, also when the memories are gone, if a copy that was made meanwhile is frozen or on hold.
         """
         removed, kept = self._removed(ids, remove)
-        for one in kept:
+        if kept:
+            one = kept[0]
             raise CubeProtected(
                 f"the memory is removed, but its copy {one.id} in the branch {one.branch!r} is frozen or on hold there:"
                 " thaw or release it, and delete it there",
