@@ -515,6 +515,24 @@ def test_what_sqlite_does_for_a_few_memories_does_not_grow_with_what_happened_to
     assert 0 < done_beside(80) < SAME * done_beside(20)
 
 
+@pytest.mark.file
+def test_changes_read_the_memories_that_they_change_and_not_all_that_the_owner_has(world: World):
+    """From three on, the earlier versions were looked for among all memories of the owner."""
+
+    def done_beside(others: int) -> int:
+        memory = world.open(f"change-{others}.db")
+        facts = [memory.get(memory.facts.add(f"Ann likes {thing}.")) for thing in ("tea", "chess", "jazz", "rain")]
+        memory.add_many([Turn(role=Role.USER, text=f"🍵 page {number}") for number in range(others)])
+        memory.wait()
+        with database_work(world.vault) as steps, world.vault.write(ANN) as writer:
+            writer.update(
+                [Entry(replace(fact, version=replace(fact.version, number=2))) for fact in facts], Operation.REVISE
+            )
+        return max(steps)
+
+    assert 0 < done_beside(400) < SAME * done_beside(200)
+
+
 @pytest.mark.once
 def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_around_them(world: World):
     def learned_among(known: int, count: int) -> int:

@@ -23,6 +23,7 @@ from sqlalchemy import (
     exists,
     false,
     func,
+    insert,
     literal_column,
     not_,
     or_,
@@ -197,6 +198,13 @@ def cubes(
 
 
 PRESENT = select(_cubes.c.id).where(_owned_by_key(), _among(_cubes.c.id))
+
+KEEP_VERSIONS = insert(_versions).from_select(
+    ["tenant", "cube_id", "version", "document", "checksum"],
+    select(_cubes.c.tenant, _cubes.c.id, _cubes.c.version, _cubes.c.document, _cubes.c.checksum).where(
+        _owned_by_key(), _among(_cubes.c.id)
+    ),
+)
 
 ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value

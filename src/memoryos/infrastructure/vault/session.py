@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from memoryos.caller import acting_caller
 from memoryos.clock import from_micros, micros
@@ -63,8 +63,6 @@ from memoryos.scope import Scope
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 MERGE_AFTER = timedelta(minutes=1)  # a new memory, with those that come meanwhile
-
-_VERSION_COLUMNS = ["tenant", "cube_id", "version", "document", "checksum"]
 
 
 class SqlReader(StoredCubes):
@@ -427,11 +425,8 @@ class SqlWriter(SqlReader):
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
         """Store the present documents as they are: to read and to write a large one takes longer than to copy it."""
-        cubes = tables.cubes.c
-        present = select(cubes.tenant, cubes.id, cubes.version, cubes.document, cubes.checksum)
         for chunk in chunks(ids):
-            mine = present.where(self._owned(tables.cubes), cubes.id.in_(chunk))
-            self._connection.execute(insert(tables.versions).from_select(_VERSION_COLUMNS, mine))
+            self._connection.execute(queries.KEEP_VERSIONS, {**self._owner, "ids": chunk})
 
     @property
     def _kept(self) -> VersionPart:
