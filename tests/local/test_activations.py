@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from mmap import mmap
 from pathlib import Path
@@ -329,7 +330,10 @@ def test_a_state_that_spares_nothing_was_not_used(memory):
 
 
 def test_why_a_state_was_not_built_is_told(path, clock):
+    asked = threading.Event()  # until then, the work in the background fails nothing
+
     def broken():
+        assert asked.wait(60)
         raise ModelError("the weights are not there")
 
     settings = load_settings(embedder="hashing")
@@ -337,12 +341,16 @@ def test_why_a_state_was_not_built_is_told(path, clock):
     with memoryos.open(path, user="ann", settings=settings, clock=clock, chat=chat) as memory:
         memory.activations.build("me")
         assert memory.activations.get("me").reason.endswith("it was cold")
+        asked.set()
+        memory.wait()
         memory.jobs.run()
         told = memory.activations.get("me")
         assert (told.id, told.is_usable) == (None, False)
         assert told.reason.endswith("the last failure: ModelError: the weights are not there")
+        asked.clear()
         memory.activations.build("too")
         assert memory.activations.get("too").reason.endswith("it was cold")
+        asked.set()
 
 
 def test_a_full_disk_stores_nothing(memory, path, monkeypatch):
