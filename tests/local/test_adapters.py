@@ -31,7 +31,7 @@ from memoryos.errors import (
     PermissionDenied,
     PrivacyRefused,
 )
-from memoryos.infrastructure.vault.records import JobKind, JobState
+from memoryos.infrastructure.vault.records import Entry, JobKind, JobState, Operation
 from memoryos.interface.cli.app import app
 from memoryos.kinds import Kind, Origin
 from memoryos.models.local.lora_recipe import Example
@@ -266,7 +266,29 @@ def test_the_latest_version_is_trained_again_though_an_older_one_stands(opened, 
     assert ([one.number for one in status.versions], status.used) == ([1], 1)  # the pin dangles
     assert memory.adapters.ask(UNSEEN, names=[NAME]).text == FACT
     with memory._engine.vault.read(memory.scope) as reader:
-        assert is_missing(reader, wanted_adapters(reader)[NAME])
+        assert is_missing(reader, wanted_adapters(reader)[NAME], memory._engine.clock())
+
+
+def test_an_outdated_version_that_is_frozen_holds_up_no_new_one(opened, learned, clock):
+    memory = opened()
+    home = add(memory)
+    teach(memory, learned, [home])
+    (kept,) = memory.adapters.get(NAME).versions
+    memory.governance.freeze(kept.id)
+    fact = memory.get(home)
+    moved = replace(fact, payload=replace(fact.payload, text="User lives in Rome."))
+
+    def revise() -> None:
+        with memory._engine.vault.write(memory.scope) as writer:
+            writer.update([Entry(replace(moved, version=replace(fact.version, number=2)))], Operation.REVISE)
+
+    acting(SYSTEM, revise)
+    assert [one.id for one in memory.adapters.get(NAME).versions] == [kept.id]
+    clock.advance(minutes=2)
+    train_while(memory, lambda: None)  # this job finds out what is due
+    train_while(memory, lambda: None)
+    old, new = memory.adapters.get(NAME).versions
+    assert (old.id, new.number, new.sources) == (kept.id, kept.number + 1, (home,))
 
 
 def test_rolling_back_drops_a_training_that_is_under_way(begun):

@@ -122,11 +122,12 @@ class MemoryForms(Noun):
         if status.is_withdrawn:
             return FormState.FAILED, "the adapter was withdrawn"
         place, wanted = self._engine.adapters.known(self._scope, name)
+        now = self._engine.clock()
         with self._engine.vault.read(place) as reader:
-            if not is_missing(reader, wanted):
+            if not is_missing(reader, wanted, now):
                 refused = status.versions[-1].refused if status.versions else ""
                 return (FormState.REFUSED, refused) if refused else (FormState.DONE, "")
-            if not chosen_sources(reader, wanted, self._engine.clock()):
+            if not chosen_sources(reader, wanted, now):
                 return FormState.FAILED, "there is no memory that can be trained"
         job = self._latest(place, JobKind.TRAIN, training_of(wanted.name))
         return stands(job) if job is not None and job.state is not JobState.DONE else (FormState.WAITING, _TO_TRAIN)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memoryos.built_memory import AdapterStage
 from memoryos.clock import Clock
@@ -58,7 +59,8 @@ class TrainingJob:
         return [one.name for one in wanted_adapters(reader).values() if self._is_due(reader, one)]
 
     def _is_due(self, reader: Reader, wanted: WantedAdapter) -> bool:
-        return is_missing(reader, wanted) and bool(chosen_sources(reader, wanted, self.clock()))
+        now = self.clock()
+        return is_missing(reader, wanted, now) and bool(chosen_sources(reader, wanted, now))
 
     def _trained(self, scope: Scope, name: str, goes_on: GoesOn) -> bool:
         """Train a version of an adapter for one slice; return whether there is nothing more to do."""
@@ -109,9 +111,13 @@ def named_in(job: Job) -> str | None:
     return (job.payload or {}).get("name")
 
 
-def is_missing(reader: Reader, wanted: WantedAdapter) -> bool:
-    """Whether a version is to be trained: it was asked for, or the latest one was withdrawn because of its sources."""
+def is_missing(reader: Reader, wanted: WantedAdapter, now: datetime) -> bool:
+    """Whether a version is to be trained: it was asked for, or the latest one is outdated or was withdrawn.
+
+    An outdated version stands beside the new one if it is frozen or on hold.
+    """
     if wanted.is_withdrawn:
         return False
-    settled = (adapter_in(one) for one in versions_of(reader, wanted.name))
-    return wanted.is_due or not any(one.stage in SETTLED and one.number >= wanted.last for one in settled)
+    latest = (one for cube in versions_of(reader, wanted.name) if (one := adapter_in(cube)).number >= wanted.last)
+    settled = (one for one in latest if one.stage in SETTLED)
+    return wanted.is_due or all(stale_source(reader, one, now) is not None for one in settled)
