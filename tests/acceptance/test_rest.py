@@ -327,6 +327,13 @@ def test_the_server_tells_how_it_is(api, page):
     assert page not in told
 
 
+@pytest.mark.once
+def test_the_numbers_are_refused_as_described(api, document):
+    answer = api.http.get("/metrics", headers={"X-MemoryOS-Caller-Session": "s" * 257})
+    assert answer.status_code == 422
+    assert {"401", "403", "422", "429"} <= document["paths"]["/metrics"]["get"]["responses"].keys()
+
+
 # The description
 
 

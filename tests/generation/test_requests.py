@@ -60,7 +60,7 @@ def test_what_is_about_a_topic_goes_only_with_the_token_of_its_preview(memory, t
 def test_what_changed_since_the_preview_is_a_conflict(memory, told):
     token = memory.requests.preview(OLD_JOB).confirm
     more = memory.add("My old job had a canteen.")
-    for wrong in (token, "1-0000000000", "yes", ""):
+    for wrong in (token, "1-0000000000", "yes"):
         with pytest.raises(RequestChanged):
             memory.requests.do(OLD_JOB, confirm=wrong)
     memory.wait()
@@ -72,6 +72,13 @@ def test_what_changed_since_the_preview_is_a_conflict(memory, told):
     with pytest.raises(RequestChanged):
         memory.requests.do(OLD_JOB, confirm=other)
     assert left(memory) == {*told.values(), more}
+
+
+def test_an_empty_token_is_named_whatever_is_asked(memory, told):
+    for request in (OLD_JOB, "What did I say about the bank?"):
+        with pytest.raises(InvalidInput, match="confirm"):
+            memory.requests.do(request, confirm="")
+    assert left(memory) == {*told.values()}
 
 
 def test_a_changed_memory_is_a_conflict_also_where_everything_would_go(memory, told):

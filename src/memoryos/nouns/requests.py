@@ -90,6 +90,8 @@ class Requests(Noun):
         previewed, and what the verbs raise. If removing several memories fails halfway, those before are gone; the same
         request then previews the rest.
         """
+        if confirm is not None:
+            checked_text("confirm", confirm, limit=self._engine.settings.max_text_chars)
         call = self._call(text)
         if not call.operation.needs_confirmation:
             return self._done[call.operation](self, call)

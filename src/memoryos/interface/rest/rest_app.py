@@ -336,7 +336,7 @@ def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
         summary="Counts and times, for Prometheus.",
         response_class=Response,
         dependencies=[Security(HTTPBearer(auto_error=False))],
-        responses={200: told, **{status: {"description": ""} for status in (401, 403, 429)}},
+        responses={200: told, **{status: {"description": ""} for status in (401, 403, 422, 429)}},
     )
     async def numbers() -> Response:
         return Response(metrics.text(), media_type=_METRICS)
