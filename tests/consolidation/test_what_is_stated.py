@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile
+from memoryos.operation.consolidation import chinese, chinese_profile, english, english_elliptic, english_profile
 from memoryos.operation.consolidation.statement import Claim, Statement
+from memoryos.operation.consolidation.taken_back import is_undone
+from memoryos.operation.knowledge.slot import filling
 
 MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
 
@@ -47,10 +49,38 @@ def fields(claims: list[Claim]) -> dict[str, str]:
         ("I found the error.", None),
         ("My dentist told me that I have a crack in a tooth.", "My dentist told me that I have a crack in a tooth."),
         ("My dentist told me a joke.", None),
+        ("I'm severely allergic to peanuts", "I'm severely allergic to peanuts"),
+        ("I'm not very allergic to cats.", "I'm not very allergic to cats."),
+        ("My sister is highly allergic to bees.", "My sister is highly allergic to bees."),
+        ("I'm allergic to mondays", None),
+        ("I'm very single.", None),
     ],
 )
 def test_english_statements(said: str, stated: str | None) -> None:
     assert quotes(said) == ([stated] if stated else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "contact"),
+    [
+        ("my number changed to 555-0199", "5550199"),
+        ("My email has just changed to ann@example.org, by the way.", "ann@example.org"),
+        ("My number is 555-0100.", "5550100"),
+    ],
+)
+def test_another_way_to_reach_somebody_takes_the_place_of_the_one_before(said: str, contact: str) -> None:
+    (found,) = english_elliptic.contacts(said, said)
+    filled = filling(found.quote.replace("my ", "User's ").replace("My ", "User's "))
+    assert filled is not None
+    assert contact in filled.value
+
+
+@pytest.mark.parametrize(
+    ("following", "is_back"),
+    [("jk im reading a novel", True), ("jk", True), ("JK Rowling wrote that.", False), ("jk rowling wrote it", False)],
+)
+def test_what_was_said_in_jest_is_taken_back_in_short(following: str, *, is_back: bool) -> None:
+    assert is_undone("Call me Ishmael.", following) is is_back
 
 
 def test_what_an_assistant_recommends_may_depend() -> None:

@@ -113,7 +113,10 @@ _PREFERENCES = [
     ),
 ]
 
-_STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|drama|exercise|effort))
+_DEGREE = r"(?:(?:severely|seriously|deathly|deadly|highly|very|extremely|mildly|slightly|quite|terribly|violently)\ )?"
+_STATES = (
+    rf"(?:{_DEGREE}"
+    r"""al+ergic\ to(?!\ (?:[Mm]ondays?|mornings?|work|people|commitment|drama|exercise|effort))
     |vegan|vegetarian|pescatarian|married(?!\ to\ (?:my\ (?:job|work)|the\ (?:sea|job|game|gym|road|bottle)))
     |single|divorced
     |engaged|pregnant|retired|unemployed
@@ -126,6 +129,7 @@ _STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|d
     |the\ (?:owner|founder|CEO|manager|captain|head|director|lead)\ (?:of|at|for|in|\w+)\ (?!it|this|that)\w
     |(?:head|lead|chief|senior|junior|assistant|deputy|interim)\ [a-z]+|more\ of\ an?\ \w+\ (?:person|guy|girl|gal)\b
     |one\ of\ (?:two|three|four|five|\d))"""
+)
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
 _NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan
     |idiot|fool|moron|disaster|genius|failure|joke|loser|\d+\ (?:at|in|for)|fan\ favou?rite)\b)"""
@@ -226,7 +230,7 @@ _NO_PRAISE = r"(?!(?:bit|little|great|good|huge|real|true|lot|big|blast|so|such|
 _FAMILY_FACTS = [
     _shape(
         rf"""{_KIN}{_ASIDE}(?:(?:is|are|was|were)\ )?(?:an?\ {_NO_PRAISE}|named\ |called\ |from\ |in\ (?=[A-Z])
-        |\d|allergic
+        |\d|{_DEGREE}allergic
         |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
     ),
     _shape(rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})'s\ (?:first\ )?name\ is\ (?=[A-Z])"),

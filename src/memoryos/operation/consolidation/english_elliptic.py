@@ -45,7 +45,8 @@ _REACH = regex(
 )
 _MINE = regex(
     rf"\b(?:[Mm]y (?:\w+ ){{0,2}}?(?:e-?mail|mail|phone|mobile|cell|telephone|number|handy|cellphone)"
-    rf"(?: (?:address|number|no\.?))?(?: now| currently)? ?(?:is|'s|:)(?: now)? ?(?:{_ADDRESS}|{_NUMBER})"
+    rf"(?: (?:address|number|no\.?))?(?: now| currently)? ?(?:is|'s|:|(?:has )?(?:just )?changed to)(?: now)? ?"
+    rf"(?:{_ADDRESS}|{_NUMBER})"
     rf"|I(?:'ve| have)? (?:just |recently )?(?:changed|switched) my (?:\w+ )?(?:e-?mail|mail|phone|mobile|number)"
     rf"(?: (?:address|number))? to (?:{_ADDRESS}|{_NUMBER}))"
 )

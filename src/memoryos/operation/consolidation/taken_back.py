@@ -13,7 +13,7 @@ _BACK = regex(
         |(?:just|only)\ (?:kidding|joking|messing)|kidding|joking|j/?k|gotcha|sarcasm|/s
         |said\ no\ [a-z]+\ ever[^.!?\n]{0,20})
         \b\s*(?=[^\w\s'’]|$|\n)
-      | (?:just|only)\ (?:kidding|joking)\b
+      | (?:just|only)\ (?:kidding|joking)\b | (?-i:j/?k)\b(?!\ rowling)
       | (?:(?:我|都)?是?(?:开玩笑|骗你|逗你玩?|说着玩|瞎说|吹牛|编)(?:的|啦|呢|而已|哈|罢了)|你信[吗不么]
         |做梦(?:呢|吧)|想得美|才怪|怎么可能)(?=\W|$|呢|啦))""",
     re.VERBOSE | re.IGNORECASE,

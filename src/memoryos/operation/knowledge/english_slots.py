@@ -53,6 +53,7 @@ _LATEST = r"(?:new |latest |current )?"
 _NUMBER = r"(?P<value>\+?[\d(][\d\s().-]{4,}\d)"
 _ADDRESS = r"(?P<value>[^\s@]+@[^\s@,;]+[^\s@,;.])"
 _SPARE = r"(?:\w+ly |still |now |just |also |both |back |not |no longer |never )*"
+_BECAME = rf"(?:(?:is|'s) {_SPARE}|(?:has )?(?:just )?changed to )"
 _DO_NOT = r"(?:(?:do|does)(?:n't| not) |stopped |quit )?"
 _NOT_ALSO = r"(?:\w+ly |still |now |just |back |not |no longer |never )*"
 _THEIR = r"(?:my|our|their|his|her|the) (?:old |current )?"
@@ -220,13 +221,13 @@ _RULES = (
     _rule(
         "phone",
         rf"{_LATEST}(?:(?:cell|mobile|phone|telephone|cellphone|mobile phone)(?: phone)?(?: number)?|number)"
-        rf" (?:is|'s) {_SPARE}{_NUMBER}",
+        rf" {_BECAME}{_NUMBER}",
     ),
     _rule("phone", rf"(?:can be reached|is reachable) (?:at|on|under) {_NUMBER}"),
     _rule(
         "phone", rf"(?:changed|switched) (?:\w+ ){{0,2}}?(?:phone|mobile|number)(?: number)? to {_NUMBER}", change=True
     ),
-    _rule("e-mail", rf"{_LATEST}e-?mail(?: address)? (?:is|'s) {_SPARE}{_ADDRESS}"),
+    _rule("e-mail", rf"{_LATEST}e-?mail(?: address)? {_BECAME}{_ADDRESS}"),
     _rule("e-mail", rf"(?:can be reached|is reachable) (?:at|on|under) {_ADDRESS}"),
     _rule("e-mail", rf"(?:changed|switched) (?:\w+ ){{0,2}}?e-?mail(?: address)? to {_ADDRESS}", change=True),
     _rule(
