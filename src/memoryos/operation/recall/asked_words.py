@@ -119,10 +119,11 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     forms = {stem(word): word for word in found if word not in characters}
     known = index.frequencies([*forms, *characters])
     said = {form for form, times in known.items() if times}
+    rarest = idf(0, passages)
     for form in forms.keys() - name_stems(index) - _OF_TALKS:
         parts = characters.intersection(forms[form])
         unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
-        rare = float(idf(known.get(form, 0), passages) / idf(0, passages))
+        rare = float(idf(known.get(form, 0), passages) / rarest)
         weight = (passages * rare + FEW * telling(forms[form])) / (passages + FEW)
         yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
 

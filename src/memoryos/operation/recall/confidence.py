@@ -84,6 +84,7 @@ class Examined:
     asked: Asked
     turns: Sequence[TurnHit]
     said: SaidTexts = field(default_factory=SaidTexts)  #: the texts that were looked at, prepared once
+    weights: dict[str, Sequence[float]] = field(default_factory=dict)  #: `covered_by`, by what was looked at
 
     @cached_property
     def language(self) -> Tongue | None:
@@ -169,8 +170,14 @@ class Examined:
 
     def covered(self, texts: Iterable[SaidText]) -> Sequence[float]:
         """For each of the `ways`, the weight of its words in the text that has most of them."""
-        said = list(texts)
-        return tuple(max(map(words.covered, said), default=0.0) for words in self.ways)
+        return tuple(map(max, zip(*map(self.covered_by, texts), strict=True))) or (0.0,) * len(self.ways)
+
+    def covered_by(self, said: SaidText) -> Sequence[float]:
+        """The same for one text."""
+        found = self.weights.get(said.text)
+        if found is None:
+            found = self.weights[said.text] = tuple([words.covered(said) for words in self.ways])
+        return found
 
     def is_in(self, texts: Sequence[str]) -> bool:
         """Whether half of the texts, or all of them read as one, may be in the language of the question."""
@@ -229,7 +236,7 @@ class WordJudge:
             return UNJUDGED
         if len(self.examined.words.words) < FEWEST:
             return self._of_word(self.examined.words.covered(said), memory)
-        covered = self.examined.covered([said])
+        covered = self.examined.covered_by(said)
         found = self.known.get(covered)
         return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
 
