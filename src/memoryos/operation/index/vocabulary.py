@@ -7,7 +7,7 @@ one product of the question's words with the vocabulary, and no model call.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,17 +35,20 @@ class Kin:
     terms: Ints
     shares: Floats
 
-    def without(self, terms: Collection[int]) -> Kin:
-        """The others."""
-        if not terms:
-            return self
-        kept = np.ones(len(self.terms), np.bool_)
-        for term in terms:  # one or two: faster than a general test for membership
-            kept &= self.terms != term
-        return self if kept.all() else Kin(self.terms[kept], self.shares[kept])
-
 
 NO_KIN = Kin(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def without(kin: Mapping[str, Kin], terms: Collection[int]) -> dict[str, Kin]:
+    """The kin of each word, less these terms."""
+    if not kin or not terms:
+        return dict(kin)
+    sizes = [len(one.terms) for one in kin.values()]
+    kept = np.isin(np.concatenate([one.terms for one in kin.values()]), list(terms), invert=True)
+    if kept.all():  # as it mostly is
+        return dict(kin)
+    parts = np.split(kept, np.cumsum(sizes)[:-1])
+    return {word: Kin(one.terms[own], one.shares[own]) for (word, one), own in zip(kin.items(), parts, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,11 @@ class _Near:
     numbers: Ints
     closeness: Floats
     upto: int
+    kin: Kin
+
+    @classmethod
+    def of(cls, numbers: Ints, closeness: Floats, upto: int) -> _Near:
+        return cls(numbers, closeness, upto, Kin(numbers, np.float32(SHARE) * closeness))
 
 
 class Vocabulary:
@@ -68,7 +76,7 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """The size in bytes, including unused rows."""
-        return self._vectors.nbytes + len(self._near) * 16 * MOST
+        return self._vectors.nbytes + len(self._near) * 20 * MOST
 
     def follow(self, known: Sequence[str]) -> None:
         """Add the new known words."""
@@ -86,8 +94,7 @@ class Vocabulary:
         self.follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
         self._look(asked)
-        found = ((word, self._near[word]) for word in asked)
-        return {word: Kin(near.numbers, np.float32(SHARE) * near.closeness) for word, near in found}
+        return {word: self._near[word].kin for word in asked}
 
     def _look(self, words: Sequence[str]) -> None:
         """Compare the words with those they were not compared with before."""
@@ -100,9 +107,8 @@ class Vocabulary:
                 rows, columns, closeness = self._vectors.near(self._embed(group), CLOSE, upto)
                 nearness = np.minimum(closeness, 1)  # a cosine may be a rounding error above it
                 for column, word in enumerate(group):
-                    own = columns == column
-                    found = _Near(rows[own], nearness[own], len(self._vectors))
-                    self._near[word] = _best(self._near.get(word), found)
+                    own = np.flatnonzero(columns == column)
+                    self._near[word] = _best(self._near.get(word), rows[own], nearness[own], len(self._vectors))
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
@@ -114,9 +120,8 @@ class Vocabulary:
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9), np.float32)
 
 
-def _best(before: _Near | None, found: _Near) -> _Near:
+def _best(before: _Near | None, numbers: Ints, values: Floats, upto: int) -> _Near:
     """The closest of those found before and those found now."""
-    numbers, values = found.numbers, found.closeness
     if before:
         numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
     if len(numbers) > MOST:
@@ -125,7 +130,7 @@ def _best(before: _Near | None, found: _Near) -> _Near:
         ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
-    return _Near(numbers, values, found.upto)
+    return _Near.of(numbers, values, upto)
 
 
 def _has_meaning(word: str) -> bool:

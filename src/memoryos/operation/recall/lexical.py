@@ -23,7 +23,7 @@ from memoryos.operation.recall.window import Places, around, layout, spread, spr
 
 _RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
 
-_NO_TERMS, _NO_SHARES, _WHOLE = np.empty(0, np.int64), np.empty(0, np.float32), np.ones(1, np.float32)
+_NO_TERMS, _NO_SHARES = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +139,34 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     """Where each word or its kin occurs. A rarer kin counts more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
     turns = index.total
-    terms = np.concatenate([_NO_TERMS, *(members.terms for members in asked.values())])
-    shares = np.concatenate([_NO_SHARES, *(members.shares for members in asked.values())])
+    words = np.array(list(asked), np.int64)
+    terms, shares, sizes = _members(words, list(asked.values()))
     rows, times, which = index.having_any(terms)
     _leave_dates_out(index, groups, rows, times, terms[which])
     found = np.bincount(which, minlength=len(terms))
     tells = idf(index.frequency(terms, found), turns)
 
-    sizes = np.array([len(members.terms) for members in asked.values()], np.int64)
     ends = np.cumsum(sizes)
-    is_said = np.array([term >= 0 for term in asked], np.bool_)
+    is_said = words >= 0
     weights = np.full(len(sizes), idf(np.float64(0), turns))
     weights[is_said] = tells[(ends - sizes)[is_said]]
     worth = (shares * tells / np.repeat(weights, sizes)).astype(np.float32)
     upto = np.append(0, np.cumsum(found))
     occurring = upto[ends] - upto[ends - sizes]
     return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
+
+
+def _members(words: Ints, kin: Sequence[Kin]) -> tuple[Ints, Floats, Ints]:
+    """Each word that is said, whole, and its kin with their shares, shapes (k,); and how many that is for each word."""
+    sizes = np.array([1 + len(one.terms) for one in kin], np.int64)
+    firsts, own = np.cumsum(sizes) - sizes, np.repeat(words, sizes)
+    is_kin = np.ones(len(own), np.bool_)
+    is_kin[firsts] = False
+    terms, shares = own.copy(), np.ones(len(own), np.float32)
+    terms[is_kin] = np.concatenate([_NO_TERMS, *(one.terms for one in kin)])
+    shares[is_kin] = np.concatenate([_NO_SHARES, *(one.shares for one in kin)])
+    kept = np.where(is_kin, terms != own, own >= 0)  # a word is its own kin, too
+    return terms[kept], shares[kept], np.add.reduceat(kept, firsts, dtype=np.int64)
 
 
 def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, times: Counts, terms: Ints) -> None:
@@ -165,13 +177,9 @@ def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, 
 
 
 def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
-    """The words by term number, each followed by its kin; a word that nobody said has a negative number."""
+    """The kin of each word by its term number; a word that nobody said has a negative number."""
     found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):
         term = index.postings.number(group.word)
-        if term is None:
-            found[-place] = group.kin
-        elif term not in found:
-            others = group.kin.without({term})
-            found[term] = Kin(np.concatenate([[np.int64(term)], others.terms]), np.concatenate([_WHOLE, others.shares]))
+        found.setdefault(-place if term is None else term, group.kin)
     return found
