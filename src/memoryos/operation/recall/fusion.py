@@ -14,12 +14,11 @@ sets, and how the weights were chosen.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from memoryos.language.marks import asks_assistant
 from memoryos.language.times import uncounted, untimed
 from memoryos.language.words import index_words, stem
 from memoryos.language.yearly import without_yearly
+from memoryos.operation.index.beside import beside
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin, without
@@ -209,22 +209,14 @@ def _alike(resident: Resident, asked: Asked, weights: Weights) -> _Alike:
     if len(index) < MANY:
         words, literal = _words_of_each(resident, asked, weights), _literal(index, asked)
         return _Alike(words, _nearness(index, asked), literal, _others_of(index, asked, literal, weights))
-    nearness = _others(os.getpid()).submit(_nearness, index, asked)
+    nearness = beside(partial(_nearness, index, asked))
     try:
-        words, literal = _words_of_each(resident, asked, weights), _literal(index, asked)
+        literal = _literal(index, asked)
         parts = _others_of(index, asked, literal, weights)
+        words = _words_of_each(resident, asked, weights)  # last, because the other thread helps when it is done
         return _Alike(words, nearness.result(), literal, parts)
     finally:
         wait([nearness])  # an error must not leave it reading an index that may change
-
-
-@lru_cache(1)
-def _others(_process: int) -> ThreadPoolExecutor:
-    """The threads that compute cosines; starting one per search would take a fifth of what it saves.
-
-    A forked process has its own.
-    """
-    return ThreadPoolExecutor(os.cpu_count(), "memoryos-cosines")
 
 
 def _words_of_each(resident: Resident, asked: Asked, weights: Weights) -> list[Floats]:
