@@ -170,8 +170,9 @@ class Matrix:
         turned = np.ascontiguousarray(vectors.T)
         about = np.empty((self._length - first, len(vectors)), np.float32)
         parts = [
-            partial(_multiply, rows[start : start + _SHARED], turned, about[place + start : place + start + _SHARED])
+            partial(_multiply, rows[start : start + _SHARED], turned, result[start : start + _SHARED])
             for place, rows in self._from(first)
+            for result in [about[place : place + len(rows)]]
             for start in range(0, len(rows), _SHARED)
         ]
         if len(parts) > 1:

@@ -7,7 +7,7 @@ one product of the question's words with the vocabulary, and no model call.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,47 +22,42 @@ MOST = 30  # kin of one word
 NUMBERS = 128  # of a word's vector that are compared: as good as 256, in half the time
 REMEMBERED = 4_096  # words whose kin is kept
 _AT_A_TIME = 4_096  # words whose vectors are made at once: those of a whole vocabulary take much memory
+_KIN_BYTES = 70  # of one word near to another, roughly
 SHARE = 0.4  # what an occurrence of a perfectly close word counts, beside the word itself
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Kin:
-    """The terms close to a word, and how much one occurrence of each counts beside the word itself, shapes (k,)."""
+    """The terms close to a word, in ascending order, and how close each is, up to 1."""
 
-    terms: Ints
-    shares: Floats
+    terms: Sequence[int] = ()  # no arrays: of a few dozen numbers each, they take longer
+    closeness: Sequence[float] = ()
+
+    def without(self, terms: Set[int]) -> Kin:
+        """The others."""
+        if terms.isdisjoint(self.terms):  # as it mostly is
+            return self
+        others = [place for place, term in enumerate(self.terms) if term not in terms]
+        return Kin([self.terms[place] for place in others], [self.closeness[place] for place in others])
 
 
-NO_KIN = Kin(np.empty(0, np.int64), np.empty(0, np.float32))
+NO_KIN = Kin()
 
 
-def without(kin: Mapping[str, Kin], terms: Collection[int]) -> dict[str, Kin]:
-    """The kin of each word, less these terms."""
-    if not kin or not terms:
-        return dict(kin)
-    sizes = [len(one.terms) for one in kin.values()]
-    kept = np.isin(np.concatenate([one.terms for one in kin.values()]), list(terms), invert=True)
-    if kept.all():  # as it mostly is
-        return dict(kin)
-    parts = np.split(kept, np.cumsum(sizes)[:-1])
-    return {word: Kin(one.terms[own], one.shares[own]) for (word, one), own in zip(kin.items(), parts, strict=True)}
+def shares(closeness: Sequence[float]) -> Floats:
+    """How much one occurrence of each of these kin counts beside the word itself, shape (k,)."""
+    return np.float32(SHARE) * np.array(closeness, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Near:
     """The words close to one word among the first `upto` words."""
 
-    numbers: Ints
-    closeness: Floats
-    upto: int
     kin: Kin
-
-    @classmethod
-    def of(cls, numbers: Ints, closeness: Floats, upto: int) -> _Near:
-        return cls(numbers, closeness, upto, Kin(numbers, np.float32(SHARE) * closeness))
+    upto: int
 
 
 class Vocabulary:
@@ -76,7 +71,7 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """The size in bytes, including unused rows."""
-        return self._vectors.nbytes + len(self._near) * 20 * MOST
+        return self._vectors.nbytes + len(self._near) * _KIN_BYTES * MOST
 
     def follow(self, known: Sequence[str]) -> None:
         """Add the new known words."""
@@ -123,14 +118,15 @@ class Vocabulary:
 def _best(before: _Near | None, numbers: Ints, values: Floats, upto: int) -> _Near:
     """The closest of those found before and those found now."""
     if before:
-        numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
+        numbers = np.concatenate([np.array(before.kin.terms, np.int64), numbers])
+        values = np.concatenate([np.array(before.kin.closeness, np.float32), values])
     if len(numbers) > MOST:
         worst = np.partition(values, -MOST)[-MOST]
         above = np.flatnonzero(values > worst)
         ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
-    return _Near.of(numbers, values, upto)
+    return _Near(Kin(tuple(numbers.tolist()), tuple(values.tolist())), upto)
 
 
 def _has_meaning(word: str) -> bool:

@@ -20,7 +20,7 @@ from memoryos.models.telling import telling
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
+from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin, shares
 from memoryos.operation.recall.fusion import Asked, kin_of, timeless
 from memoryos.operation.recall.speakers import name_stems
 
@@ -144,8 +144,8 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
 
 def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
     """Stems with a meaning close to a word, and how close."""
-    forms = map(index.postings.stems.__getitem__, kin.terms.tolist())
-    return dict(zip(forms, (kin.shares / np.float32(SHARE)).tolist(), strict=True))
+    forms = map(index.postings.stems.__getitem__, kin.terms)
+    return dict(zip(forms, (shares(kin.closeness) / np.float32(SHARE)).tolist(), strict=True))
 
 
 def _part(characters: frozenset[str], there: Container[str]) -> float:

@@ -34,7 +34,7 @@ from memoryos.language.yearly import without_yearly
 from memoryos.operation.index.beside import beside
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN, Kin, without
+from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import WordGroup, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
@@ -283,7 +283,7 @@ def kin_of(resident: Resident, asked_words: Sequence[str]) -> dict[str, Kin]:
     people = name_stems(index)
     names = {term for name in people if (term := index.postings.number(name)) is not None}
     nameless = [word for word in asked_words if stem(word) not in people]
-    return without(resident.kin(nameless), names)
+    return {word: kin.without(names) for word, kin in resident.kin(nameless).items()}
 
 
 def _has_kin(text: str) -> bool:

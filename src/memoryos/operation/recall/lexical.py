@@ -7,7 +7,7 @@ question; and the words near to w in meaning count as occurrences of it, each by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,13 +17,11 @@ from memoryos.language.bm25 import K1, B, idf
 from memoryos.language.words import stem
 from memoryos.operation.index.postings import Counts, Rows
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN, Kin
+from memoryos.operation.index.vocabulary import NO_KIN, Kin, shares
 from memoryos.operation.recall.timely import is_in_date
 from memoryos.operation.recall.window import Places, around, layout, spread, spread_into
 
 _RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
-
-_NO_TERMS, _NO_SHARES = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +137,14 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     """Where each word or its kin occurs. A rarer kin counts more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
     turns = index.total
-    words = np.array(list(asked), np.int64)
-    terms, shares, sizes = _members(words, list(asked.values()))
+    terms, shares, sizes = _members(asked)
     rows, times, which = index.having_any(terms)
     _leave_dates_out(index, groups, rows, times, terms[which])
     found = np.bincount(which, minlength=len(terms))
     tells = idf(index.frequency(terms, found), turns)
 
     ends = np.cumsum(sizes)
-    is_said = words >= 0
+    is_said = np.array([term >= 0 for term in asked], np.bool_)
     weights = np.full(len(sizes), idf(np.float64(0), turns))
     weights[is_said] = tells[(ends - sizes)[is_said]]
     worth = (shares * tells / np.repeat(weights, sizes)).astype(np.float32)
@@ -156,17 +153,23 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 
-def _members(words: Ints, kin: Sequence[Kin]) -> tuple[Ints, Floats, Ints]:
+def _members(asked: Mapping[int, Kin]) -> tuple[Ints, Floats, Ints]:
     """Each word that is said, whole, and its kin with their shares, shapes (k,); and how many that is for each word."""
-    sizes = np.array([1 + len(one.terms) for one in kin], np.int64)
-    firsts, own = np.cumsum(sizes) - sizes, np.repeat(words, sizes)
-    is_kin = np.ones(len(own), np.bool_)
-    is_kin[firsts] = False
-    terms, shares = own.copy(), np.ones(len(own), np.float32)
-    terms[is_kin] = np.concatenate([_NO_TERMS, *(one.terms for one in kin)])
-    shares[is_kin] = np.concatenate([_NO_SHARES, *(one.shares for one in kin)])
-    kept = np.where(is_kin, terms != own, own >= 0)  # a word is its own kin, too
-    return terms[kept], shares[kept], np.add.reduceat(kept, firsts, dtype=np.int64)
+    terms: list[int] = []
+    closeness: list[float] = []
+    sizes, wholes = [], []
+    for term, kin in asked.items():
+        before = len(terms)
+        if term >= 0:
+            wholes.append(before)
+            terms.append(term)
+            closeness.append(1.0)
+        terms += kin.terms
+        closeness += kin.closeness
+        sizes.append(len(terms) - before)
+    known = shares(closeness)
+    known[wholes] = 1
+    return np.array(terms, np.int64), known, np.array(sizes, np.int64)
 
 
 def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, times: Counts, terms: Ints) -> None:
@@ -181,5 +184,8 @@ def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
     found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):
         term = index.postings.number(group.word)
-        found.setdefault(-place if term is None else term, group.kin)
+        if term is None:
+            found[-place] = group.kin
+        elif term not in found:
+            found[term] = group.kin.without({term})  # a word is its own kin, too
     return found
