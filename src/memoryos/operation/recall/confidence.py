@@ -231,12 +231,13 @@ class WordJudge:
     def _by_words(self, memory: TurnHit | MemCube) -> float:
         if self.is_blind:
             return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
-        said, language = self.examined.said_by(memory), self.examined.language
+        examined = self.examined
+        said, language = examined.said_by(memory), examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
-        if len(self.examined.words.words) < FEWEST:
-            return self._of_word(self.examined.words.covered(said), memory)
-        covered = self.examined.covered_by(said)
+        if len(examined.words.words) < FEWEST:
+            return self._of_word(examined.words.covered(said), memory)
+        covered = examined.covered_by(said)
         found = self.known.get(covered)
         return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
 
