@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from operator import mul
 
 import numpy as np
@@ -20,7 +20,7 @@ from memoryos.models.telling import telling
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin, shares
+from memoryos.operation.index.vocabulary import SHARE, Kin, shares
 from memoryos.operation.recall.fusion import Asked, kin_of, timeless
 from memoryos.operation.recall.speakers import name_stems
 
@@ -134,18 +134,24 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     known = index.frequencies([*forms, *characters])
     said = {form for form, times in known.items() if times}
     rarest = idf(0, passages)
+    near = _near(index, kin)
     for form in forms.keys() - name_stems(index) - _OF_TALKS:
         parts = characters.intersection(forms[form])
         unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
         rare = float(idf(known.get(form, 0), passages) / rarest)
         weight = (passages * rare + FEW * telling(forms[form])) / (passages + FEW)
-        yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
+        yield Word(form, weight, near.get(forms[form], {}), parts, unsaid)
 
 
-def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
-    """Stems with a meaning close to a word, and how close."""
-    forms = map(index.postings.stems.__getitem__, kin.terms)
-    return dict(zip(forms, (shares(kin.closeness) / np.float32(SHARE)).tolist(), strict=True))
+def _near(index: TurnIndex, kin: Mapping[str, Kin]) -> dict[str, Mapping[str, float]]:
+    """For each word, stems with a meaning close to it, and how close."""
+    stems = index.postings.stems
+    near = shares(list(chain.from_iterable(one.closeness for one in kin.values()))) / np.float32(SHARE)
+    left = iter(near.tolist())
+    return {
+        word: dict(zip([stems[term] for term in one.terms], islice(left, len(one.terms)), strict=True))
+        for word, one in kin.items()
+    }
 
 
 def _part(characters: frozenset[str], there: Container[str]) -> float:

@@ -210,6 +210,7 @@ class WordJudge:
 
     examined: Examined
     is_blind: bool  #: whether words say nothing
+    is_alone: bool = False  #: whether the question has a single word
     least: float = 0.0  #: more than 0 where a memory without the question's words may answer in others
     known: dict[Sequence[float], float] = field(default_factory=dict)  #: the relevance by the weights of covered words
 
@@ -222,7 +223,8 @@ class WordJudge:
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
         is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
-        return cls(examined, is_blind, UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0)
+        least = UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0
+        return cls(examined, is_blind, len(asked_words) < FEWEST, least)
 
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
@@ -235,7 +237,7 @@ class WordJudge:
         said, language = examined.said_by(memory), examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
-        if len(examined.words.words) < FEWEST:
+        if self.is_alone:
             return self._of_word(examined.words.covered(said), memory)
         covered = examined.covered_by(said)
         found = self.known.get(covered)

@@ -243,7 +243,7 @@ def _by_clause(scores: Sequence[Floats]) -> Floats:
 
 
 def _word_share(resident: Resident, asked: Asked, weights: Weights, most: float) -> Floats:
-    """BM25 as a part of the best passage's, or of FULL of the `most` that the question's words can give, if that is more.
+    """BM25 as a part of the best passage's, or of FULL of the `most` that the words can give, if that is more.
 
     So a passage that shares a single ordinary word with a long question does not count like one that has them all.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -90,6 +91,8 @@ class Ranking:
 
     def _first_of_each(self, rows: Ints, pages: Ints) -> Flags:
         """Which rows come first: of each page so many, and no more than can fill the tokens by themselves."""
+        if self.tokens is None and max(Counter(pages.tolist()).values(), default=0) <= _OF_A_PAGE:
+            return np.ones(len(pages), np.bool_)  # as it mostly is
         order, starts, sizes = _by_page(pages)
         ranks, words = np.empty((2, len(pages)), np.int64)
         ranks[order] = np.arange(len(pages)) - np.repeat(starts, sizes)
@@ -169,7 +172,7 @@ def _highest(values: Floats, wanted: int) -> Ints:
     size = max(1, len(values) // (_PARTS * wanted))
     parts = len(values) // size
     tops = values[: parts * size].reshape(parts, size).max(axis=1)
-    found = np.flatnonzero(values >= np.partition(tops, -wanted)[-wanted])
+    found: Ints = np.flatnonzero(values >= np.partition(tops, -wanted)[-wanted])
     return found[values[found] >= np.partition(values[found], -wanted)[-wanted]]
 
 
@@ -182,8 +185,12 @@ def _by_page(pages: Ints) -> tuple[Ints, Ints, Ints]:
 
 def _opening(pages: Ints, wanted: int) -> int | None:
     """The place of the page after the first `wanted` different ones; None if there are fewer."""
-    first = np.sort(np.unique(pages, return_index=True)[1])
-    return int(first[wanted]) if len(first) > wanted else None
+    seen: set[int] = set()
+    for place, page in enumerate(pages.tolist()):
+        seen.add(page)
+        if len(seen) > wanted:
+            return place
+    return None
 
 
 def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) -> list[TurnHit]:
