@@ -53,7 +53,7 @@ class Word:
         return BY_CHARACTERS * _part(self.characters, text) if self.characters else 0.0
 
 
-class _Places(dict[str, Sequence[tuple[int, float]]]):
+class _WordPlaces(dict[str, Sequence[tuple[int, float]]]):
     """The words that a stem stands for, by their places, and how well; found out for the stems that texts have."""
 
     def __init__(self, words: Sequence[Word]) -> None:
@@ -91,7 +91,7 @@ class AskedWords:
     @classmethod
     def from_words(cls, found: Sequence[Word], passages: int) -> AskedWords:
         """The words, and the stems by which they are found."""
-        places = _Places(found)
+        places = _WordPlaces(found)
         spelt = [place for place, word in enumerate(found) if word.characters or not word.stem.isascii()]
         return cls(found, [word.weight for word in found], passages, places.stems, places, spelt)
 
