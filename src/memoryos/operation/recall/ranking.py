@@ -172,8 +172,9 @@ def _highest(values: Floats, wanted: int) -> Ints:
     size = max(1, len(values) // (_PARTS * wanted))
     parts = len(values) // size
     tops = values[: parts * size].reshape(parts, size).max(axis=1)
-    found: Ints = np.flatnonzero(values >= np.partition(tops, -wanted)[-wanted])
-    return found[values[found] >= np.partition(values[found], -wanted)[-wanted]]
+    found = np.flatnonzero(values >= np.partition(tops, -wanted)[-wanted])
+    highest: Ints = found[values[found] >= np.partition(values[found], -wanted)[-wanted]]
+    return highest
 
 
 def _by_page(pages: Ints) -> tuple[Ints, Ints, Ints]:
