@@ -173,6 +173,8 @@ class ProfileField:
         return f"{self.field}: {self.value}"
 
 
+_OF_PERSONAS = (Fact, Trait, ProfileField)
+
 Payload = Annotated[
     Page | Segment | Fact | Trait | ProfileField | Activation | Parameter,
     Field(discriminator="type"),
@@ -312,7 +314,7 @@ class MemCube(Plain):
     @property
     def subject(self) -> Subject | None:
         """The subject of the persona that the cube describes, or None."""
-        return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None
+        return self.payload.subject if isinstance(self.payload, _OF_PERSONAS) else None
 
     @property
     def metadata(self) -> dict[str, Any]:

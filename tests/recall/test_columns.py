@@ -59,8 +59,10 @@ def test_a_product_may_begin_at_any_row(rows_in_block, sizes, first):
     assert np.allclose(grown.dot(vector, first), whole[first:] @ vector, rtol=1e-6)
 
 
-@given(blocks, sizes, st.integers(0, 80), st.integers(0, 3), st.sampled_from([1, 40, 1 << 18]))
-def test_what_is_near_is_what_the_products_say_to_the_last_bit(rows_in_block, sizes, first, count, at_once):
+@given(
+    blocks, sizes, st.integers(0, 80), st.integers(0, 3), st.sampled_from([1, 40, 1 << 18]), st.sampled_from([1, 9, 99])
+)
+def test_what_is_near_is_what_the_products_say_to_the_last_bit(rows_in_block, sizes, first, count, at_once, shared):
     grown, whole = matrix(rows_in_block, sizes)
     first = min(first, len(whole))
     vectors = np.random.default_rng(len(whole)).standard_normal((count, DIM)).astype(np.float32)
@@ -68,6 +70,7 @@ def test_what_is_near_is_what_the_products_say_to_the_last_bit(rows_in_block, si
     least = float(np.median(products)) if products.size else 0.5
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(column, "_ALONE", at_once)
+        patch.setattr(column, "_SHARED", shared)
         patch.setattr(column, "_ROUNDING", 1e-2)  # for such long vectors
         rows, columns, found = grown.near(vectors, least, first)
     expected = np.argwhere(products >= least)

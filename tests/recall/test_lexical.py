@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memoryos.language.words import stem
 from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
-from memoryos.operation.index.vocabulary import Kin
+from memoryos.operation.index.vocabulary import SHARE, Kin
 from memoryos.operation.recall.lexical import WordGroup, bm25, bm25_in_context
 
 from .conftest import dialogue
@@ -98,7 +98,7 @@ def group(index: TurnIndex, word: str, kin: Mapping[str, float]) -> WordGroup:
     """A word with its kin, as far as anybody said them."""
     terms = {index.postings.number(other): share for other, share in kin.items()}
     terms.pop(None, None)
-    return WordGroup(word, Kin(np.array(list(terms), np.int64), np.array(list(terms.values()), np.float32)))
+    return WordGroup(word, Kin(list(terms), [share / SHARE for share in terms.values()]))
 
 
 def known(documents: Sequence[Document], gaps: Sequence[bool] = (), doomed: Sequence[int] = ()):

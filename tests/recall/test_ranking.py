@@ -19,8 +19,10 @@ import memoryos
 from contract.back_ends import copy_store, opening_on
 from forked import fork
 from memoryos import Role, Scope, Strategy, Tier, Turn, load_settings
+from memoryos.operation.index import column
 from memoryos.operation.recall import fusion
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
+from memoryos.operation.recall.ranking import _highest
 from score_parts import PARTS
 
 from .conftest import (
@@ -172,11 +174,23 @@ def test_a_turn_whose_part_is_raised_does_not_fall(values, data):
     assert np.array_equal(after[others], before[others])
 
 
+levels = st.lists(st.sampled_from([-np.inf, 0.0, 0.1, 0.25, 0.5, 1.0]) | st.floats(0, 1, width=32), max_size=300)
+
+
+@pytest.mark.once
+@given(levels, st.integers(1, 50))
+def test_the_highest_are_those_that_sorting_gives_with_all_that_tie_with_the_last(values, wanted):
+    scores = np.array(values, np.float32)
+    last = sorted(values, reverse=True)[:wanted][-1] if values else 0.0
+    assert _highest(scores, wanted).tolist() == np.flatnonzero(scores >= np.float32(last)).tolist()
+
+
 def test_a_large_memory_is_ranked_like_a_small_one(talk, monkeypatch):
-    """There the cosines are computed in another thread; a question of two clauses has several."""
+    """There another thread computes the cosines and compares words; a question of two clauses has several."""
     asked = [*QUESTIONS, COMPOUND]
     small = [talk.search(question, **EVERYTHING).turns for question in asked]
     monkeypatch.setattr(fusion, "MANY", 1)
+    monkeypatch.setattr(column, "_SHARED", 16)
     assert [talk.search(question, **EVERYTHING).turns for question in asked] == small
 
 

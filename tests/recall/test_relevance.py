@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import memoryos
 from contract.back_ends import opening_on
@@ -137,6 +140,20 @@ def test_each_group_keeps_its_own_order(cube):
     page = cube(Page(turns=(Turn(role="user", text="Hello."),)))
     groups = [hits(page, 0.5, 0.9, 0.1), hits(page, 0.6, 0.2), []]
     assert [hit.relevance for hit in merged(groups)] == [0.6, 0.5, 0.9, 0.2, 0.1]
+
+
+@pytest.mark.once
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9, None]), max_size=6), max_size=5))
+def test_next_comes_the_first_group_whose_next_memory_is_the_most_relevant(groups):
+    hits = [[(number, place, one) for place, one in enumerate(group)] for number, group in enumerate(groups)]
+    expected, waiting = [], [list(group) for group in hits if group]
+    while waiting:
+        group = max(waiting, key=lambda group: group[0][2] or 0.0)
+        expected.append(group.pop(0))
+        waiting = [group for group in waiting if group]
+    page = SimpleNamespace()
+    told = [[Hit(page, 1.0, {"at": one}, relevance=one[2]) for one in group] for group in hits]
+    assert [hit.parts["at"] for hit in merged(told)] == expected
 
 
 @pytest.mark.once

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.index import vocabulary
-from memoryos.operation.index.vocabulary import CLOSE, MOST, SHARE, Vocabulary
+from memoryos.operation.index.vocabulary import CLOSE, MOST, SHARE, Vocabulary, shares
 
 
 class Compass:
@@ -39,7 +39,10 @@ def kin(vocabulary: Vocabulary, words: Sequence[str], known: Sequence[str]) -> d
     """For each word, its kin by name."""
     found = vocabulary.kin(words, known).items()
     return {
-        asked: {known[term]: round(share, 5) for term, share in zip(near.terms, near.shares.tolist(), strict=True)}
+        asked: {
+            known[term]: round(share, 5)
+            for term, share in zip(near.terms, shares(near.closeness).tolist(), strict=True)
+        }
         for asked, near in found
     }
 

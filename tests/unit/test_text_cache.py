@@ -24,7 +24,7 @@ WITHOUT_TEXT = {  # modules of the library with a cache of what no memory says
     "operation/consolidation/rules.py": 1,  # for the time of one call
     "operation/consolidation/traits.py": 2,  # schemas of personas
     "operation/hierarchy/page_entries.py": 1,  # days
-    "operation/recall/fusion.py": 1,  # threads of a process
+    "operation/index/beside.py": 1,  # threads of a process
     "scope.py": 1,  # namespaces
     "text_cache.py": 1,
 }

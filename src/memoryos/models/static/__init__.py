@@ -71,7 +71,10 @@ class Static:
         """The length of the longest row of a word's pieces, about 1 for a rare one; 1 if it has none."""
         table = self._loaded()
         rows = table.rows(word.lower())
-        return float(np.linalg.norm(table.scaled(rows), axis=1).max()) if rows else 1.0
+        if not rows:
+            return 1.0
+        vectors = table.scaled(rows)
+        return float(np.sqrt(np.add.reduce(vectors * vectors, axis=1).max()))
 
     def _loaded(self) -> _Table:
         with self._lock:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.operation.index.beside import shared
+
 _GROWTH = 1.25  # doubling would waste up to half of the memory
 _ALONE = 1 << 18  # numbers multiplied: the most that OpenBLAS does in one thread
 _ROUNDING = 1e-4  # more than two ways to add up a product of unit vectors differ by
 _BLOCK_BYTES = 16 * 1024 * 1024  # of vectors; a block never moves, so growing needs no second copy of them
+_SHARED = 2_048  # rows multiplied at once where several threads may
 _COMPARED = 1_024  # rows at once: a comparison makes copies
 
 
@@ -150,12 +154,8 @@ class Matrix:
         other when the machine is busy, and a row's result does not depend on the rows beside it.
         """
         result = np.empty((self._length - first, len(vectors)), np.float32)
-        for number, block in enumerate(self._blocks):
-            start = number * self._block_rows
-            end = min(start + self._block_rows, self._length)
-            if end > first:
-                rows = block[max(first - start, 0) : end - start, None]  # read once for all the vectors
-                np.vecdot(rows, vectors, out=result[max(start - first, 0) : end - first])
+        for place, rows in self._from(first):
+            np.vecdot(rows[:, None], vectors, out=result[place : place + len(rows)])  # read once for all the vectors
         return result
 
     def near(
@@ -165,32 +165,43 @@ class Matrix:
 
         Products of small matrices tell where that may be, in half the time; BLAS starts no threads for them.
         """
-        at_once = max(1, _ALONE // max(vectors.size, 1))
+        if not vectors.size:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
         turned = np.ascontiguousarray(vectors.T)
         about = np.empty((self._length - first, len(vectors)), np.float32)
-        for start in range(first, self._length, at_once):
-            self._multiply(start, turned, about[start - first : start - first + at_once])
+        parts = [
+            partial(_multiply, rows[start : start + _SHARED], turned, result[start : start + _SHARED])
+            for place, rows in self._from(first)
+            for result in [about[place : place + len(rows)]]
+            for start in range(0, len(rows), _SHARED)
+        ]
+        if len(parts) > 1:
+            shared(parts)
+        else:
+            for part in parts:
+                part()
         rows, columns = np.divmod(np.flatnonzero(about >= least - _ROUNDING), len(vectors))  # faster than by column
         products = np.vecdot(self.rows(rows + first), vectors[columns])
         found = products >= least
         return rows[found] + first, columns[found], products[found]
 
-    def _multiply(self, start: int, turned: NDArray[np.float32], result: NDArray[np.float32]) -> None:
-        """The products of the rows from `start` on with vectors, as many as the result has room for."""
-        end = start + len(result)
-        while start < end:
-            block, row = divmod(start, self._block_rows)
-            rows = self._blocks[block][row : row + end - start]
-            np.matmul(rows, turned, out=result[len(result) - (end - start) :][: len(rows)])
-            start += len(rows)
+    def _from(self, first: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """The rows from `first` on, block by block, each block with the number of rows before it."""
+        for number, block in enumerate(self._blocks):
+            start = number * self._block_rows
+            end = min(start + self._block_rows, self._length)
+            if end > first:
+                yield max(start - first, 0), block[max(first - start, 0) : end - start]
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Some rows, shape (k, dim)."""
+        places, numbers = np.divmod(numbers, self._block_rows)
+        if not places.any() and self._blocks:
+            return self._blocks[0].take(numbers, axis=0)
         found = np.empty((len(numbers), self._dim), np.float32)
-        places = numbers // self._block_rows
         for place in np.unique(places).tolist():
             here = places == place
-            found[here] = self._blocks[place][numbers[here] % self._block_rows]
+            found[here] = self._blocks[place].take(numbers[here], axis=0)
         return found
 
     def clear(self, numbers: Sequence[int]) -> None:
@@ -198,6 +209,16 @@ class Matrix:
         for number in numbers:
             block, row = divmod(number, self._block_rows)
             self._blocks[block][row] = 0
+
+
+def _multiply(rows: NDArray[np.float32], turned: NDArray[np.float32], result: NDArray[np.float32]) -> None:
+    """Write the products of the rows with vectors: one call, of which each matrix is small enough."""
+    dim, count = turned.shape
+    at_once = max(1, _ALONE // turned.size)
+    parts = len(rows) // at_once
+    whole = parts * at_once
+    np.matmul(rows[:whole].reshape(parts, at_once, dim), turned, out=result[:whole].reshape(parts, at_once, count))
+    np.matmul(rows[whole:], turned, out=result[whole:])
 
 
 def _as(rows: NDArray[np.float32], dtype: Any) -> NDArray[Any]:

@@ -114,7 +114,8 @@ class Resident:
     def said(self, cube: MemCube) -> SaidText:
         """The text of a cube, prepared; it is prepared only once for one that is kept whole."""
         with self.lock:
-            entry = self._held[cube.kind].get(cube.id) if cube.kind in self._held else None
+            held = self._held.get(cube.kind)
+            entry = held.get(cube.id) if held is not None else None
             if entry is None or entry.cube is not cube:
                 return SaidText.of(cube.text)
             return self._said.get(cube.id) or self._said.setdefault(cube.id, SaidText.of(cube.text))

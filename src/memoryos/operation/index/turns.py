@@ -7,7 +7,7 @@ rows, because several talks of one owner may run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
@@ -94,7 +94,7 @@ class TurnIndex:
         self._rows_of: dict[str, list[int]] = {}
         self._last_of: dict[int, int] = {}  # number of the session -> its latest row
         self._speaker_ids: dict[str, int] = {}
-        self._derived: dict[str, object] = {}
+        self._derived: dict[Hashable, object] = {}
         self._seen: dict[bytes, TurnIndex] = {}  # by the sets of labels that a caller may read
         self._buried = 0
 
@@ -268,7 +268,7 @@ class TurnIndex:
         """Which rows begin a turn after a question, shape (n,)."""
         return self.derived("answering", self._answers)
 
-    def derived(self, name: str, make: Callable[[], T]) -> T:
+    def derived(self, name: Hashable, make: Callable[[], T]) -> T:
         """The result of `make` for the current turns, cached until they change."""
         if name not in self._derived:
             self._derived[name] = make()

@@ -7,7 +7,7 @@ one product of the question's words with the vocabulary, and no model call.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,38 +22,41 @@ MOST = 30  # kin of one word
 NUMBERS = 128  # of a word's vector that are compared: as good as 256, in half the time
 REMEMBERED = 4_096  # words whose kin is kept
 _AT_A_TIME = 4_096  # words whose vectors are made at once: those of a whole vocabulary take much memory
+_KIN_BYTES = 70  # of one word near to another, roughly
 SHARE = 0.4  # what an occurrence of a perfectly close word counts, beside the word itself
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Kin:
-    """The terms close to a word, and how much one occurrence of each counts beside the word itself, shapes (k,)."""
+    """The terms close to a word, in ascending order, and how close each is, up to 1."""
 
-    terms: Ints
-    shares: Floats
+    terms: Sequence[int] = ()  # no arrays: of a few dozen numbers each, they take longer
+    closeness: Sequence[float] = ()
 
-    def without(self, terms: Collection[int]) -> Kin:
+    def without(self, terms: Set[int]) -> Kin:
         """The others."""
-        if not terms:
+        if terms.isdisjoint(self.terms):  # as it mostly is
             return self
-        kept = np.ones(len(self.terms), np.bool_)
-        for term in terms:  # one or two: faster than a general test for membership
-            kept &= self.terms != term
-        return self if kept.all() else Kin(self.terms[kept], self.shares[kept])
+        others = [place for place, term in enumerate(self.terms) if term not in terms]
+        return Kin([self.terms[place] for place in others], [self.closeness[place] for place in others])
 
 
-NO_KIN = Kin(np.empty(0, np.int64), np.empty(0, np.float32))
+NO_KIN = Kin()
+
+
+def shares(closeness: Sequence[float]) -> Floats:
+    """How much one occurrence of each of these kin counts beside the word itself, shape (k,)."""
+    return np.float32(SHARE) * np.array(closeness, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Near:
     """The words close to one word among the first `upto` words."""
 
-    numbers: Ints
-    closeness: Floats
+    kin: Kin
     upto: int
 
 
@@ -68,7 +71,7 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """The size in bytes, including unused rows."""
-        return self._vectors.nbytes + len(self._near) * 16 * MOST
+        return self._vectors.nbytes + len(self._near) * _KIN_BYTES * MOST
 
     def follow(self, known: Sequence[str]) -> None:
         """Add the new known words."""
@@ -86,8 +89,7 @@ class Vocabulary:
         self.follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
         self._look(asked)
-        found = ((word, self._near[word]) for word in asked)
-        return {word: Kin(near.numbers, np.float32(SHARE) * near.closeness) for word, near in found}
+        return {word: self._near[word].kin for word in asked}
 
     def _look(self, words: Sequence[str]) -> None:
         """Compare the words with those they were not compared with before."""
@@ -100,9 +102,8 @@ class Vocabulary:
                 rows, columns, closeness = self._vectors.near(self._embed(group), CLOSE, upto)
                 nearness = np.minimum(closeness, 1)  # a cosine may be a rounding error above it
                 for column, word in enumerate(group):
-                    own = columns == column
-                    found = _Near(rows[own], nearness[own], len(self._vectors))
-                    self._near[word] = _best(self._near.get(word), found)
+                    own = np.flatnonzero(columns == column)
+                    self._near[word] = _best(self._near.get(word), rows[own], nearness[own], len(self._vectors))
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
@@ -114,18 +115,18 @@ class Vocabulary:
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9), np.float32)
 
 
-def _best(before: _Near | None, found: _Near) -> _Near:
+def _best(before: _Near | None, numbers: Ints, values: Floats, upto: int) -> _Near:
     """The closest of those found before and those found now."""
-    numbers, values = found.numbers, found.closeness
     if before:
-        numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
+        numbers = np.concatenate([np.array(before.kin.terms, np.int64), numbers])
+        values = np.concatenate([np.array(before.kin.closeness, np.float32), values])
     if len(numbers) > MOST:
         worst = np.partition(values, -MOST)[-MOST]
         above = np.flatnonzero(values > worst)
         ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
-    return _Near(numbers, values, found.upto)
+    return _Near(Kin(tuple(numbers.tolist()), tuple(values.tolist())), upto)
 
 
 def _has_meaning(word: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from operator import mul
 
 import numpy as np
@@ -19,7 +20,7 @@ from memoryos.models.telling import telling
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
+from memoryos.operation.index.vocabulary import SHARE, Kin, shares
 from memoryos.operation.recall.fusion import Asked, kin_of, timeless
 from memoryos.operation.recall.speakers import name_stems
 
@@ -41,7 +42,7 @@ class Word:
 
     stem: str
     weight: float  #: how much it tells, from 0 to 1
-    near: Sequence[tuple[str, float]]  #: stems near in meaning, and how near
+    near: Mapping[str, float]  #: stems near in meaning, and how near
     characters: frozenset[str]  #: of a Chinese word of several
     unsaid: float  #: 1 when nobody said it
 
@@ -50,6 +51,23 @@ class Word:
         if not self.stem.isascii() and self.stem in text:
             return 1.0
         return BY_CHARACTERS * _part(self.characters, text) if self.characters else 0.0
+
+
+class _WordPlaces(dict[str, Sequence[tuple[int, float]]]):
+    """The words that a stem stands for, by their places, and how well; found out for the stems that texts have."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self._shares = [{**word.near, word.stem: 1.0} for word in words]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems in ASCII."""
+        return frozenset(filter(str.isascii, chain.from_iterable(self._shares)))
+
+    def __missing__(self, form: str) -> Sequence[tuple[int, float]]:
+        """Find the words for a stem."""
+        self[form] = found = [(place, one[form]) for place, one in enumerate(self._shares) if form in one]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +91,9 @@ class AskedWords:
     @classmethod
     def from_words(cls, found: Sequence[Word], passages: int) -> AskedWords:
         """The words, and the stems by which they are found."""
-        places: dict[str, list[tuple[int, float]]] = {}
-        for place, word in enumerate(found):
-            for form, share in (*word.near, (word.stem, 1.0)):
-                places.setdefault(form, []).append((place, share))
+        places = _WordPlaces(found)
         spelt = [place for place, word in enumerate(found) if word.characters or not word.stem.isascii()]
-        weights, stems = [word.weight for word in found], frozenset(filter(str.isascii, places))
-        return cls(found, weights, passages, stems, places, spelt)
+        return cls(found, [word.weight for word in found], passages, places.stems, places, spelt)
 
     @property
     def weight(self) -> float:
@@ -119,18 +133,25 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     forms = {stem(word): word for word in found if word not in characters}
     known = index.frequencies([*forms, *characters])
     said = {form for form, times in known.items() if times}
+    rarest = idf(0, passages)
+    near = _near(index, kin)
     for form in forms.keys() - name_stems(index) - _OF_TALKS:
         parts = characters.intersection(forms[form])
         unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
-        rare = float(idf(known.get(form, 0), passages) / idf(0, passages))
+        rare = float(idf(known.get(form, 0), passages) / rarest)
         weight = (passages * rare + FEW * telling(forms[form])) / (passages + FEW)
-        yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
+        yield Word(form, weight, near.get(forms[form], {}), parts, unsaid)
 
 
-def _near(index: TurnIndex, kin: Kin) -> list[tuple[str, float]]:
-    """Stems with a meaning close to a word, and how close."""
-    forms = map(index.postings.stems.__getitem__, kin.terms.tolist())
-    return list(zip(forms, (kin.shares / np.float32(SHARE)).tolist(), strict=True))
+def _near(index: TurnIndex, kin: Mapping[str, Kin]) -> dict[str, Mapping[str, float]]:
+    """For each word, stems with a meaning close to it, and how close."""
+    stems = index.postings.stems
+    near = shares(list(chain.from_iterable(one.closeness for one in kin.values()))) / np.float32(SHARE)
+    left = iter(near.tolist())
+    return {
+        word: dict(zip([stems[term] for term in one.terms], islice(left, len(one.terms)), strict=True))
+        for word, one in kin.items()
+    }
 
 
 def _part(characters: frozenset[str], there: Container[str]) -> float:

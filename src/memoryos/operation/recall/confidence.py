@@ -84,6 +84,7 @@ class Examined:
     asked: Asked
     turns: Sequence[TurnHit]
     said: SaidTexts = field(default_factory=SaidTexts)  #: the texts that were looked at, prepared once
+    weights: dict[str, Sequence[float]] = field(default_factory=dict)  #: `covered_by`, by what was looked at
 
     @cached_property
     def language(self) -> Tongue | None:
@@ -169,8 +170,14 @@ class Examined:
 
     def covered(self, texts: Iterable[SaidText]) -> Sequence[float]:
         """For each of the `ways`, the weight of its words in the text that has most of them."""
-        said = list(texts)
-        return tuple(max(map(words.covered, said), default=0.0) for words in self.ways)
+        return tuple(map(max, zip(*map(self.covered_by, texts), strict=True))) or (0.0,) * len(self.ways)
+
+    def covered_by(self, said: SaidText) -> Sequence[float]:
+        """The same for one text."""
+        found = self.weights.get(said.text)
+        if found is None:
+            found = self.weights[said.text] = tuple([words.covered(said) for words in self.ways])
+        return found
 
     def is_in(self, texts: Sequence[str]) -> bool:
         """Whether half of the texts, or all of them read as one, may be in the language of the question."""
@@ -203,6 +210,7 @@ class WordJudge:
 
     examined: Examined
     is_blind: bool  #: whether words say nothing
+    is_alone: bool = False  #: whether the question has a single word
     least: float = 0.0  #: more than 0 where a memory without the question's words may answer in others
     known: dict[Sequence[float], float] = field(default_factory=dict)  #: the relevance by the weights of covered words
 
@@ -215,7 +223,8 @@ class WordJudge:
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
         is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
-        return cls(examined, is_blind, UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0)
+        least = UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0
+        return cls(examined, is_blind, len(asked_words) < FEWEST, least)
 
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
@@ -224,12 +233,13 @@ class WordJudge:
     def _by_words(self, memory: TurnHit | MemCube) -> float:
         if self.is_blind:
             return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
-        said, language = self.examined.said_by(memory), self.examined.language
+        examined = self.examined
+        said, language = examined.said_by(memory), examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
-        if len(self.examined.words.words) < FEWEST:
-            return self._of_word(self.examined.words.covered(said), memory)
-        covered = self.examined.covered([said])
+        if self.is_alone:
+            return self._of_word(examined.words.covered(said), memory)
+        covered = examined.covered_by(said)
         found = self.known.get(covered)
         return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
 

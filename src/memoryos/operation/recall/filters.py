@@ -123,7 +123,7 @@ class Filters:
             and (self.looks_back or not cube.is_absorbed)
             and not cube.has_expired(self.now)
             and not cube.is_proposal
-            and not self._is_over(cube)
+            and (cube.descriptive.valid_to is None or not self._is_over(cube))
         )
 
     @property

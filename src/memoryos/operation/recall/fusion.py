@@ -14,12 +14,11 @@ sets, and how the weights were chosen.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from memoryos.language.marks import asks_assistant
 from memoryos.language.times import uncounted, untimed
 from memoryos.language.words import index_words, stem
 from memoryos.language.yearly import without_yearly
+from memoryos.operation.index.beside import beside
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
@@ -174,11 +174,11 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     total = priors.total * relevance
     for part in parts.values():
         total += part
-    others = total - found - parts["meaning"]
+    others = total - found - parts["meaning"] if asked.clauses else total
     clauses = [
         others + words * np.float32(weights.words) + own * np.float32(weights.meaning * (1 + unfound))
-        for clause, words, own in zip(asked.clauses, alike.words[1:], alike.near[1:], strict=True)
-        if _says_enough(index, clause, asked)
+        for most, words, own in zip(alike.attainable[1:], alike.words[1:], alike.near[1:], strict=True)
+        if most >= ENOUGH * alike.attainable[0]  # can be answered by itself: "What is this skill?" says too little
     ]
     return Scores(
         total,
@@ -188,56 +188,47 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     )
 
 
-def _says_enough(index: TurnIndex, clause: Asked, asked: Asked) -> bool:
-    """Whether a clause can be answered by itself: "What is this skill?" says too little."""
-    own, whole = (attainable(index, one.words) for one in (clause, asked))
-    return own >= ENOUGH * whole
-
-
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """The likeness of a question and each row; `words` and `near` for the whole question and for each clause."""
+    """The likeness of a question and each row; all but `literal` for the whole question and for each clause."""
 
+    attainable: Sequence[float]  #: by a passage that has all words
     words: Sequence[Floats]
     near: Sequence[Floats]
     literal: Floats  #: as in Scores
-    parts: Mapping[str, Floats]  #: the other parts, of the question as a whole
+    parts: Mapping[str, Floats]  #: the other parts, of the question as a whole, as far as it has any
 
 
 def _alike(resident: Resident, asked: Asked, weights: Weights) -> _Alike:
     index = resident.turns
     if len(index) < MANY:
-        words, literal = _words_of_each(resident, asked, weights), _literal(index, asked)
-        return _Alike(words, _nearness(index, asked), literal, _others_of(index, asked, literal, weights))
-    nearness = _others(os.getpid()).submit(_nearness, index, asked)
+        return _compared(resident, asked, weights, partial(_nearness, index, asked))
+    nearness = beside(partial(_nearness, index, asked))
     try:
-        words, literal = _words_of_each(resident, asked, weights), _literal(index, asked)
-        parts = _others_of(index, asked, literal, weights)
-        return _Alike(words, nearness.result(), literal, parts)
+        return _compared(resident, asked, weights, nearness.result)
     finally:
         wait([nearness])  # an error must not leave it reading an index that may change
 
 
-@lru_cache(1)
-def _others(_process: int) -> ThreadPoolExecutor:
-    """The threads that compute cosines; starting one per search would take a fifth of what it saves.
-
-    A forked process has its own.
-    """
-    return ThreadPoolExecutor(os.cpu_count(), "memoryos-cosines")
-
-
-def _words_of_each(resident: Resident, asked: Asked, weights: Weights) -> list[Floats]:
-    return [_word_share(resident, one, weights) for one in asked.whole_and_clauses]
+def _compared(resident: Resident, asked: Asked, weights: Weights, nearness: Callable[[], Sequence[Floats]]) -> _Alike:
+    index = resident.turns
+    most = [attainable(index, one.words) for one in asked.whole_and_clauses]
+    literal = _literal(index, asked, most[0])
+    parts = _others_of(index, asked, literal, weights)
+    words = [  # last, because the thread that computes the cosines then helps
+        _word_share(resident, one, weights, total) for one, total in zip(asked.whole_and_clauses, most, strict=True)
+    ]
+    return _Alike(most, words, nearness(), literal, parts)
 
 
 def _others_of(index: TurnIndex, asked: Asked, literal: Floats, weights: Weights) -> dict[str, Floats]:
-    return {
-        "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
-        "when": _when(index, asked) * np.float32(weights.when),
-        "day": _best_of_day(index, literal) * np.float32(weights.day),
-        "identifier": _identified(index, asked) * np.float32(weights.identifier),
+    found = {
+        "speaker": (named_speakers(index, asked.text), weights.speaker),
+        "when": (_when(index, asked), weights.when),
+        "day": (_best_of_day(index, literal), weights.day),
+        "identifier": (_identified(index, asked), weights.identifier),
     }
+    return {name: part * np.float32(weight) for name, (part, weight) in found.items() if part is not None}
 
 
 def _nearness(index: TurnIndex, asked: Asked) -> list[Floats]:
@@ -251,13 +242,13 @@ def _by_clause(scores: Sequence[Floats]) -> Floats:
     return np.asarray((whole + np.maximum.reduce(others)) / 2, np.float32) if others else whole
 
 
-def _word_share(resident: Resident, asked: Asked, weights: Weights) -> Floats:
-    """BM25 as a part of the best passage's, or of FULL of what the question's words can give, if that is more.
+def _word_share(resident: Resident, asked: Asked, weights: Weights, most: float) -> Floats:
+    """BM25 as a part of the best passage's, or of FULL of the `most` that the words can give, if that is more.
 
     So a passage that shares a single ordinary word with a long question does not count like one that has them all.
     """
     scores = _word_scores(resident, asked, weights)
-    return _share(scores, FULL * attainable(resident.turns, asked.words))
+    return _share(scores, FULL * most)
 
 
 def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
@@ -279,10 +270,10 @@ def _literal_scores(index: TurnIndex, asked: Asked) -> Floats:
     return _plain_scores(index, asked, index_words(asked.text))
 
 
-def _identified(index: TurnIndex, asked: Asked) -> Floats:
-    """How many of the question's numbers and codes, except times, each row has, shape (n,)."""
+def _identified(index: TurnIndex, asked: Asked) -> Floats | None:
+    """How many of the question's numbers and codes, except times, each row has, shape (n,); None if it has none."""
     with_digits = [word for word in asked.all_words if any(map(str.isdigit, word))]
-    return identified(index, timeless(asked, with_digits) if with_digits else ())
+    return identified(index, timeless(asked, with_digits)) if with_digits else None
 
 
 def kin_of(resident: Resident, asked_words: Sequence[str]) -> dict[str, Kin]:
@@ -308,13 +299,14 @@ def _meaning(index: TurnIndex, asked: Asked) -> Floats:
     return index.vectors.dot(asked.vector)
 
 
-def _when(index: TurnIndex, asked: Asked) -> Floats:
+def _when(index: TurnIndex, asked: Asked) -> Floats | None:
+    if not asked.time:
+        return None
     return timeliness(index, asked.time.periods, asked.time.every_year)
 
 
-def _literal(index: TurnIndex, asked: Asked) -> Floats:
-    """Plain BM25 as a part of what the question's words can give, shape (n,)."""
-    most = attainable(index, asked.words)
+def _literal(index: TurnIndex, asked: Asked, most: float) -> Floats:
+    """Plain BM25 as a part of the `most` that the question's words can give, shape (n,)."""
     return _plain_scores(index, asked, asked.words) / np.float32(most or 1.0)
 
 
@@ -372,7 +364,7 @@ class _Priors:
 
 def _priors(index: TurnIndex, asked: Asked, weights: Weights) -> _Priors:
     own = -1 if asks_assistant(asked.text) else 1
-    return index.derived(f"priors {own} {weights}", partial(_weighed, index, own, weights))
+    return index.derived(("priors", own, weights), partial(_weighed, index, own, weights))
 
 
 def _weighed(index: TurnIndex, own: int, weights: Weights) -> _Priors:

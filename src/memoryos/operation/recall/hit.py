@@ -246,6 +246,17 @@ class TurnHit(Plain):
         return {"text": self.text, **why, **place, **said}
 
 
+# `replace` takes five times as long, and a search judges many hits.
+def judged_hit(hit: Hit, relevance: float) -> Hit:
+    """The hit with that relevance."""
+    return Hit(hit.cube, hit.score, hit.parts, hit.segment, hit.topic, hit.mount, relevance)
+
+
+def judged_turn(hit: TurnHit, relevance: float) -> TurnHit:
+    """The same for a turn."""
+    return TurnHit(hit.cube, hit.index, hit.score, hit.parts, hit.mount, hit.start, hit.end, relevance)
+
+
 def quoted(words: str, spans: Sequence[Span]) -> str:
     """Join parts of a text in order, with … where the text goes on."""
     before = spans and INK.search(words, 0, spans[0][0])

@@ -7,7 +7,7 @@ question; and the words near to w in meaning count as occurrences of it, each by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,13 +17,11 @@ from memoryos.language.bm25 import K1, B, idf
 from memoryos.language.words import stem
 from memoryos.operation.index.postings import Counts, Rows
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN, Kin
+from memoryos.operation.index.vocabulary import NO_KIN, Kin, shares
 from memoryos.operation.recall.timely import is_in_date
 from memoryos.operation.recall.window import Places, around, layout, spread, spread_into
 
 _RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
-
-_NO_TERMS, _NO_SHARES, _WHOLE = np.empty(0, np.int64), np.empty(0, np.float32), np.ones(1, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +137,12 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     """Where each word or its kin occurs. A rarer kin counts more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
     turns = index.total
-    terms = np.concatenate([_NO_TERMS, *(members.terms for members in asked.values())])
-    shares = np.concatenate([_NO_SHARES, *(members.shares for members in asked.values())])
+    terms, shares, sizes = _members(asked)
     rows, times, which = index.having_any(terms)
     _leave_dates_out(index, groups, rows, times, terms[which])
     found = np.bincount(which, minlength=len(terms))
     tells = idf(index.frequency(terms, found), turns)
 
-    sizes = np.array([len(members.terms) for members in asked.values()], np.int64)
     ends = np.cumsum(sizes)
     is_said = np.array([term >= 0 for term in asked], np.bool_)
     weights = np.full(len(sizes), idf(np.float64(0), turns))
@@ -157,6 +153,25 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 
+def _members(asked: Mapping[int, Kin]) -> tuple[Ints, Floats, Ints]:
+    """Each word that is said, whole, and its kin with their shares, shapes (k,); and how many that is for each word."""
+    terms: list[int] = []
+    closeness: list[float] = []
+    sizes, wholes = [], []
+    for term, kin in asked.items():
+        before = len(terms)
+        if term >= 0:
+            wholes.append(before)
+            terms.append(term)
+            closeness.append(1.0)
+        terms += kin.terms
+        closeness += kin.closeness
+        sizes.append(len(terms) - before)
+    known = shares(closeness)
+    known[wholes] = 1
+    return np.array(terms, np.int64), known, np.array(sizes, np.int64)
+
+
 def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, times: Counts, terms: Ints) -> None:
     """Count one occurrence less of a word that does not count in dates, where the row's date has it."""
     for word in {group.word for group in groups if not group.in_dates}:
@@ -165,13 +180,12 @@ def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, 
 
 
 def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
-    """The words by term number, each followed by its kin; a word that nobody said has a negative number."""
+    """The kin of each word by its term number; a word that nobody said has a negative number."""
     found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):
         term = index.postings.number(group.word)
         if term is None:
             found[-place] = group.kin
         elif term not in found:
-            others = group.kin.without({term})
-            found[term] = Kin(np.concatenate([[np.int64(term)], others.terms]), np.concatenate([_WHOLE, others.shares]))
+            found[term] = group.kin.without({term})  # a word is its own kin, too
     return found

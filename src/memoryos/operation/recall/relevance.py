@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain
 
 from memoryos.cube import MemCube
 from memoryos.operation.recall.confidence import WordJudge
-from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.hit import Hit, Recall, judged_hit, judged_turn
 
 
 def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
     """The recall with the relevance of each memory, without those below `min_score`, and with all in one list."""
-    turns = [replace(turn, relevance=judge.relevance(turn)) for turn in recalled.turns]
+    turns = [judged_turn(turn, judge.relevance(turn)) for turn in recalled.turns]
     best: dict[str, float] = {}
     for turn in turns:
         best[turn.cube.id] = max(best.get(turn.cube.id, 0.0), turn.relevance or 0.0)
@@ -26,7 +27,7 @@ def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
         return judge.relevance(cube) if found is None else found
 
     def kept(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        each = (replace(hit, relevance=relevance(hit.cube)) for hit in hits)
+        each = (judged_hit(hit, relevance(hit.cube)) for hit in hits)
         return tuple(hit for hit in each if (hit.relevance or 0.0) >= min_score)
 
     def told(cubes: Sequence[MemCube]) -> tuple[Hit, ...]:
@@ -52,9 +53,10 @@ def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
 
 
 def merged(groups: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
-    """All of them in one list: each group in its own order, next the group whose next memory is the most relevant."""
-    waiting = [list(group) for group in groups if group]
-    while waiting:
-        group = max(waiting, key=lambda group: group[0].relevance or 0.0)  # the first of several
-        yield group.pop(0)
-        waiting = [group for group in waiting if group]
+    """All of them in one list: each group in its own order, next the group whose next memory is the most relevant.
+
+    So a memory comes where the least relevant one up to it in its group does; the first group is ahead in a tie.
+    """
+    hits = list(chain.from_iterable(groups))
+    ranks = list(chain.from_iterable(accumulate((hit.relevance or 0.0 for hit in group), min) for group in groups))
+    return (hits[place] for place in sorted(range(len(hits)), key=lambda place: -ranks[place]))

@@ -11,18 +11,20 @@ _AMONG_MANY = 0.6  # what a full name counts among more than two speakers, who m
 _PAIR = 2
 
 
-def named_speakers(index: TurnIndex, text: str) -> Floats:
-    """How far the question names the speaker of each row, shape (n,).
+def named_speakers(index: TurnIndex, text: str) -> Floats | None:
+    """How far the question names the speaker of each row, shape (n,); None when it tells none apart.
 
-    Between two people it is 1 for the one who is named and -1 for the other, and 0 when the question names both or
-    neither. Among more speakers it is the named part of the speaker's name, times 0.6, and nobody loses.
+    Between two people it is 1 for the one who is named and -1 for the other; a question that names both, or neither,
+    tells nothing. Among more speakers it is the named part of the speaker's name, times 0.6, and nobody loses.
     """
     if len(index.speaker_names) > _PAIR:
-        return _of_many(index, _named(index, text))
+        named = _named(index, text)
+        return _of_many(index, named) if named else None
+    if (one := _one_of_two(index, text)) is None:
+        return None
     found = np.zeros(len(index), np.float32)
-    if (one := _one_of_two(index, text)) is not None:
-        found[index.speakers != NOBODY] = -1
-        found[index.speakers == one] = 1
+    found[index.speakers != NOBODY] = -1
+    found[index.speakers == one] = 1
     return found
 
 
