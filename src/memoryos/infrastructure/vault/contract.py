@@ -64,6 +64,11 @@ class Reader(
         ...
 
     @property
+    def view(self) -> View | None:
+        """What decides which of the cubes the caller may read; None: all are in this snapshot."""
+        ...
+
+    @property
     def blobs(self) -> BlobNotes:
         """The access to attachment bytes in the object store."""
         ...

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
-from memoryos.caller import acting_caller
+from memoryos.caller import View, acting_caller
 from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError, StoreCorrupt
@@ -73,6 +73,10 @@ class SqlReader(StoredCubes):
     @property
     def whole(self) -> SqlReader:
         return self
+
+    @property
+    def view(self) -> View | None:
+        return None
 
     def shown(self, cube: MemCube) -> MemCube:
         return cube

@@ -71,6 +71,10 @@ class ViewedReader(SqlReader):
     def whole(self) -> SqlReader:
         return self._whole
 
+    @property
+    def view(self) -> View:
+        return self._view
+
     def permitted(self, ids: Iterable[str]) -> set[str]:
         wanted = set(ids)
         self._decide(wanted.difference(self._permitted))
