@@ -78,6 +78,9 @@ class SqlReader(StoredCubes):
     def view(self) -> View | None:
         return None
 
+    def found_pages(self, pages: Iterable[str]) -> dict[str, MemCube]:
+        return self.get(pages)
+
     def shown(self, cube: MemCube) -> MemCube:
         return cube
 

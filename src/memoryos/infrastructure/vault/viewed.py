@@ -96,6 +96,9 @@ class ViewedReader(SqlReader):
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         return super().get(self.permitted(ids))
 
+    def found_pages(self, pages: Iterable[str]) -> dict[str, MemCube]:
+        return super().get(pages)  # each is decided as it is read, so a hidden one takes longer than one that is gone
+
     def cubes(
         self,
         kind: Kind,

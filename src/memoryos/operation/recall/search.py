@@ -25,7 +25,7 @@ from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
 from memoryos.operation.recall.filters import Classes, Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
-from memoryos.operation.recall.moment import cubes_at, entries_at, former, known_until
+from memoryos.operation.recall.moment import entries_at, former, known_until, pages_at
 from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
@@ -82,9 +82,9 @@ class Source:
         return replace(self, resident=resident, since=since)
 
     def then(self, ids: Iterable[str], filters: Filters) -> dict[str, MemCube]:
-        """The memories with these ids as they were at the time of the search."""
+        """The memories with these ids as they were at the time of the search; without a snapshot these are pages."""
         if self.since is None or filters.as_of is None:
-            return cubes_at(self.reader, ids, filters.as_of)
+            return pages_at(self.reader, ids, filters.as_of)
         found = self.since.cubes(self.reader, self.reader.get(ids).values())
         return {cube_id: cube for cube_id, cube in found.items() if known_then(cube, filters.as_of)}
 
@@ -105,7 +105,7 @@ class Source:
             return self.resident.recent
         latest = self._latest(search.filters.now, settings.short_term_capacity)
         here = {entry.cube.id: entry for entry in self.resident.recent}
-        others = self.reader.get(page for page in latest if page not in here)
+        others = self.reader.found_pages(page for page in latest if page not in here)
         vectors = self.resident.page_vectors(self.reader, others)
         read = {page: Entry(cube, vectors.get(page)) for page, cube in others.items()}
         return [found for page in latest if (found := here.get(page) or read.get(page))]
