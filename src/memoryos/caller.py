@@ -86,6 +86,11 @@ class Gate(Protocol):
 class View(Protocol):
     """Decides which cubes a caller may use in some way, by their class: owner, kind and labels."""
 
+    @property
+    def mark(self) -> object:
+        """The same object for as long as all decisions stay the same: what is remembered of them is kept under it."""
+        ...
+
     def has_all(self, scope: Scope) -> bool:
         """Whether the caller may use every cube of the scope."""
         ...

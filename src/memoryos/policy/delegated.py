@@ -23,6 +23,7 @@ class DelegatedRuling:
 
     own: Ruling
     passed_on: Sequence[tuple[Delegation, Ruling]]
+    mark: object = field(default_factory=object)
     _classes: Bounded[tuple[Scope | str | None, ...], bool] = field(default_factory=partial(Bounded, MOST_CLASSES))
     _decided: DecidedCubes = field(default_factory=DecidedCubes)
 

@@ -15,7 +15,6 @@ from memoryos.clock import Clock
 from memoryos.delegation import Delegation
 from memoryos.errors import PermissionDenied
 from memoryos.policy.delegated import DelegatedRuling
-from memoryos.policy.policies import Policies
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_request import PolicyRequest
 from memoryos.policy.ruling import Reach, Ruling
@@ -98,7 +97,7 @@ class PolicyGate:
         own = self._own(caller, action)
         if not found:
             return own
-        passed = (replace(caller, at=None), action, found)
+        passed = (_timeless(caller), action, found)
         rulings = [(one, self._own(one.behalf(caller), action)) for one in found]
         with self._lock:
             known = self._delegated.get(passed)
@@ -117,14 +116,15 @@ class PolicyGate:
         """The decisions for this caller without what others passed on to it."""
         policies = self._files.policies()
         now = (caller.at or self._clock()).replace(second=0, microsecond=0)
-        key = (replace(caller, at=None), action, now if policies.asks_time else None)
+        asker = _timeless(caller)
+        key = (asker, action, now if policies.asks_time else None)
         with self._lock:
             if is_other := policies is not self._policies:
                 self._rulings.clear()
                 self._policies = policies
             ruling = self._rulings.get(key)
             if ruling is None:
-                ruling = self._rulings[key] = self._made(policies, key[0], action, now)
+                ruling = self._rulings[key] = Ruling(policies, PolicyRequest(asker, action, now))
             self._rulings.move_to_end(key)
             if len(self._rulings) > _MOST_RULINGS:
                 self._rulings.popitem(last=False)
@@ -132,5 +132,6 @@ class PolicyGate:
             self._note(policies.fingerprint)
         return ruling
 
-    def _made(self, policies: Policies, caller: Caller, action: Action, now: datetime) -> Ruling:
-        return Ruling(policies, PolicyRequest(caller, action, now))
+
+def _timeless(caller: Caller) -> Caller:
+    return caller if caller.at is None else replace(caller, at=None)

@@ -55,6 +55,7 @@ class Ruling:
 
     policies: Policies
     request: PolicyRequest
+    mark: object = field(default_factory=object)
     _reaches: Bounded[Scope, Reach] = field(default_factory=partial(Bounded, MOST_CLASSES))
     _decided: DecidedCubes = field(default_factory=DecidedCubes)
     _classes: Bounded[tuple[Scope, str, frozenset[str]], bool] = field(default_factory=partial(Bounded, MOST_CLASSES))

@@ -208,8 +208,8 @@ class ViewedReader(SqlReader):
 
     def shown(self, cube: MemCube) -> MemCube:
         """The cube without what it says of others, and without the ids of those that the caller may not read."""
-        named = _named(cube) if self._is_shown else set[str]()
-        hidden = self._present(named - self.permitted(named)) if named else set[str]()
+        named = _named(cube) if self._is_shown else ()
+        hidden = self._present(set(named) - self.permitted(named)) if named else ()
         return alone(_without(cube, hidden) if hidden else cube)
 
     def _present(self, ids: Collection[str]) -> set[str]:
@@ -244,10 +244,13 @@ def _is_topic(one: CubeClass) -> bool:
     return one.kind == Kind.SEGMENT.value
 
 
-def _named(cube: MemCube) -> set[str]:
+def _named(cube: MemCube) -> Collection[str]:
     """The ids of other cubes that a cube names; what it rests on may be read, or the cube itself could not be."""
+    version = cube.version
     counter = cube.payload.counter if isinstance(cube.payload, Trait) else ()
-    return {one for one in (*counter, cube.version.supersedes, cube.version.superseded_by) if one is not None}
+    if not counter and version.supersedes is None and version.superseded_by is None:  # nearly all, so it is fast
+        return ()
+    return {one for one in (*counter, version.supersedes, version.superseded_by) if one is not None}
 
 
 def _without(cube: MemCube, hidden: Collection[str]) -> MemCube:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memoryos.caller import Action, View, current, current_action
 from memoryos.errors import PermissionDenied
@@ -21,6 +21,7 @@ class _Joint:
     """A view of what each of some views admits; without one, of nothing."""
 
     views: Sequence[View]
+    mark: object = field(default_factory=object)
 
     def has_all(self, scope: Scope) -> bool:
         return bool(self.views) and all(view.has_all(scope) for view in self.views)

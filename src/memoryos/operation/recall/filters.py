@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,6 +32,11 @@ class Classes:
 
     view: View
     owner: Scope
+
+    @property
+    def mark(self) -> Hashable:
+        """The same for as long as all answers stay the same."""
+        return self.view.mark, self.owner
 
     def admits(self, labels: str | None) -> bool:
         """Whether pages with these labels may be read; they are the JSON list that the store keeps."""
@@ -68,7 +73,7 @@ class Filters:
             if end:
                 rows &= index.said_at <= micros(end)
         if self.classes:
-            rows &= facets.admitted(self.classes.admits)
+            rows &= facets.admitted(self.classes)
         return Admitted(index, rows & self._labelled(index) if self._has_labels else rows)
 
     def admits(self, page: MemCube) -> bool:
@@ -184,7 +189,7 @@ class Admitted:
         keys, wanted = keys[rows], max(1, _OF_A_PAGE * most)
         while True:
             first = rows[_least(keys, wanted)]
-            pages = list(dict.fromkeys(self.index.place(row).page for row in first.tolist()))
+            pages = list(dict.fromkeys(map(self.index.page_of, first.tolist())))
             if len(pages) >= most or len(first) == len(rows):
                 return pages[:most]
             wanted *= _MORE

@@ -77,7 +77,7 @@ class Source:
         with self.resident.lock:
             turns = since.turns(self.reader, self.resident.turns, embedder)
             if self.classes is not None and turns is not self.resident.turns:  # read again, with all turns
-                turns = turns.seen(self.classes.admits)
+                turns = turns.seen(self.classes)
         resident = self.resident if turns is self.resident.turns else self.resident.having(turns)
         return replace(self, resident=resident, since=since)
 
@@ -134,7 +134,7 @@ class Source:
     def permitted(self, entries: Iterable[Entry], filters: Filters) -> list[Entry]:
         """The entries of the resident that the caller may read, as the reader shows them, with values of the period."""
         held = list(entries)
-        if self.classes is not None:
+        if self.classes is not None and held:
             known = self.reader.permitted(entry.cube.id for entry in held)
             held = [self._shown(entry) for entry in held if entry.cube.id in known]
         return known_until(self.reader, held, filters.until)

@@ -158,7 +158,7 @@ class Sources:
         if reader.view is None:
             return Source(reader, resident)
         classes = Classes(reader.view, owner.owner)
-        return Source(reader, resident.seen(classes.admits), classes)
+        return Source(reader, resident.seen(classes), classes)
 
     def _outdated(self, resident: Resident) -> Sequence[str]:
         """The pages that must be indexed before a search."""
