@@ -80,6 +80,10 @@ class Filters:
         """Whether a page passes, with at least one of its turns."""
         return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
+    def admits_then(self, page: MemCube) -> bool:
+        """Whether a page that passes as it is now does so as it was: its labels and its end are those of now."""
+        return self._is_in_tiers(page) and any(map(self._is_within, turns_of(page)))
+
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
         """The entries that pass; derived memories also have the labels, sessions and times of their pages."""
         present = [entry for entry in held if self.allows(entry.cube)]
@@ -124,12 +128,15 @@ class Filters:
         """Whether a memory passes, apart from its labels and its time."""
         return (
             cube.kind in self.kinds
-            and (Tier.ARCHIVE if cube.state is State.ARCHIVED else cube.tier) in self.tiers
+            and self._is_in_tiers(cube)
             and (self.looks_back or not cube.is_absorbed)
             and not cube.has_expired(self.now)
             and not cube.is_proposal
             and not self._is_over(cube)
         )
+
+    def _is_in_tiers(self, cube: MemCube) -> bool:
+        return (Tier.ARCHIVE if cube.state is State.ARCHIVED else cube.tier) in self.tiers
 
     @property
     def looks_back(self) -> bool:

@@ -172,7 +172,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
-    recent = [page for page in held(owner, owner.recent(settings, search)) if search.filters.admits(page.cube)]
+    passes = search.filters.admits if owner.since is None else search.filters.admits_then
+    recent = [page for page in held(owner, owner.recent(settings, search)) if passes(page.cube)]
     recalled = Recall(
         query=asked.text,
         hits=tuple(pages_of(turns, found)),
