@@ -82,7 +82,7 @@ class Source:
         return replace(self, resident=resident, since=since)
 
     def then(self, ids: Iterable[str], filters: Filters) -> dict[str, MemCube]:
-        """The memories with these ids as they were at the time of the search; without a snapshot these are pages."""
+        """The memories with these ids as they were at the time of the search, which found them."""
         if self.since is None or filters.as_of is None:
             return pages_at(self.reader, ids, filters.as_of)
         found = self.since.cubes(self.reader, self.reader.get(ids).values())
