@@ -116,7 +116,7 @@ class View(Protocol):
 class Views(Gate, Protocol):
     """A gate that also decides about single cubes."""
 
-    rights: Callable[[str], Any]  #: what was passed on and granted to a caller, by identity
+    rights: Callable[[str, str], Any]  #: what was passed on and granted to a caller, by identity and tenant
 
     def view(self, caller: Caller, action: Action, scope: Scope) -> View | None:
         """What decides which cubes of the scope the caller may use in this way; None: the caller may use all."""

@@ -34,7 +34,7 @@ permit (principal in Role::"guest", action == Action::"read", resource)
 when { context.time >= datetime("2026-06-01T08:00:00Z") && context.time < datetime("2026-06-01T18:00:00Z") };
 """
 OPEN, SECRET = "The bees hum.", "The bees made it an allergy."
-Open = Callable[[], MemoryOS]
+Open = Callable[..., MemoryOS]
 
 
 @pytest.fixture
@@ -50,9 +50,10 @@ def opened(place, clock, rules: Path) -> Iterator[Open]:
     """opened(): the store, opened anew with nothing remembered."""
     with ExitStack() as stack:
 
-        def call() -> MemoryOS:
+        def call(*, read_only: bool = False) -> MemoryOS:
             settings = load_settings(embedder="hashing")
-            store = MemoryOS.open(place, policies=rules, settings=settings, embedder=Hashing(), clock=clock)
+            options = {"settings": settings, "embedder": Hashing(), "clock": clock, "read_only": read_only}
+            store = MemoryOS.open(place, policies=rules, **options)
             stack.callback(store.close)
             return store
 
@@ -217,12 +218,17 @@ def test_a_search_tells_what_one_with_nothing_remembered_tells(store, opened, va
     assert told(store) == told(opened())
 
 
-def test_a_guests_search_sends_few_statements_more(store):
-    def statements(memory: Memory) -> int:
-        memory.search("bees")
-        return statements_in(lambda: memory.search("bees"))
+def test_a_guests_search_sends_few_statements_more(store, opened):
+    for number in range(20):
+        store.of(ANN, OWNER).add(f"The bees of hive {number} hum.")
+    store.of(ANN, OWNER).wait()
+    still = opened(read_only=True)  # without visits, which are events
 
-    guest, owner = (statements(store.of(ANN, caller)) for caller in (GUEST, OWNER))
+    def statements(memory: Memory) -> int:
+        memory.search("bees", pages=1)
+        return statements_in(lambda: memory.search("hive", pages=20))  # which were not decided yet
+
+    guest, owner = (statements(still.of(ANN, caller)) for caller in (GUEST, OWNER))
     assert guest <= owner + 1  # the number of the last event, for what it knows of single memories
 
 

@@ -29,22 +29,21 @@ _Passed = tuple[Caller, Action, tuple[Delegation, ...]]
 
 
 class _Rights(Protocol):
-    """What an identity has beside what policies say of it."""
+    """What an identity has in a tenant beside what policies say of it."""
 
     @property
     def delegations(self) -> Sequence[Delegation]: ...
 
-    def roles(self, tenant: str) -> frozenset[str]: ...
+    @property
+    def roles(self) -> frozenset[str]: ...
 
 
 class _NoRights:
     delegations: Sequence[Delegation] = ()
-
-    def roles(self, tenant: str) -> frozenset[str]:  # noqa: ARG002
-        return frozenset()
+    roles: frozenset[str] = frozenset()
 
 
-Rights = Callable[[str], _Rights]
+Rights = Callable[[str, str], _Rights]
 AnyRuling = Ruling | DelegatedRuling
 
 
@@ -58,7 +57,7 @@ class PolicyGate:
         self._policies = files.policies()
         self._rulings: OrderedDict[_Key, Ruling] = OrderedDict()
         self._delegated: dict[_Passed, DelegatedRuling] = {}
-        self.rights: Rights = lambda identity: _NoRights()  # noqa: ARG005 - until it has a store
+        self.rights: Rights = lambda identity, tenant: _NoRights()  # noqa: ARG005 - until it has a store
         self._note: Callable[[str], None] = lambda fingerprint: None  # noqa: ARG005 - until somebody observes it
 
     def observe(self, note: Callable[[str], None]) -> str:
@@ -87,12 +86,12 @@ class PolicyGate:
     def ruling(self, caller: Caller, action: Action, tenant: str) -> AnyRuling:
         """The decisions for this caller, under the policies, delegations and roles that are in force now.
 
-        Roles that were granted to the identity of the caller count for the memories of the `tenant`. Raises
+        What was granted or passed on to the identity of the caller counts for the memories of the `tenant`. Raises
         InvalidInput.
         """
-        rights = self.rights(caller.identity)
-        if granted := rights.roles(tenant):
-            caller = replace(caller, roles=caller.roles | granted)
+        rights = self.rights(caller.identity, tenant)
+        if rights.roles:
+            caller = replace(caller, roles=caller.roles | rights.roles)
         found = tuple(one for one in rights.delegations if action in one.actions)
         own = self._own(caller, action)
         if not found:

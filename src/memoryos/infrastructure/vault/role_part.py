@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.stored_cubes import legible
 from memoryos.role_grant import RoleGrant
 
 _grants, _passed = tables.role_grants, tables.delegations
+_TENANT: BindParameter[str] = bindparam("tenant")
 _IDENTITY: BindParameter[str] = bindparam("identity")
 _NOW: BindParameter[int] = bindparam("now")
 
@@ -29,25 +30,26 @@ def _lasts(now: Any) -> Any:
 
 _RIGHTS = (  # in the order of DelegationRow: it is asked in each check, so it is compiled once
     select(*(_passed.c[name] for name in DelegationRow._fields))
-    .where(_passed.c.delegate == _IDENTITY, _passed.c.expires_at > _NOW)
+    .where(_passed.c.tenant == _TENANT, _passed.c.delegate == _IDENTITY, _passed.c.expires_at > _NOW)
     .union_all(
         select(
             _grants.c.tenant, _grants.c.id, _grants.c.name, _grants.c.granted_by, _grants.c.roles, _grants.c.identity,
             literal_column("''"), _grants.c.created_at, _grants.c.expires_at,
-        ).where(_grants.c.identity == _IDENTITY, _lasts(_NOW))
+        ).where(_grants.c.tenant == _TENANT, _grants.c.identity == _IDENTITY, _lasts(_NOW))
     )
 )  # fmt: skip
 
 
 class Rights(NamedTuple):
-    """What an identity has beside what policies say of it."""
+    """What an identity has in a tenant beside what policies say of it."""
 
     delegations: Sequence[Delegation] = ()
     grants: Sequence[RoleGrant] = ()
 
-    def roles(self, tenant: str) -> frozenset[str]:
-        """The roles that were granted for the memories of a tenant."""
-        return frozenset[str]().union(*(one.roles for one in self.grants if one.tenant == tenant))
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles that were granted."""
+        return frozenset[str]().union(*(one.roles for one in self.grants))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,11 @@ class RolePart:
             wanted = (_grants.c.tenant == tenant, _grants.c.id == grant_id)
             return bool(connection.execute(delete(_grants).where(*wanted)).rowcount)
 
-    def rights(self, identity: str) -> Rights:
-        """What was passed on and granted to an identity, in all tenants: one query, whether it has any or not."""
-        asked = {"identity": identity, "now": micros(self.clock())}
-        with self.reading(None) as connection:
-            rows = sorted((DelegationRow(*row) for row in ask(connection, _RIGHTS, asked)), key=lambda row: row[:2])
+    def rights(self, identity: str, tenant: str) -> Rights:
+        """What was passed on and granted to an identity in a tenant: one query, whether it has any or not."""
+        asked = {"identity": identity, "tenant": tenant, "now": micros(self.clock())}
+        with self.reading(tenant) as connection:
+            rows = sorted((DelegationRow(*row) for row in ask(connection, _RIGHTS, asked)), key=lambda row: row.id)
         passed = tuple(delegation_of(row) for row in rows if row.actions)
         return Rights(passed, tuple(_granted(row) for row in rows if not row.actions))
 
