@@ -103,8 +103,11 @@ class View(Protocol):
         """The same without memory, so that it takes as long for every class."""
         ...
 
-    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
+    def decided(self, scope: Scope, sequence: int, are_same: Callable[[int], bool]) -> dict[str, bool]:
+        """Decisions about cubes of the scope, by id, as of that event; the caller adds to the dict.
+
+        `are_same` tells whether all cubes are in the classes in which they were at an earlier event.
+        """
         ...
 
     def takes_as_long(self, scope: Scope) -> None:

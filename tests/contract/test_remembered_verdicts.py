@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.infrastructure.vault.records import CubeClass, Entry, Operation
+from memoryos.infrastructure.vault.stored_cubes import StoredCubes
 from memoryos.models.hashing import Hashing
 
 pytestmark = pytest.mark.memory
@@ -243,3 +244,25 @@ def test_pages_found_are_decided_as_they_are_read(store, vault):
 
     assert acting(OWNER, read) == set(ids)
     assert acting(GUEST, read) == {one for one in ids if not mine.get(one).governance.sensitivity}
+
+
+def test_visits_make_no_decision_void(store, monkeypatch):
+    asked = set[str]()
+    classes = StoredCubes.classes
+
+    def noted(reader: StoredCubes, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
+        wanted = list(ids)
+        asked.update(wanted)
+        return classes(reader, wanted)
+
+    monkeypatch.setattr(StoredCubes, "classes", noted)
+    store.of(ANN, OWNER).wait()
+    for _ in range(3):
+        assert seen(store) == PART
+        store.of(ANN, OWNER).wait()
+        asked.clear()
+    assert seen(store) == PART
+    assert not asked
+    store.of(ANN, OWNER).facts.add("has wasps")
+    assert seen(store) == {*PART, "has wasps"}
+    assert asked

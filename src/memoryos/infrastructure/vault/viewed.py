@@ -32,6 +32,7 @@ from memoryos.infrastructure.vault.records import (
     JobState,
     Link,
     LinkKind,
+    Operation,
     alone,
     labels_text,
 )
@@ -43,6 +44,8 @@ from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
+_CHANGES_NO_CLASS = (Operation.VISIT, Operation.TRANSITION)  # a transition comes with another operation
+_MOST_VISITS = 100  # between two snapshots of a caller: to read more takes longer than to decide anew
 _OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
 
@@ -65,7 +68,9 @@ class ViewedReader(SqlReader):
         self._is_shown = is_shown  # to the caller; what is written again keeps the ids that it names
         # A shared persona rests on pages of other scopes, whose changes are not events of this one.
         is_alone = self._scope.agent is not None
-        self._permitted = view.decided(self._scope, self.sequence()) if is_alone else dict[str, bool]()
+        self._permitted = dict[str, bool]()
+        if is_alone:
+            self._permitted = view.decided(self._scope, self.sequence(), self._are_classes_of)
 
     @property
     def whole(self) -> SqlReader:
@@ -194,6 +199,11 @@ class ViewedReader(SqlReader):
         return self._between_permitted(super().links_of(ids))
 
     # Parts of the above
+
+    def _are_classes_of(self, sequence: int) -> bool:
+        """Whether nothing since that event can have changed a class: only visits, and few of them."""
+        since = self._whole.events(after=sequence, limit=_MOST_VISITS)
+        return len(since) < _MOST_VISITS and all(event.operation in _CHANGES_NO_CLASS for event in since)
 
     def _between_permitted(self, links: Sequence[Link]) -> list[Link]:
         known = self.permitted(end for link in links for end in (link.source, link.target))
