@@ -86,6 +86,11 @@ class Gate(Protocol):
 class View(Protocol):
     """Decides which cubes a caller may use in some way, by their class: owner, kind and labels."""
 
+    @property
+    def mark(self) -> object:
+        """The same object for as long as all decisions stay the same: what is remembered of them is kept under it."""
+        ...
+
     def has_all(self, scope: Scope) -> bool:
         """Whether the caller may use every cube of the scope."""
         ...
@@ -98,8 +103,11 @@ class View(Protocol):
         """The same without memory, so that it takes as long for every class."""
         ...
 
-    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
+    def decided(self, scope: Scope, sequence: int, are_same: Callable[[int], bool]) -> dict[str, bool]:
+        """Decisions about cubes of the scope, by id, as of that event; the caller adds to the dict.
+
+        `are_same` tells whether all cubes are in the classes in which they were at an earlier event.
+        """
         ...
 
     def takes_as_long(self, scope: Scope) -> None:
@@ -111,7 +119,7 @@ class View(Protocol):
 class Views(Gate, Protocol):
     """A gate that also decides about single cubes."""
 
-    rights: Callable[[str], Any]  #: what was passed on and granted to a caller, by identity
+    rights: Callable[[str, str], Any]  #: what was passed on and granted to a caller, by identity and tenant
 
     def view(self, caller: Caller, action: Action, scope: Scope) -> View | None:
         """What decides which cubes of the scope the caller may use in this way; None: the caller may use all."""

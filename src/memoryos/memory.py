@@ -443,7 +443,7 @@ class Memory(MemoryParts):
         with self._engine.vault.view(home) as reader:
             earlier = [one for one in predecessors(reader, cube) if not one.has_expired(now)]
             versions = [*earlier, *reader.history(cube_id), cube]
-        return then.versions(versions) if then else versions
+            return then.versions(reader, versions) if then else versions
 
     def stats(self) -> Stats:
         """Return the sizes of the tiers, the waiting work, and the tuned values of this owner, each with its reason."""

@@ -105,6 +105,19 @@ def test_without_a_valid_key_nothing_is_told(api, store):
 
 
 @pytest.mark.once
+def test_invalid_keys_are_in_the_audit_log_with_the_address_and_few_entries(place, clock):
+    opening = partial(MemoryOS.open, place, settings=load_settings(embedder="hashing", audit=True), clock=clock)
+    with closing(opening(embedder=Hashing())) as store, serving(store) as api:
+        store.keys.create("web")
+        for number in range(20):
+            assert told(api.ask("GET", "/pages", key=f"mos_0123456789abcdef_{number:043}")) == (401, "KeyNeeded")
+        assert api.ask("GET", "/pages").status_code == 401  # without a key
+        (noted,) = [one for one in store.audit.list() if one.caller == "unknown"]
+        assert (noted.operation, noted.decision.value) == ("keys.caller", "refused")
+        assert noted.context == {"network": "127.0.0.1"}
+
+
+@pytest.mark.once
 def test_a_key_that_is_revoked_opens_nothing_at_once(api, store):
     made = store.keys.create("web")
     assert api.ask("GET", "/pages", key=made.key).status_code == 200

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.dialects import sqlite
 
 from memoryos import Action, Caller, MemoryOS, Scope
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.infrastructure.vault import role_part
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.statements import ask
 from memoryos.models.hashing import Hashing
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
@@ -107,6 +110,24 @@ def test_a_grant_counts_for_the_memories_of_its_tenant(store):
         store.roles.revoke(made.id)
     store.roles.revoke(made.id, tenant="other")
     assert not reads(store, OTHER)
+
+
+@pytest.mark.file
+def test_a_check_reads_no_rights_of_others(store, vault, monkeypatch):
+    """It finds those of the identity with an index, however many there are."""
+    plans: list[str] = []
+
+    def explained(connection, query, values):
+        cursor = connection.connection.cursor()
+        text = str(query.compile(dialect=sqlite.dialect(paramstyle="named")))
+        plans.extend(detail for *_, detail in cursor.execute(f"EXPLAIN QUERY PLAN {text}", values))
+        return ask(connection, query, values)
+
+    monkeypatch.setattr(role_part, "ask", explained)
+    assert not reads(store)
+    searched = [one for one in plans if "role_grants" in one or "delegations" in one]
+    assert len(searched) >= 2
+    assert all("tenant=? AND" in one and one.startswith("SEARCH") for one in searched), searched
 
 
 def test_a_role_may_open_the_store(store):

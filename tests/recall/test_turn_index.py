@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -50,6 +51,14 @@ steps = st.lists(
     ),
     max_size=12,
 )
+
+
+@dataclass(frozen=True)
+class Admits:
+    """Whoever may read the turns with some labels."""
+
+    admits: Callable[[str | None], bool]
+    mark: object = field(default_factory=object)
 
 
 @dataclass
@@ -261,7 +270,7 @@ def test_bytes_are_counted_as_they_grow():
 def test_the_index_of_a_caller_stays_as_it_is_when_turns_come_in(tags):
     """With all turns, or without some."""
     index = indexed([*talk("tea", "tea bees"), replace(talk("tea")[0], name="hidden", position=3, tags=tags)])
-    told = index.seen(lambda labels: labels in (None, tags_text(())))
+    told = index.seen(Admits(lambda labels: labels in (None, tags_text(()))))
     there = places(told)
     index.put([passage for sheet in talk(*["tea"] * 7)[3:] for passage in sheet.passages()])
     assert len(index) == 7 and len(told) == 3
@@ -271,16 +280,37 @@ def test_the_index_of_a_caller_stays_as_it_is_when_turns_come_in(tags):
 
 def test_who_may_read_all_turns_shares_what_is_derived_of_them():
     index = indexed(talk("tea", "bees"))
-    around, everything = index.around, index.seen(lambda _: True)
+    around, everything = index.around, index.seen(Admits(lambda _: True))
     assert everything.around is around
     made = everything.derived("made by a caller", list)
     assert index.derived("made by a caller", list) is made
     index.put([passage for sheet in talk("tea", "bees", "parrot")[2:] for passage in sheet.passages()])
     assert everything.around is around and len(index.around.before) == 4
-    assert index.seen(lambda _: True) is not everything
+    assert index.seen(Admits(lambda _: True)) is not everything
 
 
 def test_who_may_read_a_part_shares_nothing():
     index = indexed([*talk("tea"), replace(talk("bees")[0], name="hidden", position=3, tags=("work",))])
-    part = index.seen(lambda labels: labels != tags_text(("work",)))
+    part = index.seen(Admits(lambda labels: labels != tags_text(("work",))))
     assert (index.said, part.said, index.mean_length) == (2, 1, 1)
+
+
+def test_under_one_mark_each_set_of_labels_is_asked_about_once():
+    asked: list[str | None] = []
+
+    def admits(labels: str | None) -> bool:
+        asked.append(labels)
+        return labels is None
+
+    first = talk("tea")[0]
+    index = indexed([first, replace(talk("bees")[0], name="work", position=3, tags=("work",))])
+    mine, facets = Admits(admits), index.facets
+    for _ in range(3):
+        assert facets.admitted(mine).tolist() == [True, False]
+    assert asked == [None, tags_text(("work",))]
+    index.note({first.name: Facet(Tier.STM.value, tags_text(("home",)))})
+    assert facets.admitted(mine).tolist() == [False, False]
+    index.note({"work": Facet(Tier.STM.value)})
+    assert facets.admitted(mine).tolist() == [False, True]
+    assert asked == [None, tags_text(("work",)), tags_text(("home",))]
+    assert facets.admitted(Admits(lambda _: True)).tolist() == [True, True]

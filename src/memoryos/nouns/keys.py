@@ -116,7 +116,7 @@ class Keys:
         So is the `session` of a key that has one; of other keys the caller may state any.
         Raises PermissionDenied, with the same words whether the key is unknown, altered, revoked or has expired.
         """
-        known = self.info(key)
+        known = self.info(key, network=network)
         try:
             return known.calling(purpose, application, session=session, network=network)
         except PermissionDenied as error:
@@ -125,12 +125,18 @@ class Keys:
                 self._engine.trail.refused(stated, Action.READ, None, error)
             raise
 
-    def info(self, key: str) -> ApiKey:
+    def info(self, key: str, *, network: str | None = None) -> ApiKey:
         """Return what the store knows of a key, such as its tenant; whoever has the key may ask.
 
-        Raises PermissionDenied, as `caller` does.
+        Raises PermissionDenied, as `caller` does, which the audit log notes with the `network`, the address of whoever
+        asks.
         """
-        return valid_key(self._engine.vault.keys, key, self._engine.clock())
+        try:
+            return valid_key(self._engine.vault.keys, key, self._engine.clock())
+        except PermissionDenied:
+            if self._engine.trail:
+                self._engine.trail.key_refused(network)
+            raise
 
     def exist(self) -> bool:
         """Whether a key was ever created in this store, for any tenant. Everybody may ask."""

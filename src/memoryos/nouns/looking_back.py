@@ -6,7 +6,7 @@ moment (what the store held, in the words that it had).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,9 +45,17 @@ class LookBack:
             return found
         raise NotFound(f"the memory {cube.id!r} was not there at {self.at.isoformat()}, or did not hold then")
 
-    def versions(self, versions: Iterable[MemCube]) -> list[MemCube]:
-        """The versions that were stored by then."""
-        return [one for one in versions if one.descriptive.updated_at <= self.at]
+    def versions(self, reader: Reader, versions: Sequence[MemCube]) -> list[MemCube]:
+        """The versions that were stored by then; the last one of each memory has the labels that it had then."""
+        known = [one for one in versions if one.descriptive.updated_at <= self.at]
+        if self.snapshot is None:
+            return known
+        since, now, last = Since.of(reader, self.snapshot), _latest(versions), _latest(known)
+        return [since.labelled(reader, now[one.id], one) if last[one.id] is one else one for one in known]
+
+
+def _latest(versions: Iterable[MemCube]) -> dict[str, MemCube]:
+    return {one.id: one for one in versions}
 
 
 def searched_then(

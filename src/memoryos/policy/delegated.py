@@ -6,7 +6,7 @@ as large as the right of the one who passed it on, who is asked for in its place
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,6 +23,7 @@ class DelegatedRuling:
 
     own: Ruling
     passed_on: Sequence[tuple[Delegation, Ruling]]
+    mark: object = field(default_factory=object)
     _classes: Bounded[tuple[Scope | str | None, ...], bool] = field(default_factory=partial(Bounded, MOST_CLASSES))
     _decided: DecidedCubes = field(default_factory=DecidedCubes)
 
@@ -47,9 +48,9 @@ class DelegatedRuling:
         """The same without memory."""
         return self.explained(scope, kind, *labels).allowed
 
-    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
-        return self._decided.since(scope, sequence)
+    def decided(self, scope: Scope, sequence: int, are_same: Callable[[int], bool]) -> dict[str, bool]:
+        """Decisions about cubes of the scope, by id, as of that event; the caller adds to the dict."""
+        return self._decided.at(scope, sequence, are_same)
 
     def takes_as_long(self, scope: Scope) -> None:
         """Spend the time of a refusing decision, so that the time of a call does not show whether there was a cube."""

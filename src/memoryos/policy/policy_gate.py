@@ -15,7 +15,6 @@ from memoryos.clock import Clock
 from memoryos.delegation import Delegation
 from memoryos.errors import PermissionDenied
 from memoryos.policy.delegated import DelegatedRuling
-from memoryos.policy.policies import Policies
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_request import PolicyRequest
 from memoryos.policy.ruling import Reach, Ruling
@@ -30,22 +29,21 @@ _Passed = tuple[Caller, Action, tuple[Delegation, ...]]
 
 
 class _Rights(Protocol):
-    """What an identity has beside what policies say of it."""
+    """What an identity has in a tenant beside what policies say of it."""
 
     @property
     def delegations(self) -> Sequence[Delegation]: ...
 
-    def roles(self, tenant: str) -> frozenset[str]: ...
+    @property
+    def roles(self) -> frozenset[str]: ...
 
 
 class _NoRights:
     delegations: Sequence[Delegation] = ()
-
-    def roles(self, tenant: str) -> frozenset[str]:  # noqa: ARG002
-        return frozenset()
+    roles: frozenset[str] = frozenset()
 
 
-Rights = Callable[[str], _Rights]
+Rights = Callable[[str, str], _Rights]
 AnyRuling = Ruling | DelegatedRuling
 
 
@@ -59,7 +57,7 @@ class PolicyGate:
         self._policies = files.policies()
         self._rulings: OrderedDict[_Key, Ruling] = OrderedDict()
         self._delegated: dict[_Passed, DelegatedRuling] = {}
-        self.rights: Rights = lambda identity: _NoRights()  # noqa: ARG005 - until it has a store
+        self.rights: Rights = lambda identity, tenant: _NoRights()  # noqa: ARG005 - until it has a store
         self._note: Callable[[str], None] = lambda fingerprint: None  # noqa: ARG005 - until somebody observes it
 
     def observe(self, note: Callable[[str], None]) -> str:
@@ -88,17 +86,17 @@ class PolicyGate:
     def ruling(self, caller: Caller, action: Action, tenant: str) -> AnyRuling:
         """The decisions for this caller, under the policies, delegations and roles that are in force now.
 
-        Roles that were granted to the identity of the caller count for the memories of the `tenant`. Raises
+        What was granted or passed on to the identity of the caller counts for the memories of the `tenant`. Raises
         InvalidInput.
         """
-        rights = self.rights(caller.identity)
-        if granted := rights.roles(tenant):
-            caller = replace(caller, roles=caller.roles | granted)
+        rights = self.rights(caller.identity, tenant)
+        if rights.roles:
+            caller = replace(caller, roles=caller.roles | rights.roles)
         found = tuple(one for one in rights.delegations if action in one.actions)
         own = self._own(caller, action)
         if not found:
             return own
-        passed = (replace(caller, at=None), action, found)
+        passed = (_timeless(caller), action, found)
         rulings = [(one, self._own(one.behalf(caller), action)) for one in found]
         with self._lock:
             known = self._delegated.get(passed)
@@ -117,14 +115,15 @@ class PolicyGate:
         """The decisions for this caller without what others passed on to it."""
         policies = self._files.policies()
         now = (caller.at or self._clock()).replace(second=0, microsecond=0)
-        key = (replace(caller, at=None), action, now if policies.asks_time else None)
+        asker = _timeless(caller)
+        key = (asker, action, now if policies.asks_time else None)
         with self._lock:
             if is_other := policies is not self._policies:
                 self._rulings.clear()
                 self._policies = policies
             ruling = self._rulings.get(key)
             if ruling is None:
-                ruling = self._rulings[key] = self._made(policies, key[0], action, now)
+                ruling = self._rulings[key] = Ruling(policies, PolicyRequest(asker, action, now))
             self._rulings.move_to_end(key)
             if len(self._rulings) > _MOST_RULINGS:
                 self._rulings.popitem(last=False)
@@ -132,5 +131,6 @@ class PolicyGate:
             self._note(policies.fingerprint)
         return ruling
 
-    def _made(self, policies: Policies, caller: Caller, action: Action, now: datetime) -> Ruling:
-        return Ruling(policies, PolicyRequest(caller, action, now))
+
+def _timeless(caller: Caller) -> Caller:
+    return caller if caller.at is None else replace(caller, at=None)

@@ -7,7 +7,7 @@ is decided once. That is what makes a search with policies as fast as one withou
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -35,16 +35,17 @@ class Reach(Enum):
 
 
 class DecidedCubes:
-    """What was decided about single cubes; an event of their scope makes it void."""
+    """What was decided about single cubes; an event that may change the class of one makes it void."""
 
     def __init__(self) -> None:
         self._known = Bounded[Scope, tuple[int, dict[str, bool]]](_MOST_SCOPES)
 
-    def since(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """The decisions by cube id that hold since that event; the caller of this method adds to the dict."""
+    def at(self, scope: Scope, sequence: int, are_same: Callable[[int], bool]) -> dict[str, bool]:
+        """The decisions by cube id that hold at that event; the caller of this method adds to the dict."""
         since, known = self._known.get(scope, (None, {}))
         if since != sequence:
-            known = {}
+            if since is None or since > sequence or not are_same(since):
+                known = {}
             self._known[scope] = sequence, known
         return known
 
@@ -55,6 +56,7 @@ class Ruling:
 
     policies: Policies
     request: PolicyRequest
+    mark: object = field(default_factory=object)
     _reaches: Bounded[Scope, Reach] = field(default_factory=partial(Bounded, MOST_CLASSES))
     _decided: DecidedCubes = field(default_factory=DecidedCubes)
     _classes: Bounded[tuple[Scope, str, frozenset[str]], bool] = field(default_factory=partial(Bounded, MOST_CLASSES))
@@ -89,9 +91,9 @@ class Ruling:
         """The same without memory, so that it takes as long for every class and for a cube that does not exist."""
         return self.explained(scope, kind, *labels).allowed
 
-    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
-        """Decisions about cubes of the scope, by id, since that event; the caller adds to the dict."""
-        return self._decided.since(scope, sequence)
+    def decided(self, scope: Scope, sequence: int, are_same: Callable[[int], bool]) -> dict[str, bool]:
+        """Decisions about cubes of the scope, by id, as of that event; the caller adds to the dict."""
+        return self._decided.at(scope, sequence, are_same)
 
     def takes_as_long(self, scope: Scope) -> None:
         """Take as long as a decision about a cube."""

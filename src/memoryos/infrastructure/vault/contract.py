@@ -14,6 +14,7 @@ from threading import Event as Flag
 from typing import Protocol
 
 from memoryos.caller import Action, Gate, View, Views
+from memoryos.cube import MemCube
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.agent_part import AgentPart
@@ -61,6 +62,15 @@ class Reader(
     @property
     def whole(self) -> Reader:
         """The same snapshot with all cubes, for work whose result the caller does not get to see."""
+        ...
+
+    @property
+    def view(self) -> View | None:
+        """What decides which of the cubes the caller may read; None: all are in this snapshot."""
+        ...
+
+    def found_pages(self, pages: Iterable[str]) -> dict[str, MemCube]:
+        """Return like `get`, with one query, the pages that a search found; not for ids that a caller may guess."""
         ...
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, delete, insert, select
 
@@ -17,6 +17,20 @@ from memoryos.infrastructure.vault.stored_cubes import legible
 from memoryos.scope import Scope
 
 _delegations = tables.delegations
+
+
+class DelegationRow(NamedTuple):
+    """A row of the table; a granted role is read in the same columns, without actions."""
+
+    tenant: str
+    id: str
+    user_id: str
+    delegator: str
+    roles: str
+    delegate: str
+    actions: str
+    created_at: int
+    expires_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +78,7 @@ def _of(tenant: str, user: str) -> tuple[ColumnElement[bool], ...]:
     return _delegations.c.tenant == tenant, _delegations.c.user_id == user
 
 
-def delegation_of(row: Row[Any]) -> Delegation:
+def delegation_of(row: Row[Any] | DelegationRow) -> Delegation:
     """The delegation of a row."""
     with legible("delegations"):
         return Delegation(

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import (
     CTE,
     ColumnElement,
+    CompoundSelect,
     FromClause,
     Select,
     Table,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     insert,
     literal_column,
     not_,
+    null,
     or_,
     select,
     true,
@@ -214,25 +216,25 @@ REMOVED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.DELETE.value
 )
 
-CLASSES = select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, *(_cubes.c[name] for name in OWNER)).where(
-    _owned_by_key(), _among(_cubes.c.id)
-)
-
 
 def _beneath(cube: ColumnElement[str], page: ColumnElement[str], *kinds: LinkKind) -> Select[Any]:
     """The labels of what cubes rest on; the pages of a shared persona lie in other scopes of the tenant."""
     is_of_kind = or_(*(_links.c.kind == kind.value for kind in kinds))
     return (
-        select(cube, _cubes.c.tags)
+        select(cube, null(), _cubes.c.tags)
         .distinct()
         .join(_cubes, same_cube(page))
         .where(_links.c.tenant == bindparam("tenant"), is_of_kind, _among(cube))
     )
 
 
-LABELS_OF_SUPPORT = _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM)
-
-LABELS_OF_MEMBERS = _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF)
+CLASSES: CompoundSelect[Any] = (
+    union_all(  # cubes with their kind and labels, and without a kind with those of the pages beneath them
+        select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags).where(_owned_by_key(), _among(_cubes.c.id)),
+        _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM),
+        _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF),
+    )
+)
 
 
 def _told_by(operation: Operation) -> Select[int, str | None]:

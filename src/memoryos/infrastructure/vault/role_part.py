@@ -7,28 +7,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, delete, insert, literal, null, or_, select
+from sqlalchemy import BindParameter, Row, bindparam, delete, insert, literal, literal_column, or_, select
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.delegation import Delegation
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.delegation_part import delegation_of
+from memoryos.infrastructure.vault.delegation_part import DelegationRow, delegation_of
 from memoryos.infrastructure.vault.key_part import Changing, Reading
+from memoryos.infrastructure.vault.statements import ask
 from memoryos.infrastructure.vault.stored_cubes import legible
 from memoryos.role_grant import RoleGrant
 
 _grants, _passed = tables.role_grants, tables.delegations
+_TENANT: BindParameter[str] = bindparam("tenant")
+_IDENTITY: BindParameter[str] = bindparam("identity")
+_NOW: BindParameter[int] = bindparam("now")
+
+
+def _lasts(now: Any) -> Any:
+    return or_(_grants.c.expires_at.is_(None), _grants.c.expires_at > now)
+
+
+_RIGHTS = (  # in the order of DelegationRow: it is asked in each check, so it is compiled once
+    select(*(_passed.c[name] for name in DelegationRow._fields))
+    .where(_passed.c.tenant == _TENANT, _passed.c.delegate == _IDENTITY, _passed.c.expires_at > _NOW)
+    .union_all(
+        select(
+            _grants.c.tenant, _grants.c.id, _grants.c.name, _grants.c.granted_by, _grants.c.roles, _grants.c.identity,
+            literal_column("''"), _grants.c.created_at, _grants.c.expires_at,
+        ).where(_grants.c.tenant == _TENANT, _grants.c.identity == _IDENTITY, _lasts(_NOW))
+    )
+)  # fmt: skip
 
 
 class Rights(NamedTuple):
-    """What an identity has beside what policies say of it."""
+    """What an identity has in a tenant beside what policies say of it."""
 
     delegations: Sequence[Delegation] = ()
     grants: Sequence[RoleGrant] = ()
 
-    def roles(self, tenant: str) -> frozenset[str]:
-        """The roles that were granted for the memories of a tenant."""
-        return frozenset[str]().union(*(one.roles for one in self.grants if one.tenant == tenant))
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles that were granted."""
+        return frozenset[str]().union(*(one.roles for one in self.grants))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +80,7 @@ class RolePart:
 
     def listed(self, tenant: str, identity: str | None = None) -> list[RoleGrant]:
         """The grants of a tenant that have not ended, oldest first."""
-        query = select(_grants).where(_grants.c.tenant == tenant, self._lasts())
+        query = select(_grants).where(_grants.c.tenant == tenant, _lasts(literal(micros(self.clock()))))
         if identity is not None:
             query = query.where(_grants.c.identity == identity)
         with self.reading(tenant) as connection:
@@ -71,37 +92,25 @@ class RolePart:
             wanted = (_grants.c.tenant == tenant, _grants.c.id == grant_id)
             return bool(connection.execute(delete(_grants).where(*wanted)).rowcount)
 
-    def rights(self, identity: str) -> Rights:
-        """What was passed on and granted to an identity, in all tenants: one query, whether it has any or not."""
-        known, own = _passed.c, _grants.c
-        delegations = select(
-            known.tenant, known.id, known.user_id, known.delegator, known.roles, known.delegate,
-            known.actions, known.created_at, known.expires_at,
-        ).where(known.delegate == identity, known.expires_at > micros(self.clock()))  # fmt: skip
-        grants = select(
-            own.tenant, own.id, own.name, own.granted_by, own.roles, own.identity,
-            null(), own.created_at, own.expires_at,
-        ).where(own.identity == identity, self._lasts())  # fmt: skip
-        both = delegations.union_all(grants)
-        with self.reading(None) as connection:
-            rows: list[Any] = sorted(connection.execute(both), key=lambda row: (row.tenant, row.id))
-        passed = tuple(delegation_of(row) for row in rows if row.actions is not None)
-        return Rights(passed, tuple(_granted(row) for row in rows if row.actions is None))
-
-    def _lasts(self) -> Any:
-        return or_(_grants.c.expires_at.is_(None), _grants.c.expires_at > literal(micros(self.clock())))
+    def rights(self, identity: str, tenant: str) -> Rights:
+        """What was passed on and granted to an identity in a tenant: one query, whether it has any or not."""
+        asked = {"identity": identity, "tenant": tenant, "now": micros(self.clock())}
+        with self.reading(tenant) as connection:
+            rows = sorted((DelegationRow(*row) for row in ask(connection, _RIGHTS, asked)), key=lambda row: row.id)
+        passed = tuple(delegation_of(row) for row in rows if row.actions)
+        return Rights(passed, tuple(_granted(row) for row in rows if not row.actions))
 
 
 def _grant(row: Row[Any]) -> RoleGrant:
     return _read(row, row.identity, row.name, row.granted_by)
 
 
-def _granted(row: Row[Any]) -> RoleGrant:
+def _granted(row: DelegationRow) -> RoleGrant:
     """A grant in the columns of a delegation."""
     return _read(row, row.delegate, row.user_id, row.delegator)
 
 
-def _read(row: Row[Any], identity: str, name: str, by: str) -> RoleGrant:
+def _read(row: Row[Any] | DelegationRow, identity: str, name: str, by: str) -> RoleGrant:
     with legible("role_grants"):
         return RoleGrant(
             id=row.id,

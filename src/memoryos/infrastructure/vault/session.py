@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
-from memoryos.caller import acting_caller
+from memoryos.caller import View, acting_caller
 from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError, StoreCorrupt
@@ -71,6 +71,13 @@ class SqlReader(StoredCubes):
     @property
     def whole(self) -> SqlReader:
         return self
+
+    @property
+    def view(self) -> View | None:
+        return None
+
+    def found_pages(self, pages: Iterable[str]) -> dict[str, MemCube]:
+        return self.get(pages)
 
     def shown(self, cube: MemCube) -> MemCube:
         return cube

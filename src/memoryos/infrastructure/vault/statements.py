@@ -30,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
+from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.infrastructure.vault import tables, whole_lists
 from memoryos.infrastructure.vault.records import Link
@@ -114,7 +115,7 @@ def next_position(connection: Connection, owner: Row) -> tuple[int, bool]:
     return (highest or 0) + 1, bool(is_ruled)
 
 
-def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str] = ()) -> Iterator[Any]:
+def ask(connection: Connection, query: SelectBase, values: Row, ids: Sequence[str] = ()) -> Iterator[Any]:
     """The rows of one of `queries`, for these ids if it takes some."""
     question = _question(connection.dialect.name, query)
     named: Row = {"ids": ids} if question.takes_lists else {f"id_{number}": one for number, one in enumerate(ids)}
@@ -212,7 +213,7 @@ def _cursor(connection: Connection) -> Any:
 
 
 @cache
-def _question(dialect: str, query: Select[Any]) -> _CompiledQuery:
+def _question(dialect: str, query: SelectBase) -> _CompiledQuery:
     compiled = _compiled(dialect, query)
     constants = {name: value for name, value in compiled.params.items() if value is not None}
     takes_lists = dialect == "postgresql"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
+from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.clock import Clock, from_micros
 from memoryos.cube import MemCube
@@ -52,7 +53,7 @@ from memoryos.infrastructure.vault.statements import (
     chunks,
     stream,
 )
-from memoryos.infrastructure.vault.tables import OWNER, owner_row, scope_of
+from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.infrastructure.vault.version_part import StoredVersion, whole_documents
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
@@ -89,14 +90,16 @@ class StoredCubes:
         return set(ids)
 
     def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
-        wanted, found = list(ids), dict[str, CubeClass]()
-        for cube_id, kind, labels, *owner in self._asked(queries.CLASSES, wanted):
-            found[cube_id] = CubeClass(scope_of(*owner), kind, labels)
+        found, beneath = dict[str, CubeClass](), list[tuple[str, str | None]]()
+        for cube_id, kind, labels in self._asked(queries.CLASSES, ids):
+            if kind is None:  # also asked for unknown ids, so that they take as long
+                beneath.append((cube_id, labels))
+            else:
+                found[cube_id] = CubeClass(self._scope, kind, labels)
         rests_on: dict[str, list[CubeClass]] = {}
-        for query in (queries.LABELS_OF_SUPPORT, queries.LABELS_OF_MEMBERS):
-            for cube_id, labels in self._asked(query, wanted):  # also for unknown ids, so that they take as long
-                if cube_id in found:
-                    rests_on.setdefault(cube_id, []).append(found[cube_id]._replace(page_labels=labels))
+        for cube_id, labels in beneath:
+            if cube_id in found:
+                rests_on.setdefault(cube_id, []).append(found[cube_id]._replace(page_labels=labels))
         return {cube_id: rests_on.get(cube_id, [known]) for cube_id, known in found.items()}
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
@@ -186,7 +189,7 @@ class StoredCubes:
         query = queries.SUCCESSIONS if is_file else queries.SUCCESSIONS_STEP_BY_STEP
         return {cube_id for (cube_id,) in self._asked(query, ids)}
 
-    def _asked(self, query: Select[*tuple[Any, ...]], ids: Iterable[str], **values: str) -> Iterator[Any]:
+    def _asked(self, query: SelectBase, ids: Iterable[str], **values: str) -> Iterator[Any]:
         """The rows that the query finds for these ids."""
         for chunk in chunks(ids):
             yield from ask(self._connection, query, {**self._owner, **values}, chunk)

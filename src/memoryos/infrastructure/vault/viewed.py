@@ -32,6 +32,7 @@ from memoryos.infrastructure.vault.records import (
     JobState,
     Link,
     LinkKind,
+    Operation,
     alone,
     labels_text,
 )
@@ -43,6 +44,8 @@ from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
+_CHANGES_NO_CLASS = (Operation.VISIT, Operation.TRANSITION)  # a transition comes with another operation
+_MOST_VISITS = 100  # between two snapshots of a caller: to read more takes longer than to decide anew
 _OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
 
@@ -65,11 +68,17 @@ class ViewedReader(SqlReader):
         self._is_shown = is_shown  # to the caller; what is written again keeps the ids that it names
         # A shared persona rests on pages of other scopes, whose changes are not events of this one.
         is_alone = self._scope.agent is not None
-        self._permitted = view.decided(self._scope, self.sequence()) if is_alone else dict[str, bool]()
+        self._permitted = dict[str, bool]()
+        if is_alone:
+            self._permitted = view.decided(self._scope, self.sequence(), self._are_classes_of)
 
     @property
     def whole(self) -> SqlReader:
         return self._whole
+
+    @property
+    def view(self) -> View:
+        return self._view
 
     def permitted(self, ids: Iterable[str]) -> set[str]:
         wanted = set(ids)
@@ -91,6 +100,9 @@ class ViewedReader(SqlReader):
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         return super().get(self.permitted(ids))
+
+    def found_pages(self, pages: Iterable[str]) -> dict[str, MemCube]:
+        return super().get(pages)  # each is decided as it is read, so a hidden one takes longer than one that is gone
 
     def cubes(
         self,
@@ -188,6 +200,11 @@ class ViewedReader(SqlReader):
 
     # Parts of the above
 
+    def _are_classes_of(self, sequence: int) -> bool:
+        """Whether nothing since that event can have changed a class: only visits, and few of them."""
+        since = self._whole.events(after=sequence, limit=_MOST_VISITS)
+        return len(since) < _MOST_VISITS and all(event.operation in _CHANGES_NO_CLASS for event in since)
+
     def _between_permitted(self, links: Sequence[Link]) -> list[Link]:
         known = self.permitted(end for link in links for end in (link.source, link.target))
         return [link for link in links if link.source in known and link.target in known]
@@ -201,8 +218,8 @@ class ViewedReader(SqlReader):
 
     def shown(self, cube: MemCube) -> MemCube:
         """The cube without what it says of others, and without the ids of those that the caller may not read."""
-        named = _named(cube) if self._is_shown else set[str]()
-        hidden = self._present(named - self.permitted(named)) if named else set[str]()
+        named = _named(cube) if self._is_shown else ()
+        hidden = self._present(set(named) - self.permitted(named)) if named else ()
         return alone(_without(cube, hidden) if hidden else cube)
 
     def _present(self, ids: Collection[str]) -> set[str]:
@@ -237,10 +254,13 @@ def _is_topic(one: CubeClass) -> bool:
     return one.kind == Kind.SEGMENT.value
 
 
-def _named(cube: MemCube) -> set[str]:
+def _named(cube: MemCube) -> Collection[str]:
     """The ids of other cubes that a cube names; what it rests on may be read, or the cube itself could not be."""
+    version = cube.version
     counter = cube.payload.counter if isinstance(cube.payload, Trait) else ()
-    return {one for one in (*counter, cube.version.supersedes, cube.version.superseded_by) if one is not None}
+    if not counter and version.supersedes is None and version.superseded_by is None:  # nearly all, so it is fast
+        return ()
+    return {one for one in (*counter, version.supersedes, version.superseded_by) if one is not None}
 
 
 def _without(cube: MemCube, hidden: Collection[str]) -> MemCube:

@@ -66,11 +66,11 @@ class Admission:
         _refuse_other_sites(request)
         address = request.client.host if request.client else "unknown"
         kind, key = _told_key(request)
-        info = self._known(key) if kind.lower() == "bearer" else None
+        is_foreign = api_key.read(key) is None and self._is_for_others(request)
+        info = self._known(key, address) if kind.lower() == "bearer" and not is_foreign else None
         self.rate.take(info.id if info else address)
         if info is None:
-            kind = "" if api_key.read(key) is None and self._is_for_others(request) else kind
-            request.state.asking = self._without_key(kind, address, request)
+            request.state.asking = self._without_key("" if is_foreign else kind, address, request)
         else:
             caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
             request.state.asking = Asking(caller, info.tenant, info.id, info.users)
@@ -84,9 +84,9 @@ class Admission:
         """Whether the key of a request may be for another server, also at an address that is answered there alone."""
         return request.scope["path"].startswith(self.proxied) or not self.is_served(request.scope)
 
-    def _known(self, key: str) -> ApiKey | None:
+    def _known(self, key: str, address: str) -> ApiKey | None:
         try:
-            return self.store.keys.info(key)
+            return self.store.keys.info(key, network=address)
         except PermissionDenied:
             return None
 

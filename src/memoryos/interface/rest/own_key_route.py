@@ -9,7 +9,7 @@ from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.route import Route
 from memoryos.plain import plain
 
-OWN_KEY = Route("store:keys.info", "GET", "/keys/own", named="key", without=("key",))
+OWN_KEY = Route("store:keys.info", "GET", "/keys/own", named="key", without=("key", "network"))
 
 
 async def own_key(desk: Desk, _: Parameters, asked: RestRequest) -> Response:

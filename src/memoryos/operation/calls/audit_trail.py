@@ -24,6 +24,7 @@ from memoryos.errors import Refused, StorageError, StoreBusy
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, AuditedCube, Decision, Deed
 from memoryos.infrastructure.vault.audit_part import AuditPart, AuditSelection
 from memoryos.infrastructure.vault.patience import apart
+from memoryos.operation.calls.invalid_keys import InvalidKeys
 from memoryos.scope import Scope
 
 WRITE_AFTER = 0.5  # seconds that entries wait for others, to be written together
@@ -59,6 +60,7 @@ class AuditTrail:
         self._flushing = Lock()  # one at a time, so that the order stays
         self._is_thread_running = False
         self._is_closing = Event()
+        self._invalid_keys = InvalidKeys()
 
     def deed(self, caller: Caller, action: Action, scope: Scope | None) -> Deed:
         """An entry of the running call."""
@@ -87,6 +89,11 @@ class AuditTrail:
         if (call := running_call()) is not None:
             self.notes(call).refused(deed)
         else:
+            self.keep(deed)
+
+    def key_refused(self, network: str | None) -> None:
+        """Note that somebody at that address used a key that is not valid; further uses are counted for a while."""
+        for deed in self._invalid_keys.used(network, self._clock()):
             self.keep(deed)
 
     def keep(self, deed: Deed, *, is_open: bool = False) -> _Waiting:
@@ -136,8 +143,8 @@ class AuditTrail:
         Raises StorageError; what was not written is kept, also after an interrupt.
         """
         with self._flushing:
-            taken = self._taken()
-            self._write([one.deed for one in taken])
+            counted = self._invalid_keys.over(None if self._is_closing.is_set() else self._clock())
+            self._write([*(one.deed for one in self._taken()), *counted])
 
     def _write(self, deeds: list[Deed]) -> None:
         """Write entries, and then, all together, what these have the store note; keep what was not written."""

@@ -45,7 +45,7 @@ class GrantedGate:
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
         """Return if the other gate admits the caller. Raises PermissionDenied."""
         if caller is not SYSTEM:
-            granted = self.roles.rights(caller.identity).roles(scope.tenant if scope else STORE_TENANT)
+            granted = self.roles.rights(caller.identity, scope.tenant if scope else STORE_TENANT).roles
             caller = replace(caller, roles=caller.roles | granted) if granted - caller.roles else caller
         self.gate.admit(caller, action, scope)
 

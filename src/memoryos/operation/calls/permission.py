@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from memoryos.caller import Action, View, current, current_action
 from memoryos.errors import PermissionDenied
@@ -21,6 +21,7 @@ class _Joint:
     """A view of what each of some views admits; without one, of nothing."""
 
     views: Sequence[View]
+    mark: object = field(default_factory=object)
 
     def has_all(self, scope: Scope) -> bool:
         return bool(self.views) and all(view.has_all(scope) for view in self.views)
@@ -32,7 +33,7 @@ class _Joint:
         told = [view.admits_anew(scope, kind, *labels) for view in self.views]  # each takes as long for every class
         return bool(told) and all(told)
 
-    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:  # noqa: ARG002 - one session alone asks it
+    def decided(self, scope: Scope, sequence: int, are_same: Callable[[int], bool]) -> dict[str, bool]:  # noqa: ARG002
         return {}
 
     def takes_as_long(self, scope: Scope) -> None:

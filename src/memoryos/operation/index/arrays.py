@@ -23,7 +23,7 @@ from memoryos.operation.index.postings import Postings
 Arrays = Mapping[str, NDArray[Any]]
 
 NOT_KEPT = frozenset(  # attributes that are empty when an index is kept, or are made when they are needed
-    ("corpus", "_derived", "_seen", "_new", "_tail", "_lexicon", "_near")
+    ("corpus", "_derived", "_seen", "_admitted", "_new", "_tail", "_lexicon", "_near")
 )
 
 _TEXTS = "texts"  # the array with every text once, as JSON

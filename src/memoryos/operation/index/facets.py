@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
+from itertools import islice
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.bounded import Bounded
 from memoryos.filter import Filter
 from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, Facet, StoredPassage
 from memoryos.kinds import Tier
@@ -18,7 +21,22 @@ Flags = NDArray[np.bool_]
 
 _TIER_NUMBERS = {name: number for number, name in enumerate([*(tier.value for tier in Tier), COLD_TIER, MERGED_TIER])}
 _NEVER = np.iinfo(np.int64).max
+_NONE = np.empty(0, np.bool_)
+_MOST_MARKS = 16  # callers with different rights whose decisions are remembered
 _TEXT_BYTES = 300  # a session or a set of tags, with its entries in the dictionaries, roughly
+
+
+class AdmittedLabels(Protocol):
+    """Which sets of labels a caller may read."""
+
+    @property
+    def mark(self) -> Hashable:
+        """The same for as long as all answers stay the same."""
+        ...
+
+    def admits(self, labels: str | None) -> bool:
+        """Whether pages with these labels may be read; they are the JSON list that the store keeps."""
+        ...
 
 
 class Facets:
@@ -35,6 +53,7 @@ class Facets:
         self._segment_names: list[str | None] = []
         self._set_numbers: dict[str | None, int] = {}
         self._sets_with: dict[str, set[int]] = {}  # label -> the sets of labels that it is in
+        self._admitted = Bounded[Hashable, Flags](_MOST_MARKS)  # which sets, under the mark of who decided
 
     @property
     def nbytes(self) -> int:
@@ -136,14 +155,19 @@ class Facets:
         found = set.intersection(*having) if having else set(self._set_numbers.values())
         return np.isin(self._tags.values, list(found - self._sets_with_any(wanted.none_of)))
 
-    def admitted(self, admits: Callable[[str | None], bool]) -> Flags:
-        """Which rows have a set of labels that is admitted, shape (n,); each set is asked about once."""
-        may = self.admitted_sets(admits)
+    def admitted(self, classes: AdmittedLabels) -> Flags:
+        """Which rows have a set of labels that is admitted, shape (n,)."""
+        may = self.admitted_sets(classes)
         return np.ones(len(self._tags), np.bool_) if may.all() else may[self._tags.values]
 
-    def admitted_sets(self, admits: Callable[[str | None], bool]) -> Flags:
-        """Which sets of labels are admitted, by their numbers, shape (k,)."""
-        return np.fromiter(map(admits, self._set_numbers), np.bool_, len(self._set_numbers))
+    def admitted_sets(self, classes: AdmittedLabels) -> Flags:
+        """Which sets of labels are admitted, by their numbers, shape (k,); under a mark, each is asked about once."""
+        known = self._admitted.get(classes.mark, _NONE)
+        if len(known) < len(self._set_numbers):  # a number always stands for the same labels
+            new = map(classes.admits, islice(self._set_numbers, len(known), None))
+            known = np.concatenate([known, np.fromiter(new, np.bool_)])
+            self._admitted[classes.mark] = known
+        return known
 
     def _sets_with_any(self, labels: Iterable[str]) -> set[int]:
         return set().union(*(self._sets_with.get(label, set()) for label in labels))

@@ -22,6 +22,7 @@ from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
 from memoryos.operation.index.directions import directions
 from memoryos.operation.index.evicted_facts import EvictedFacts
+from memoryos.operation.index.facets import AdmittedLabels
 from memoryos.operation.index.fact_words import FactWords
 from memoryos.operation.index.keeper import Kept, followed
 from memoryos.operation.index.said_text import SaidText
@@ -161,11 +162,11 @@ class Resident:
         other._vocabulary = Vocabulary(self._lexicon)
         return other
 
-    def seen(self, admits: Callable[[str | None], bool]) -> Resident:
+    def seen(self, classes: AdmittedLabels) -> Resident:
         """The same with only the turns whose labels are admitted, and without segments, which all turns formed."""
         with self.lock:
             other = copy(self)
-            other.turns = self.turns.seen(admits)
+            other.turns = self.turns.seen(classes)
             other._held, other._topics = {**self._held, Kind.SEGMENT: {}}, {}
         return other
 

@@ -19,7 +19,7 @@ from memoryos.infrastructure.vault.records import Facet, Mark, StoredPassage
 from memoryos.kinds import Tier
 from memoryos.language.passages import LONGEST
 from memoryos.operation.index.column import Column, Matrix
-from memoryos.operation.index.facets import Facets
+from memoryos.operation.index.facets import AdmittedLabels, Facets
 from memoryos.operation.index.postings import Counts, Postings, Rows
 
 T = TypeVar("T")
@@ -228,6 +228,10 @@ class TurnIndex:
         start, turn = int(self._starts.values[row]), int(self._turns.values[row])
         return Spot(self._page_ids[row], turn, start, None if end == _OPEN else end)
 
+    def page_of(self, row: int) -> str:
+        """The page of a row."""
+        return self._page_ids[row]
+
     def count_turns(self, rows: Ints) -> int:
         """The number of turns of these rows."""
         return len(np.unique((self.positions(rows) * _PARTS) + self._turns.values[rows]))
@@ -297,14 +301,14 @@ class TurnIndex:
         if self.facets.note([row for row, _ in noted], [facet for _, facet in noted]):
             self._seen.clear()
 
-    def seen(self, admits: Callable[[str | None], bool]) -> TurnIndex:
-        """The index for a caller who may read the turns with some sets of labels only; `admits` tells which.
+    def seen(self, classes: AdmittedLabels) -> TurnIndex:
+        """The index for a caller who may read the turns with some sets of labels only.
 
         For that caller the others do not exist: their words are in no statistics, and what stands before and after
         them are neighbours. No turn is in a segment, because all turns formed these. Use it under the lock of this
         index, as this index; it stays as it is when turns come in.
         """
-        sets = self.facets.admitted_sets(admits)
+        sets = self.facets.admitted_sets(classes)
         name = sets.tobytes()
         if name not in self._seen:
             if len(self._seen) >= _MOST_SEEN:

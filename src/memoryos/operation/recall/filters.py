@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,6 +32,11 @@ class Classes:
 
     view: View
     owner: Scope
+
+    @property
+    def mark(self) -> Hashable:
+        """The same for as long as all answers stay the same."""
+        return self.view.mark, self.owner
 
     def admits(self, labels: str | None) -> bool:
         """Whether pages with these labels may be read; they are the JSON list that the store keeps."""
@@ -68,12 +73,16 @@ class Filters:
             if end:
                 rows &= index.said_at <= micros(end)
         if self.classes:
-            rows &= facets.admitted(self.classes.admits)
+            rows &= facets.admitted(self.classes)
         return Admitted(index, rows & self._labelled(index) if self._has_labels else rows)
 
     def admits(self, page: MemCube) -> bool:
         """Whether a page passes, with at least one of its turns."""
         return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
+
+    def admits_then(self, page: MemCube) -> bool:
+        """Whether a page that passes as it is now does so as it was: its labels and its end are those of now."""
+        return self._is_in_tiers(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
         """The entries that pass; derived memories also have the labels, sessions and times of their pages."""
@@ -119,12 +128,15 @@ class Filters:
         """Whether a memory passes, apart from its labels and its time."""
         return (
             cube.kind in self.kinds
-            and (Tier.ARCHIVE if cube.state is State.ARCHIVED else cube.tier) in self.tiers
+            and self._is_in_tiers(cube)
             and (self.looks_back or not cube.is_absorbed)
             and not cube.has_expired(self.now)
             and not cube.is_proposal
             and (cube.descriptive.valid_to is None or not self._is_over(cube))
         )
+
+    def _is_in_tiers(self, cube: MemCube) -> bool:
+        return (Tier.ARCHIVE if cube.state is State.ARCHIVED else cube.tier) in self.tiers
 
     @property
     def looks_back(self) -> bool:
@@ -184,7 +196,7 @@ class Admitted:
         keys, wanted = keys[rows], max(1, _OF_A_PAGE * most)
         while True:
             first = rows[_least(keys, wanted)]
-            pages = list(dict.fromkeys(self.index.place(row).page for row in first.tolist()))
+            pages = list(dict.fromkeys(map(self.index.page_of, first.tolist())))
             if len(pages) >= most or len(first) == len(rows):
                 return pages[:most]
             wanted *= _MORE

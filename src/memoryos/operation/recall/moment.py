@@ -26,9 +26,9 @@ def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None
     return [replace(entry, cube=cube) for entry, cube in then if cube]
 
 
-def cubes_at(reader: Reader, ids: Iterable[str], moment: datetime | None) -> dict[str, MemCube]:
-    """The memories with these ids that existed at the moment, as they were; the current ones if it is None."""
-    cubes = reader.get(ids)
+def pages_at(reader: Reader, pages: Iterable[str], moment: datetime | None) -> dict[str, MemCube]:
+    """The pages that a search found and that existed at the moment, as they were; the current ones if it is None."""
+    cubes = reader.found_pages(pages)
     if moment is None:
         return cubes
     then = {cube_id: cube_at(reader, cube, moment) for cube_id, cube in cubes.items()}

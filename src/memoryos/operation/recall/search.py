@@ -25,7 +25,7 @@ from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
 from memoryos.operation.recall.filters import Classes, Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
-from memoryos.operation.recall.moment import cubes_at, entries_at, former, known_until
+from memoryos.operation.recall.moment import entries_at, former, known_until, pages_at
 from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
@@ -77,14 +77,14 @@ class Source:
         with self.resident.lock:
             turns = since.turns(self.reader, self.resident.turns, embedder)
             if self.classes is not None and turns is not self.resident.turns:  # read again, with all turns
-                turns = turns.seen(self.classes.admits)
+                turns = turns.seen(self.classes)
         resident = self.resident if turns is self.resident.turns else self.resident.having(turns)
         return replace(self, resident=resident, since=since)
 
     def then(self, ids: Iterable[str], filters: Filters) -> dict[str, MemCube]:
-        """The memories with these ids as they were at the time of the search."""
+        """The memories with these ids as they were at the time of the search, which found them."""
         if self.since is None or filters.as_of is None:
-            return cubes_at(self.reader, ids, filters.as_of)
+            return pages_at(self.reader, ids, filters.as_of)
         found = self.since.cubes(self.reader, self.reader.get(ids).values())
         return {cube_id: cube for cube_id, cube in found.items() if known_then(cube, filters.as_of)}
 
@@ -105,7 +105,7 @@ class Source:
             return self.resident.recent
         latest = self._latest(search.filters.now, settings.short_term_capacity)
         here = {entry.cube.id: entry for entry in self.resident.recent}
-        others = self.reader.get(page for page in latest if page not in here)
+        others = self.reader.found_pages(page for page in latest if page not in here)
         vectors = self.resident.page_vectors(self.reader, others)
         read = {page: Entry(cube, vectors.get(page)) for page, cube in others.items()}
         return [found for page in latest if (found := here.get(page) or read.get(page))]
@@ -134,7 +134,7 @@ class Source:
     def permitted(self, entries: Iterable[Entry], filters: Filters) -> list[Entry]:
         """The entries of the resident that the caller may read, as the reader shows them, with values of the period."""
         held = list(entries)
-        if self.classes is not None:
+        if self.classes is not None and held:
             known = self.reader.permitted(entry.cube.id for entry in held)
             held = [self._shown(entry) for entry in held if entry.cube.id in known]
         return known_until(self.reader, held, filters.until)
@@ -172,7 +172,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
-    recent = [page for page in held(owner, owner.recent(settings, search)) if search.filters.admits(page.cube)]
+    passes = search.filters.admits if owner.since is None else search.filters.admits_then
+    recent = [page for page in held(owner, owner.recent(settings, search)) if passes(page.cube)]
     recalled = Recall(
         query=asked.text,
         hits=tuple(pages_of(turns, found)),

@@ -155,11 +155,10 @@ class Sources:
 
     def _source(self, owner: Scope, reader: Reader, resident: Resident) -> Source:
         """What the caller may read; a caller who may read everything gets the resident itself."""
-        view = self.vault.seen(owner)
-        if view is None:
+        if reader.view is None:
             return Source(reader, resident)
-        classes = Classes(view, owner.owner)
-        return Source(reader, resident.seen(classes.admits), classes)
+        classes = Classes(reader.view, owner.owner)
+        return Source(reader, resident.seen(classes), classes)
 
     def _outdated(self, resident: Resident) -> Sequence[str]:
         """The pages that must be indexed before a search."""

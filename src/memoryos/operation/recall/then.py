@@ -6,7 +6,8 @@ words that it had then. What was deleted since is gone from both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +19,7 @@ from memoryos.kinds import Kind, State, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.recall.former_labels import FormerLabels
 from memoryos.operation.recall.moment import first_said
 
 
@@ -29,22 +31,24 @@ class Since:
     added: frozenset[str]
     revised: dict[str, int]  #: the lowest version that was stored since
     changed: frozenset[str]  #: in any other way
+    relabelled: Mapping[str, int]  #: how often the labels changed
 
     @classmethod
     def of(cls, reader: Reader, snapshot: Snapshot) -> Since:
         """Read the log from the snapshot on."""
-        added, revised, changed = set[str](), dict[str, int](), set[str]()
+        added, revised, changed, relabelled = set[str](), dict[str, int](), set[str](), Counter[str]()
         after = snapshot.sequence
         while events := reader.whole.events(after=after):
             for event in events:
-                _take_in(event, added, revised, changed)
+                _take_in(event, added, revised, changed, relabelled)
             after = events[-1].sequence
-        return cls(snapshot, frozenset(added), revised, frozenset(changed))
+        return cls(snapshot, frozenset(added), revised, frozenset(changed), relabelled)
 
     def cube(self, reader: Reader, cube: MemCube) -> MemCube | None:
         """The memory as it was; None if the store did not have it."""
         if cube.id in self.added:
             return None
+        now = cube
         if cube.id in self.revised:
             former = self._version(reader, cube)
             if former is None:
@@ -56,7 +60,14 @@ class Since:
             return None
         if cube.kind in (Kind.FACT, Kind.PROFILE) and cube.is_over(self.snapshot.at):
             return None
-        return cube
+        cube = self.labelled(reader, now, cube)
+        return None if cube.has_expired(self.snapshot.at) else cube
+
+    def labelled(self, reader: Reader, now: MemCube, former: MemCube) -> MemCube:
+        """The memory as it was, with the labels and the end that it had; `now` has those that it has now."""
+        if not (count := self.relabelled.get(now.id)):
+            return former
+        return FormerLabels.before(now, reader.label_changes(now.id)[-count:]).of(former)
 
     def cubes(self, reader: Reader, cubes: Iterable[MemCube]) -> dict[str, MemCube]:
         """Those of the memories that the store had, as they were."""
@@ -103,13 +114,17 @@ def known_then(cube: MemCube, moment: datetime) -> bool:
     return cube.kind is Kind.PAGE or first_said(cube) <= moment
 
 
-def _take_in(event: Event, added: set[str], revised: dict[str, int], changed: set[str]) -> None:
+def _take_in(
+    event: Event, added: set[str], revised: dict[str, int], changed: set[str], relabelled: Counter[str]
+) -> None:
     if event.operation is Operation.ADD:
         added.add(event.cube_id)
     elif event.operation is Operation.REVISE:
         revised.setdefault(event.cube_id, event.version)
     elif event.operation in (Operation.TRANSITION, Operation.REFRESH):
         changed.add(event.cube_id)
+    elif event.operation is Operation.LABEL:
+        relabelled[event.cube_id] += 1
 
 
 def _passages(
