@@ -6,23 +6,32 @@ import pytest
 
 from consolidation.test_stance import flaw
 from consolidation.told import told
-from consolidation.undone_sentences import FIRST_BELIEVED, FIRST_REJECTED, LATER_BELIEVED, LATER_REJECTED
+from consolidation.undone_sentences import (
+    FIRST_BELIEVED,
+    FIRST_REJECTED,
+    LAST_BELIEVED,
+    LAST_REJECTED,
+    LATER_BELIEVED,
+    LATER_REJECTED,
+)
 from memoryos.operation.consolidation.assertion import Stance
 from memoryos.operation.consolidation.attribution import is_attributed
 from memoryos.operation.consolidation.stance import Said, stance
 
 
-@pytest.mark.parametrize(("said", "quote", "fact"), [*FIRST_BELIEVED, *LATER_BELIEVED])
+@pytest.mark.parametrize(("said", "quote", "fact"), [*FIRST_BELIEVED, *LATER_BELIEVED, *LAST_BELIEVED])
 def test_what_came_about_and_what_is_told_as_undone_is_believed(said, quote, fact):
     assert flaw(said, quote, fact) is None
 
 
-@pytest.mark.parametrize(("said", "quote", "fact"), [*FIRST_REJECTED, *LATER_REJECTED])
+@pytest.mark.parametrize(("said", "quote", "fact"), [*FIRST_REJECTED, *LATER_REJECTED, *LAST_REJECTED])
 def test_what_did_not_come_about_is_not_believed(said, quote, fact):
     assert stance(fact, quote, Said(said)) is not Stance.STATED
 
 
-@pytest.mark.parametrize("said", [said for said, _, _ in (*FIRST_REJECTED, *LATER_REJECTED) if is_attributed(said)])
+@pytest.mark.parametrize(
+    "said", [said for said, _, _ in (*FIRST_REJECTED, *LATER_REJECTED, *LAST_REJECTED) if is_attributed(said)]
+)
 def test_rules_learn_nothing_from_words_that_others_wrote(said):
     assert told(said) == ([], {})
 

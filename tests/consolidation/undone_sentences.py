@@ -118,3 +118,20 @@ LATER_REJECTED = (
     ("我讨厌狗，这是邻居说的。", "我讨厌狗", "用户讨厌狗。"),
     ("我是医生，报纸是这么写的。", "我是医生", "用户是医生。"),
 )
+
+# Found when the rules were done, and corrected.
+LAST_BELIEVED = (
+    ("I planned to visit Japan, but got sick.", "planned to visit Japan", "The user planned to visit Japan."),
+    ("I manage to swim every day.", "swim every day", "The user swims every day."),
+    ("I forgot how lovely it is to live in Rome.", "live in Rome", "The user lives in Rome."),
+    ("I didn't fail to notice that I own two cars.", "I own two cars", "The user owns two cars."),
+    ("I tried skiing and failed, but I live in Rome.", "I live in Rome", "The user lives in Rome."),
+    ("I live in Rome, I said.", "I live in Rome", "The user lives in Rome."),
+    ("I am diabetic, my doctor says.", "I am diabetic", "The user is diabetic."),
+)
+LAST_REJECTED = (
+    ("I was going to visit Japan, but the flight was cancelled.", "visit Japan", "The user visited Japan."),
+    ("I meant to sell the car, but nobody wanted it.", "sell the car", "The user sold the car."),
+    ("I live in Rome, they wrote.", "I live in Rome", "The user lives in Rome."),
+    ("I own a castle, my brother claims.", "I own a castle", "The user owns a castle."),
+)

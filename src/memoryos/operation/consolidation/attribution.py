@@ -18,7 +18,8 @@ _ENGLISH = regex(
     | [,–—-]\s*(?:or\ |and\ )?so\ (?:at\ least\ )?
       (?:(?!wh|how\b){_WHO}\ {_SAYS}(?=\W*$)|(?:says?|said|claims?|claimed|goes)\ (?!I\b|we\b))
     | [,–—-]\s*(?:(?:or\ )?at\ least\ )?(?:that|this)(?:'s|\ is|\ was)\ (?:exactly\ |just\ )?
-      (?:what|how)\ {_WHO}\ {_SAYS}\b""",
+      (?:what|how)\ {_WHO}\ {_SAYS}\b
+    | ,\s*(?:(?:he|she|they)\ {_SAYS}|(?:my|our|his|her|their|the)\ \w+\ (?:claim|alleg)(?:s|es|ed))\W*$""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ZH_SAYS = r"(?:写|说|讲|宣称|声称|报道|传|编|认为|以为|猜|填)"

@@ -34,6 +34,8 @@ _IN_VAIN = regex(
     r"|(?:didn't|did\ not|never|couldn't)\ (?:quite\ )?(?:succeed|work|manage|make\ it|pan\ out|happen))\b",
     re.VERBOSE | re.IGNORECASE,
 )
+_MEANT = regex(r"\b(?:(?:was|were) (?:going|meaning)|meant|(?:had )?(?:planned|intended|hoped)) to\b", re.IGNORECASE)
+_BUT = regex(r"\b(?:but|until|except)\b", re.IGNORECASE)
 _QUITS = regex(
     r"\b(?:quit(?:s|ting)?|stop(?:s|ped|ping)?|giv(?:e|es|ing)\ up|gave\ up|avoid(?:s|ed|ing)?)\b", re.IGNORECASE
 )
@@ -58,12 +60,14 @@ def did_not_come_about(before: str, behind: str) -> bool:
     """Whether what an English clause says was not done, by what stands before its words or behind them."""
     if _NOT_DONE.search(before):
         return True
+    if _MEANT.search(before) and _BUT.search(behind):
+        return True
     return _TRIES.search(before) is not None and _IN_VAIN.search(behind) is not None
 
 
 def tells_outcome(part: str, before: str) -> bool:
     """Whether an English claim says so itself, or says what went on because nothing ended it."""
-    if _NOT_DONE.search(part) or _TRIES.search(part):
+    if any(sign.search(part) for sign in (_NOT_DONE, _TRIES, _MEANT)):
         return True
     return _QUITS.search(before) is not None and _QUITS.search(part) is None
 
