@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from memoryos.clock import parse_time
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
-from memoryos.filter import checked_sensitivity, checked_tags, json_text, labels_about
+from memoryos.filter import LABEL_CHARS, checked_sensitivity, checked_tags, json_text, labels_about
 from memoryos.kinds import AccessMode, Origin
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
@@ -76,14 +76,20 @@ class About:
             governance=replace(cube.governance, lifespan=lifespan, access=access, sensitivity=sensitivity),
         )
 
-    def add_to(self, cube: MemCube) -> MemCube:
-        """Return a known memory with these details added: tags and metadata join those that it has."""
+    def add_to(self, cube: MemCube, *, is_stated: bool = False) -> MemCube:
+        """Return a known memory with these details added: tags and metadata join those that it has.
+
+        If a caller stated them, all together keep the limits of one memory: else this raises InvalidInput.
+        """
         if self == NOTHING:
             return cube
         tags = tuple(dict.fromkeys((*cube.descriptive.tags, *self.tags)))
         known = {**cube.metadata, **(json.loads(self.metadata) if self.metadata else {})}
         metadata = json_text("metadata", known) if known else ""
-        return replace(self, tags=tags, metadata=metadata, expires_at=None).describe(cube)
+        joined = replace(self, tags=tags, metadata=metadata, expires_at=None).describe(cube)
+        if is_stated:
+            _check_joined(cube, joined)
+        return joined
 
     def extend(self, cube: MemCube, *, is_stated: bool) -> MemCube:
         """Return a known memory with a new expiry: the later one, or the new one if the user stated it.
@@ -105,6 +111,20 @@ class About:
 
 
 NOTHING = About()
+
+
+def _check_joined(known: MemCube, joined: MemCube) -> None:
+    """Raise InvalidInput if what was added makes the labels or the metadata of a memory longer than one may have."""
+    before, after = known.descriptive, joined.descriptive
+    labels = (
+        ("tags", "".join(before.tags), "".join(after.tags), LABEL_CHARS),
+        ("sensitivity", "".join(known.governance.sensitivity), "".join(joined.governance.sensitivity), LABEL_CHARS),
+        ("metadata", before.metadata, after.metadata, METADATA_CHARS),
+    )
+    for field, old, new, most in labels:
+        if len(new) > max(most, len(old)):
+            problem = f"has {len(new):,} characters together with what the memory has"
+            raise InvalidInput(field, problem, f"Keep all together below {most:,}")
 
 
 def about_of(cube: MemCube) -> About:

@@ -30,6 +30,7 @@ METADATA_LABEL, SENSITIVITY_LABEL, ACCESS_LABEL = (
 LABEL_CHARS = 16_000  # of all tags of one memory, or of another list of labels
 
 _DEEPEST = 100  # lists and dicts in each other
+_FIRST_PARTS = 3  # of a path to a part of a value, shown before its last one
 _LONGEST = 200  # characters of a value in a label; of a longer one it has a digest
 
 Labels = frozenset[str]
@@ -138,25 +139,33 @@ def json_text(field: str, value: object) -> str:
     try:
         return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        where, what = _misfit(field, value, ()) or (field, type(value).__name__)
+        path, what = _misfit((), value, ()) or ((), type(value).__name__)
         problem = f"{what} cannot be written as JSON"
-        raise InvalidInput(where, problem, "Pass texts, numbers, booleans, None, lists and dicts") from None
+        raise InvalidInput(
+            _place(field, path), problem, "Pass texts, numbers, booleans, None, lists and dicts"
+        ) from None
 
 
-def _misfit(place: str, value: object, around: tuple[int, ...]) -> tuple[str, str] | None:
-    """The place and the kind of the first part of a value that JSON does not have; `around`: what it lies in."""
+def _place(field: str, path: Sequence[str]) -> str:
+    """The place of a part of a value; of a long path only both ends."""
+    shown_path = [*path[:_FIRST_PARTS], "...", path[-1]] if len(path) > _FIRST_PARTS + 1 else path
+    return field + "".join(shown_path)
+
+
+def _misfit(path: tuple[str, ...], value: object, around: tuple[int, ...]) -> tuple[tuple[str, ...], str] | None:
+    """The path to the first part of a value that JSON does not have, and its kind; `around`: what it lies in."""
     if isinstance(value, float):
-        return None if isfinite(value) else (place, str(value))
+        return None if isfinite(value) else (path, str(value))
     if value is None or isinstance(value, str | int):
         return None
     if not isinstance(value, dict | list | tuple):
-        return place, type(value).__name__
+        return path, type(value).__name__
     if id(value) in around or len(around) > _DEEPEST:
-        return place, "what holds itself, or is nested too deep,"
+        return path, "what holds itself, or is nested too deep,"
     for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         if not isinstance(key, str | int | float | None):
-            return place, f"a key of type {type(key).__name__}"
-        if found := _misfit(f"{place}[{shown(key)}]", one, (*around, id(value))):
+            return path, f"a key of type {type(key).__name__}"
+        if found := _misfit((*path, f"[{shown(key)}]"), one, (*around, id(value))):
             return found
     return None
 

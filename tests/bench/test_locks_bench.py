@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from memoryos import MemoryOS, load_settings
 from memoryos.bench import lock_times
-from memoryos.bench.lock_times import Held, Locking, ScopeKind, measure
+from memoryos.bench.lock_times import USUAL, Held, Locking, ScopeKind, measure
 from memoryos.clock import system_clock
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.locks import Hold
@@ -52,7 +52,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_operation_is_measured_in_both_scopes():
-    ordinary, hostile = measure(list(ScopeKind), 60, load_settings(embedder="hashing"))
+    ordinary, hostile = measure(USUAL, 60, load_settings(embedder="hashing"))
     for found in (ordinary, hostile):
         assert found.held.keys() >= PAGES | FACTS
         assert found.held["add"].steps == 10
@@ -75,6 +75,13 @@ def test_what_was_chosen_is_measured_alone():
     (found,) = measure([ScopeKind.HOSTILE], 60, load_settings(embedder="hashing"), parts=chosen)
     assert list(found.held) == ["update", "update, special pages", "branches.create", "branches.discard"]
     assert all(held.steps > 0 for held in found.held.values())
+
+
+def test_a_scope_of_one_slot_is_one_succession():
+    (found,) = measure([ScopeKind.ONE_SLOT], 60, load_settings(embedder="hashing"))
+    assert found.held.keys() >= PAGES | FACTS | ENDS
+    assert "delete, special pages" not in found.held
+    assert found.held["consolidate"].steps > 2
 
 
 def test_only_work_counts_as_over_the_bound():

@@ -15,6 +15,7 @@ from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCor
 from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
 from memoryos.kinds import Kind, Role, Tier
 from memoryos.models.hashing import Hashing
+from memoryos.operation.maintenance import cooler
 from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of
@@ -69,6 +70,15 @@ def documents(memory: Memory) -> dict[str, str]:
 def sweep(memory: Memory, clock) -> None:
     clock.advance(hours=2)
     store_of(memory).admin.cool(after_days=10_000)
+
+
+def test_a_pack_has_so_many_characters(memory, monkeypatch):
+    """64 pages of any size were one pack, which goes out and comes back under the write lock."""
+    before, count = documents(memory), len(memory.pages.list(tier=Tier.ARCHIVE))
+    monkeypatch.setattr(cooler, "CHARS_AT_ONCE", max(map(len, before.values())))
+    moved = store_of(memory).admin.cool(after_days=0)
+    assert (moved.pages, moved.packs) == (count, count)
+    assert documents(memory) == before
 
 
 def test_pages_go_out_and_are_read_byte_for_byte(memory, objects):

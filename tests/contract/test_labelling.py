@@ -9,8 +9,10 @@ from datetime import timedelta
 import pytest
 
 from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
+from memoryos.about import METADATA_CHARS
 from memoryos.engine import Engine
-from memoryos.errors import StaleVersion
+from memoryos.errors import InvalidInput, StaleVersion
+from memoryos.filter import LABEL_CHARS
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.models.hashing import Hashing
 from memoryos.policy.policy_files import PolicyFiles
@@ -140,3 +142,38 @@ def test_what_was_said_of_labels_goes_with_the_memory(memory):
     assert "secretlabel" in "".join(one.detail or "" for one in memory.log.events())
     memory.delete(fact)
     assert "secretlabel" not in "".join(one.detail or "" for one in memory.log.events())
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("facts.add", "tags"),
+        ("facts.add", "sensitivity"),
+        ("facts.add", "metadata"),
+        ("update", "tags"),
+        ("update", "metadata"),
+    ],
+)
+def test_labels_that_are_added_again_and_again_keep_the_limits_of_one_memory(opened, call, name):
+    """Each statement of one fact could add 16,000 characters more."""
+    memory = opened().memory("ann")
+
+    def said(number: int) -> dict[str, object]:
+        words = [f"{number}-{part}-" + "x" * 100 for part in range(50)]
+        return {name: dict.fromkeys(words, 1) if name == "metadata" else words}
+
+    def state(number: int) -> object:
+        if call == "facts.add":
+            return memory.facts.add("I like tea.", **said(number))
+        return memory.update(page, **said(number))
+
+    page = memory.add("I like tea.")
+    for number in range(2):
+        state(number)
+    with pytest.raises(InvalidInput, match=name):
+        for number in range(2, 5):
+            state(number)
+    state(0)  # what is known already
+    for cube in (*memory.pages.list(), *memory.facts.list()):
+        assert sum(map(len, cube.descriptive.tags)) <= LABEL_CHARS
+        assert len(cube.descriptive.metadata) <= METADATA_CHARS

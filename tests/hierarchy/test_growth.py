@@ -18,6 +18,7 @@ from sqlalchemy import Connection, func, select
 import memoryos
 from memoryos import Memory, Role, Subject
 from memoryos.cube import Fact, MemCube, Turn, to_json
+from memoryos.errors import StaleVersion
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
@@ -26,7 +27,7 @@ from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.correction import branch_maker, expiry_job, forget, removal
+from memoryos.operation.correction import branch_maker, correct, expiry_job, followers, forget, removal, renewal
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
@@ -37,7 +38,7 @@ from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.knowledge import fact_base
+from memoryos.operation.knowledge import fact_base, support
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.maintenance import rebuild
@@ -136,6 +137,17 @@ def updated(world: World, count: int) -> list[int]:
     world.extract()
     with locks_of(world.vault) as taken:
         memory.update(page, "fact: Tom lives in Rome.")
+    return taken
+
+
+def updated_of_segment(world: World, count: int) -> list[int]:
+    """The first page of a long chain, by somebody who says which version they read."""
+    memory = world.open(f"expected-{count}.db", short_term_capacity=1)
+    pages = added(memory, (f"🍵 tea {number}" for number in range(count)))
+    memory.add("🚲 bye")
+    with locks_of(world.vault) as taken:
+        memory.update(pages[0], "🍵 coffee", expected_version=1)
+    assert "coffee" in memory.get(pages[1]).payload.chain_summary
     return taken
 
 
@@ -324,7 +336,18 @@ def swept(world: World, count: int) -> list[int]:
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    "work", [asked_in_a_new_process, deleted_of_segment, repaired, undone, a_large_page, unlearned, stated, thawed]
+    "work",
+    [
+        asked_in_a_new_process,
+        deleted_of_segment,
+        updated_of_segment,
+        repaired,
+        undone,
+        a_large_page,
+        unlearned,
+        stated,
+        thawed,
+    ],
 )
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(
     world: World, size: int, work: Callable[[World, int], list[int]]
@@ -711,6 +734,31 @@ def test_an_update_that_says_very_much_is_read_by_a_job(world: World):
     assert [fact.text for fact in memory.profile.get().user.facts] == ["Tom lives in Town99."]
 
 
+def test_a_chain_stays_as_it_was_if_another_version_comes_while_it_is_described(world: World, monkeypatch):
+    """What follows the page is described before its new words are stored, a few pages at a time."""
+    monkeypatch.setattr(followers, "CHARS_AT_ONCE", 60)
+    memory = world.open(short_term_capacity=1)
+    pages = added(memory, (f"🍵 tea {number}" for number in range(40)))
+    memory.add("🚲 bye")
+    before = [memory.get(page).payload.chain_summary for page in pages[1:]]
+    shorten = correct.shorten_chains
+
+    def overtaken(*given: Any) -> Any:
+        done = shorten(*given)
+        assert "coffee" in memory.get(pages[-1]).payload.chain_summary
+        with world.vault.write(ANN) as writer:
+            page = writer.get([pages[0]])[pages[0]]
+            newer = replace(page, version=replace(page.version, number=2))
+            writer.update([Entry(newer)], Operation.REVISE)
+        return done
+
+    monkeypatch.setattr(correct, "shorten_chains", overtaken)
+    with pytest.raises(StaleVersion):
+        memory.update(pages[0], "🍵 coffee", expected_version=1)
+    assert [memory.get(page).payload.chain_summary for page in pages[1:]] == before
+    assert verify(world.vault).is_sound
+
+
 def test_chains_forget_a_page_to_their_ends(world: World):
     memory = world.open(short_term_capacity=1)
     first = Memory.add(memory, "🍵 The kettle whistles.")
@@ -995,6 +1043,92 @@ def test_what_a_deletion_removes_in_one_step_does_not_grow_with_the_history(worl
         assert world.cubes(Kind.TRAIT) == []
         assert max(size for _, size in removed) <= (REVISIONS + 2) * largest
         assert sum(gone for gone, _ in removed) > before
+
+
+@contextmanager
+def losses_of(vault: SqlVault, cube_id: str) -> Iterator[list[int]]:
+    """How many of its links and earlier versions a memory loses in each write transaction."""
+    lost: list[int] = []
+    writing: Writing = vault._writing
+    links, versions = tables.links, tables.versions
+
+    def left(connection: Connection) -> int:
+        counts = (
+            select(func.count()).select_from(links).where(links.c.source == cube_id),
+            select(func.count()).select_from(versions).where(versions.c.cube_id == cube_id),
+        )
+        return sum(connection.scalar(count) or 0 for count in counts)
+
+    @contextmanager
+    def counting(owner: Scope) -> Iterator[Any]:
+        with writing(owner) as connection:
+            before = left(connection)
+            yield connection
+            lost.append(before - left(connection))
+
+    vault._writing = counting  # type: ignore[method-assign]
+    yield lost
+    vault._writing = writing  # type: ignore[method-assign]
+
+
+def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(world: World, monkeypatch):
+    """It was removed with all its links in the step that stored it anew with them: 63 ms with 2,500."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = resting_on_all(world, 60)
+    (trait,) = world.cubes(Kind.TRAIT)
+    page = memory.pages.list()[7].id
+    with losses_of(world.vault, trait.id) as lost:
+        memory.delete(page)
+    assert sum(lost) >= 120
+    assert max(lost) <= REVISIONS + 3
+    (renewed,) = world.cubes(Kind.TRAIT)
+    assert renewed.id != trait.id
+    assert len(renewed.descriptive.provenance) == 59
+    assert page not in renewed.descriptive.provenance
+    assert verify(world.vault).is_sound
+
+
+def test_a_long_history_that_a_user_stated_leaves_in_steps_when_the_memory_is_derived_anew(world: World, monkeypatch):
+    """Because it is derived again from them, all versions of such a memory went in one step."""
+    monkeypatch.setattr(renewal, "CHARS_AT_ONCE", 1_000)
+    memory = resting_on_all(world, 80)
+    (trait,) = world.cubes(Kind.TRAIT)
+    stated = replace(trait, descriptive=replace(trait.descriptive, origin=Origin.USER_INPUT))
+    with world.vault.write(ANN) as writer:
+        writer.update([Entry(replace(stated, version=replace(trait.version, number=200)))], Operation.REVISE)
+    with losses_of(world.vault, trait.id) as lost:
+        memory.delete(memory.pages.list()[7].id)
+    assert sum(lost) >= 160
+    assert max(lost) <= REVISIONS + 2 + 80  # with its links, which are few
+    assert trait.id not in {cube.id for cube in world.cubes(Kind.TRAIT)}
+    assert len(world.cubes(Kind.TRAIT)) == 1
+    assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("call", ["update", "unlink", "delete"])
+def test_a_deletion_that_dies_while_a_large_memory_is_derived_anew_is_completed_by_the_next(
+    world: World, monkeypatch, call: str
+):
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = resting_on_all(world, 60)
+    page = memory.pages.list()[7].id
+
+    def die(writer: SqlWriter, *_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SqlWriter, call, die)
+        memory.delete(page)
+    assert verify(world.vault).is_sound
+    assert memory.get(page).id == page
+    assert len([cube for cube in world.cubes(Kind.TRAIT) if not cube.is_withdrawn]) == 1
+    memory.delete(page)
+    (renewed,) = world.cubes(Kind.TRAIT)
+    assert len(renewed.descriptive.provenance) == 59
+    assert page not in renewed.descriptive.provenance
+    assert verify(world.vault).is_sound
 
 
 def test_what_goes_with_its_last_page_goes_without_a_long_history(world: World):

@@ -66,6 +66,9 @@ CASES: list[tuple[dict[str, Any], set[str]]] = [
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)
+DEEP: dict[str, Any] = {}
+for _ in range(5_000):
+    DEEP = {"x": DEEP}
 
 
 def opened(folder: Path, **values: Any) -> Memory:
@@ -208,6 +211,8 @@ def test_a_wrong_filter_is_refused_by_name(memory: Memory, filters: Any, field: 
         ({"metadata": {"x": [1, {"y": float("inf")}]}}, "metadata['x'][1]['y']", "inf cannot be written as JSON"),
         ({"metadata": {"x": {(1, 2): 3}}}, "metadata['x']", "a key of type tuple cannot be written as JSON"),
         ({"metadata": {"x": ENDLESS}}, "metadata['x'][0]", "holds itself"),
+        ({"metadata": DEEP}, "metadata['x']['x']['x']...['x']", "nested too deep"),
+        ({"metadata": {"x": [1, {"y": [object()]}]}}, "metadata['x'][1]['y'][0]", "object cannot be"),
         ({"metadata": {1: 2}}, "metadata", "the key 1 is no text but int"),
         ({"metadata": {"": 1}}, "metadata", "is empty"),
         ({"metadata": {"x": "y" * 20_000}}, "metadata", "Keep it below"),

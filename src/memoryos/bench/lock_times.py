@@ -1,10 +1,12 @@
-"""How long each operation holds the write lock: in an ordinary scope, and in one that somebody made to be slow.
+"""How long each operation holds the write lock: in an ordinary scope, and in those that somebody made to be slow.
 
 On SQLite a writer keeps all others waiting, whoever they are. So long work is planned beside them and written in
 steps; here every step is timed, from when it has the lock until it lets go, with the commit. The hostile scope is one
 talk about one thing, which is one segment and one chain, with facts that rest on every page; a page that fills one slot
 1,000 times, 400 pages that fill it once each, and pages of 400,000 and 1,000,000 characters. The last operations are
-`forget` of everything and `load` of all that was exported before. `undo` is measured if `repair` moved pages.
+`forget` of everything and `load` of all that was exported before. `undo` is measured if `repair` moved pages. In the
+scope of one slot each page is one fact that follows all others: so they are one succession, and one profile field rests
+on every page and has as many versions.
 
 A large scope may be measured in parts: pages are added and read each time, because everything else needs them, and of
 the rest only what was chosen is done.
@@ -65,6 +67,10 @@ class ScopeKind(StrEnum):
 
     ORDINARY = "ordinary"
     HOSTILE = "hostile"
+    ONE_SLOT = "one-slot"  # each page says one thing, and all of them exclude each other
+
+
+USUAL = (ScopeKind.ORDINARY, ScopeKind.HOSTILE)  # what is measured unless told otherwise
 
 
 class Locking(StrEnum):
@@ -238,7 +244,7 @@ def _tasks(kind: ScopeKind, pages: int, store: MemoryOS, memory: Memory, parts: 
 
 def _of_intake(kind: ScopeKind, pages: int, store: MemoryOS, memory: Memory, special: list[str]) -> Iterator[_Task]:
     """Pages are added, moved and read; the ids of the hostile ones are put into `special`."""
-    said = _dialogue(pages) if kind is ScopeKind.ORDINARY else _hostile(pages)
+    said = _SAID[kind](pages)
     single, loaded = said[:SINGLE], said[SINGLE:]
 
     def add() -> None:
@@ -308,7 +314,7 @@ def _of_session(kind: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_T
 
 def _added(kind: ScopeKind, store: MemoryOS, memory: Memory) -> list[str]:
     """More pages of the same kind, which are read."""
-    said = _dialogue(TOGETHER) if kind is ScopeKind.ORDINARY else _hostile(TOGETHER)
+    said = _SAID[kind](TOGETHER)
     added = memory.add_many([turn for page in said for turn in page])
     _consolidated(store, memory)
     return added
@@ -398,6 +404,17 @@ def _hostile(pages: int) -> list[Page]:
     """An endless dialogue about one topic."""
     text = "I like green tea and I play chess with my brother Tom."
     return [[Turn(role=Role.USER, text=f"{text} Game {number}.")] for number in range(pages)]
+
+
+def _one_slot(pages: int) -> list[Page]:
+    return [[Turn(role=Role.USER, text=f"I live in Town{number}.")] for number in range(pages)]
+
+
+_SAID: Mapping[ScopeKind, Callable[[int], list[Page]]] = {
+    ScopeKind.ORDINARY: _dialogue,
+    ScopeKind.HOSTILE: _hostile,
+    ScopeKind.ONE_SLOT: _one_slot,
+}
 
 
 def _add_special(memory: Memory) -> list[str]:

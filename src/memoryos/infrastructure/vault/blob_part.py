@@ -7,7 +7,7 @@ So a process that dies leaves no reference without bytes, and no bytes that nobo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from memoryos.cube import Activation, MemCube, Page, Parameter
 from memoryos.errors import BlobMissing
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
 from memoryos.infrastructure.vault.tables import OWNER
 
@@ -50,8 +51,9 @@ class BlobPart:
 
     def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
         """The blobs among these that a cube refers to, by sha256."""
-        query = self._select().where(_blobs.c.sha256.in_(list(shas)), _blobs.c.remove_at.is_(None))
-        return {row.sha256: StoredBlob(*row) for row in self._connection.execute(query)}
+        query = self._select().where(_blobs.c.remove_at.is_(None))
+        asked = (query.where(_blobs.c.sha256.in_(some)) for some in chunks(shas))
+        return {row.sha256: StoredBlob(*row) for one in asked for row in self._connection.execute(one)}
 
     def holders(self, shas: Iterable[str]) -> dict[str, list[str]]:
         """The ids of the owner's cubes that refer to these blobs, by sha256."""
@@ -80,53 +82,82 @@ class BlobPart:
 
     def refer(self, cubes: Iterable[MemCube], now: datetime) -> None:
         """Keep the blobs that these cubes refer to. Raises BlobMissing if bytes are missing or about to be removed."""
-        for cube in cubes:
-            if wanted := refs_of(cube):
-                self._keep(wanted, now)
-                self._note(cube.id, wanted)
+        wanted = {cube.id: refs for cube in cubes if (refs := refs_of(cube))}
+        rows = self._unnoted(wanted) if wanted else []
+        if rows:
+            self._keep({row["sha256"] for row in rows}, now)
+            self._connection.execute(_attached.insert(), rows)
 
     def let_go(self, cube_ids: Sequence[str], delete_cubes: Callable[[], object]) -> None:
         """Run the deletion of cubes, and release the blobs that no other cube refers to."""
         mine = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(cube_ids))
         shas = list(self._connection.scalars(select(_attached.c.sha256).where(mine).distinct()))
         delete_cubes()
-        if shas:
-            self.has_let_go |= self._give_up(_blobs.c.sha256.in_(shas)) > 0
+        for some in chunks(shas):
+            self.has_let_go |= self._give_up(_blobs.c.sha256.in_(some)) > 0
 
     def next_removal(self) -> datetime | None:
         """The time of the next removal of bytes; None if there is none."""
         at = self._connection.scalar(select(func.min(_blobs.c.remove_at)).where(self._mine()))
         return None if at is None else from_micros(at)
 
-    def claim(self, now: datetime) -> list[str]:
-        """Return the names of the objects to remove now; from now on, no cube can refer to them."""
-        self._give_up(_blobs.c.remove_at <= micros(now))
-        self._give_up(_blobs.c.remove_at.is_(None))  # of cubes that an older program deleted
-        query = self._select().where(_blobs.c.remove_at == _BEING_REMOVED)
+    def due(self, now: datetime) -> list[str]:
+        """The names of the objects to remove now; to be asked while nobody waits, for it looks at all of the owner."""
+        unused = and_(_blobs.c.remove_at.is_(None), ~_is_referred_to())  # of cubes that an older program deleted
+        query = self._select().where(or_(_blobs.c.remove_at <= micros(now), unused))
         return [row.name for row in self._connection.execute(query)]
+
+    def claim(self, names: Sequence[str], now: datetime) -> list[str]:
+        """Of these objects, return the names of those to remove still; from now on, no cube can refer to them."""
+        for some in chunks(names):
+            ours = _blobs.c.name.in_(some)
+            self._give_up(and_(ours, or_(_blobs.c.remove_at <= micros(now), _blobs.c.remove_at.is_(None))))
+        query = self._select().where(_blobs.c.remove_at == _BEING_REMOVED)
+        claimed = {
+            row.name for some in chunks(names) for row in self._connection.execute(query.where(_blobs.c.name.in_(some)))
+        }
+        return [name for name in names if name in claimed]
 
     def forget(self, names: Iterable[str]) -> None:
         """Delete the records of blobs whose bytes were removed."""
-        for name in names:
-            self._connection.execute(delete(_blobs).where(self._mine(), _blobs.c.name == name))
+        for some in chunks(names):
+            self._connection.execute(delete(_blobs).where(self._mine(), _blobs.c.name.in_(some)))
 
-    def _keep(self, wanted: set[str], now: datetime) -> None:
-        for sha in sorted(wanted - self.kept(wanted).keys()):
-            drafts = self._select().where(_blobs.c.sha256 == sha, _blobs.c.remove_at > micros(now))
-            # An earlier one may be of a process that was killed, or had no room, before it put the bytes.
-            latest = drafts.order_by(_blobs.c.remove_at.desc(), _blobs.c.name.desc()).limit(1)
-            found = self._connection.execute(latest).first()
-            if found is None:
+    def _keep(self, wanted: Collection[str], now: datetime) -> None:
+        missed = sorted(set(wanted) - self.kept(wanted).keys())
+        latest = self._drafts(missed, now)
+        for sha in missed:
+            if sha not in latest:
                 raise missing(sha)
-            known = and_(self._mine(), _blobs.c.name == found.name)
+        for some in chunks(latest.values()):
+            known = and_(self._mine(), _blobs.c.name.in_(some))
             self._connection.execute(update(_blobs).where(known).values(remove_at=None))
 
-    def _note(self, cube_id: str, wanted: set[str]) -> None:
-        of_cube = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id == cube_id)
-        known = set(self._connection.scalars(select(_attached.c.sha256).where(of_cube)))
-        rows = [{"tenant": self._owner["tenant"], "cube_id": cube_id, "sha256": sha} for sha in sorted(wanted - known)]
-        if rows:
-            self._connection.execute(_attached.insert(), rows)
+    def _drafts(self, shas: Sequence[str], now: datetime) -> dict[str, str]:
+        """The names of objects with these bytes that no cube has referred to yet, by sha256: of each the latest.
+
+        An earlier one may be of a process that was killed, or had no room, before it put the bytes.
+        """
+        found = dict[str, str]()
+        for some in chunks(shas):
+            drafts = self._select().where(_blobs.c.sha256.in_(some), _blobs.c.remove_at > micros(now))
+            for row in self._connection.execute(drafts.order_by(_blobs.c.remove_at, _blobs.c.name)):
+                found[row.sha256] = row.name
+        return found
+
+    def _unnoted(self, wanted: Mapping[str, Collection[str]]) -> list[dict[str, str]]:
+        """The rows that say which cubes refer to which bytes, as far as they are not there."""
+        known = set[tuple[str, str]]()
+        for some in chunks(wanted):
+            of_cubes = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(some))
+            query = select(_attached.c.cube_id, _attached.c.sha256).where(of_cubes)
+            known.update((row.cube_id, row.sha256) for row in self._connection.execute(query))
+        return [
+            {"tenant": self._owner["tenant"], "cube_id": cube_id, "sha256": sha}
+            for cube_id, shas in wanted.items()
+            for sha in sorted(shas)
+            if (cube_id, sha) not in known
+        ]
 
     def _give_up(self, which: ColumnElement[bool]) -> int:
         """Release the blobs among these that no cube refers to; return their number."""

@@ -64,6 +64,8 @@ EVERY_TENANT = None  # in the place of a tenant: the question is of the whole st
 
 HIDDEN = "a memory that depends on it is protected, and nothing was changed: ask who administers this memory"
 
+_BLOBS_AT_ONCE = 500  # bytes that are removed between two transactions
+
 COPY = "copy"  # in `meta`: which copy of another store this is
 _STORE = "store_of_memoryos"  # of an error of the database: the name of the store that it is of
 
@@ -198,14 +200,17 @@ class SqlVault(ABC):
 
     def sweep_blobs(self, scope: Scope) -> int:
         """Remove the bytes that no cube of the owner refers to any more; returns how many objects."""
-        with self.write(scope) as writer:
-            names = writer.blobs.claim(self._clock())
-        for name in names:
-            self.blobs.remove(name)
-        if names:
+        now = self._clock()
+        with self.read(scope, current_action()) as reader:  # whoever may delete alone, too
+            due = reader.blobs.due(now)
+        for some in (due[start : start + _BLOBS_AT_ONCE] for start in range(0, len(due), _BLOBS_AT_ONCE)):
+            with self.write(scope) as writer:
+                names = writer.blobs.claim(some, now)
+            for name in names:
+                self.blobs.remove(name)
             with self.write(scope) as writer:
                 writer.blobs.forget(names)
-        return len(names)
+        return len(due)
 
     def _sweep_now(self, scope: Scope) -> None:
         """Remove bytes after the commit that let them go; where that fails, a job does it later."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from memoryos.bench.lock_times import BOUND_MS, Locked, Locking, ScopeKind, measure
+from memoryos.bench.lock_times import BOUND_MS, USUAL, Locked, Locking, ScopeKind, measure
 from memoryos.config import load_settings
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Json
@@ -19,7 +19,8 @@ from memoryos.interface.cli.watched import watched
 def locks(
     pages: Annotated[int, typer.Option(help="Pages of each scope.", min=200)] = 10_000,
     scope: Annotated[
-        list[ScopeKind] | None, typer.Option("--scope", help="May be repeated (default: both).", show_default=False)
+        list[ScopeKind] | None,
+        typer.Option("--scope", help="May be repeated (default: ordinary and hostile).", show_default=False),
     ] = None,
     operation: Annotated[
         list[Locking] | None,
@@ -44,9 +45,7 @@ def locks(
     """Time the write lock for the steps of each operation, in an ordinary and in a hostile scope."""
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     with watched() as progress:
-        found = list(
-            measure(scope or list(ScopeKind), pages, settings, progress, db=db, parts=operation or list(Locking))
-        )
+        found = list(measure(scope or USUAL, pages, settings, progress, db=db, parts=operation or list(Locking)))
     if json:
         render.print_json(_as_json(found))
     else:

@@ -9,8 +9,10 @@ from itertools import pairwise
 from memoryos.language.segmenter import tagged
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
+from memoryos.operation.consolidation.attribution import told_by_others_in_chinese
 from memoryos.operation.consolidation.chinese import KIN
 from memoryos.operation.consolidation.foregone import is_foregone_in_chinese
+from memoryos.operation.consolidation.outcome import did_not_come_about_in_chinese, tells_outcome_in_chinese
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.regex import regex
 
@@ -45,7 +47,7 @@ _FAR = regex(r"离[^，,。]{1,10}?(?:(?<!不)(?<!不算)(?<!不太)远|不近|�
 _BESIDE = regex(r"[近旁边]|附近|隔壁|挨着|靠着")
 _ALSO = regex(r"还|也|又")
 _UNTRUE = regex(
-    r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪|^[^，,。；;！!？?不没未]{0,4}?失败"
+    r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
     r"|(?:其实|实际上)(?:并|根本|都)?不是\W*$|没有?这(?:么?回|件)?事"
     r"|^\W{0,2}除外|^[以之]外的"
     r"|^[^，,。；;！!？?]{0,10}?(?:八竿子|沾不上边|搭不上边|挨不着边|不沾边|毫无关系|毫不相干|[没无][^，,。]{0,4}?(?:关系|瓜葛|缘分?)"
@@ -186,6 +188,9 @@ def _is_denied(one: Assertion) -> bool:
         before = before.replace("除了", "")
     if _FAR.search(one.words) and _BESIDE.search(part) and not _FAR.search(part):
         return True
+    if did_not_come_about_in_chinese(before, one.behind):
+        is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
+        return not (_NOT.search(part) or tells_outcome_in_chinese(part, before) or is_less)
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         is_undone = _UNDONE.search(part) is not None and not _NOT.search(before)
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
@@ -243,6 +248,10 @@ def _is_somebody_elses(one: Assertion) -> bool:
         return True
     if (frame := _INVENTED.search(lead)) and not (_OWN_PART.search(lead) or re.search(_WORK, one.claim)):
         return "我" in lead[frame.end() :] or "我" not in lead
+    if (behind := told_by_others_in_chinese(one.behind)) and not (
+        _names(one.claim, behind) or re.search(_TELLS, one.claim)
+    ):
+        return True
     told = _REPORT.search(lead)
     if told and not _names(one.claim, told["who"]):
         return bool(told["holds"]) or "我" not in _OWN_KIN.sub("", lead[told.end() :])

@@ -8,8 +8,10 @@ from itertools import pairwise
 
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
+from memoryos.operation.consolidation.attribution import told_by_others
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.foregone import is_foregone
+from memoryos.operation.consolidation.outcome import did_not_come_about, tells_outcome
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
 from memoryos.regex import regex
@@ -96,7 +98,7 @@ _UNDONE = _any_of(
     r"\b(?:take|takes|took) me for (?!granted|an? (?:ride|walk|drive|tour|meal|drink|dinner)\b)",
     r"\b(?:hardly|barely|scarcely|gave up|given up|giving up|unable to|far from|anything but)\b",
     r"\b(?:almost|nearly)\b(?! (?:every|always|all|an?|daily|entirely|exclusively|half|one|two|three|\d))",
-    r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
+    r"\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
     r"\black(?:s|ed|ing)?\b|\b(?:short|devoid|deprived|in need) of\b|\b(?:out of|between) (?=work|jobs)",
     r"\bl(?:ie[sd]?|ying) (?:about me )?that\b",
     r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
@@ -138,7 +140,10 @@ _POLITE = _any_of(  # they have an "if" or a "would" and suppose nothing
     r"\beven if\b|\b(?:would|could|should|might) you\b",
     r"\bI (?:hope|assume|suppose|wonder if|wonder) (?:you|this|that helps)\b",
 )
-_PLANS = _any_of(r"\b(?:plan(?:s|ned|ning)?|intend(?:s|ed|ing)?|hop(?:e|es|ed|ing)|prepar\w+) (?:to|on|for)\b")
+_PLANS = _any_of(
+    r"\b(?:am|'m|is|are|'re) about to\b",
+    r"\b(?:plan(?:s|ned|ning)?|intend(?:s|ed|ing)?|hop(?:e|es|ed|ing)|prepar\w+) (?:to|on|for)\b",
+)
 _SUPPOSES = _any_of(
     r"\b(?:would|could|might|maybe|perhaps|possibly|probably|supposedly|allegedly|wish(?:es|ed)?|imagin(?:e|es|ing))\b",
     r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
@@ -166,7 +171,7 @@ _HEDGED = _any_of(
     r"\b(?:doubt\w*|unlikely|rumou?r\w*|allege\w*|longs?|longing|yearn\w*|crav\w*|dying|ambition\w*|fanc(?:y|ies))\b",
     r"\b(?:suspect\w*|worr\w+|fear\w*|afraid)\b|'d\b",
 )
-_PLANNED = _any_of(r"\b(?:will|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
+_PLANNED = _any_of(r"\b(?:will|about to|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
 _IF_CLAUSE = regex(
     r"^\W*(?:(?:and|so|well|now|what)\W+)?(?:if|unless|suppose|supposing|imagine|assuming"
     r"|(?:were|had|should|say) (?:I|we)|provided|for the sake of argument|hypothetically|in theory)\b",
@@ -358,6 +363,8 @@ def _is_denied(one: Assertion) -> bool:
     part = _without(_IDIOMS, one.part)
     if _FAR.search(before) and _BESIDE.search(part) and not _FAR.search(part):
         return True
+    if did_not_come_about(before, one.behind):
+        return not (_NOT.search(part) or tells_outcome(part, before) or _says_less(part, one.words))
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         return not (_NOT.search(part) or _repeats(_UNDONE, part, before) or _says_less(part, one.words))
     if _NOT.search(part):
@@ -428,7 +435,7 @@ def _is_somebody_elses(one: Assertion) -> bool:
     lead = one.earlier + one.before
     if any((found := source.search(lead)) and not _names(one.claim, found["who"]) for source in _SOURCES):
         return True
-    if _is_invented(one.claim, lead):
+    if _is_invented(one.claim, lead) or _is_handed_on_behind(one):
         return True
     told = next(iter(_REPORT.finditer(lead)), None)
     if told and not _names(one.claim, told["who"]):
@@ -438,6 +445,12 @@ def _is_somebody_elses(one: Assertion) -> bool:
     if found is None or _SOMEBODY.match(one.part) or _names(one.claim, found["who"]):
         return False
     return not _ME.search(one.words) and not _MY.search(one.words[found.end() :])
+
+
+def _is_handed_on_behind(one: Assertion) -> bool:
+    """Whether the words behind say who said it, and the claim does not."""
+    told = told_by_others(one.behind)
+    return bool(told) and not (_names(one.claim, told) or re.search(rf"\b{_TELLS}\b", one.claim))
 
 
 def _is_invented(claim: str, lead: str) -> bool:

@@ -15,6 +15,7 @@ from memoryos.language.marked import Marked, marks
 from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.amended import amended_by
+from memoryos.operation.consolidation.attribution import is_attributed
 from memoryos.operation.consolidation.jest import is_jest
 from memoryos.operation.consolidation.taken_back import is_undone
 from memoryos.operation.consolidation.transcript import said_by_others
@@ -193,7 +194,7 @@ def own_sentences(text: str) -> list[str]:
 
 def _stands(sentence: str, following: str) -> bool:
     """Whether a sentence is meant and no form to be filled in, and neither it nor the one behind takes it back."""
-    if _BLANK.search(sentence) or is_jest(sentence) or is_called_untrue(sentence):
+    if _BLANK.search(sentence) or is_jest(sentence) or is_called_untrue(sentence) or is_attributed(sentence):
         return False
     ahead, behind = (one if amended_by(one) is None else "" for one in (sentence, following))
     return not is_undone(ahead, behind)

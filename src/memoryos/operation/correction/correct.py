@@ -17,7 +17,7 @@ from datetime import datetime
 from memoryos.about import NOTHING, About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound
+from memoryos.errors import CubeProtected, NotFound, StaleVersion
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.built_cubes import built_on
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
@@ -25,11 +25,12 @@ from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Oper
 from memoryos.kinds import Kind, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
-from memoryos.operation.correction.followers import Followers, shorten_chains
+from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
 from memoryos.operation.correction.merging import give_back
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.removal import Removal, pages_of
+from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
@@ -120,17 +121,27 @@ class Corrector:
         self.refuse_frozen(pages, [cube_id])
         self._load_rules()
         revision = _Revising(self, home, [Revision(cube_id, change, labels, detail)])
-        if cube.kind is Kind.PAGE and not change.rests_on_stored:  # else it may change in between, all in one step
-            shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [cube_id]))
-            with self._vault.read(home) as reader:
-                _, *later = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
-            for some in later:
-                take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
-        take(self._vault, home, revision.planned)
+        chain = self._done_before(revision, cube, change) if cube.kind is Kind.PAGE else Shortened()
+        try:
+            take(self._vault, home, revision.planned)
+        except StaleVersion:
+            chain.undo(self._vault, home)
+            raise
         revised = self.find(cube_id)[0]
         if revised.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(revised, revision.read_before)
         return revised
+
+    def _done_before(self, revision: _Revising, page: MemCube, change: NextVersion) -> Shortened:
+        """What comes before the new words of a page; of what another version may still prevent, only the chain."""
+        home = revision.home
+        chain = shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]))
+        if not change.rests_on_stored:  # else what rests on the page follows in one step
+            with self._vault.read(home) as reader:
+                _, *later = some_at_a_time(derived_from(reader, [page.id])) or [[]]
+            for some in later:
+                take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
+        return chain
 
     def revising(self, home: Scope, revisions: Sequence[Revision]) -> Callable[[Reader], Step]:
         """The same for several memories of one home, as a plan of one step. Raises CubeProtected."""
@@ -261,6 +272,7 @@ class Corrector:
             derived = derived_from(reader, pages)
         leaving = frozenset(pages).union(going)
         thin_out(self._vault, self._persona, derived, leaving)
+        Renewal(self.again(self._persona), lambda _: self._of_all_agents, is_shared=True).renew(pages, leaving)
         take_all(self._vault, self._persona, lambda reader: self._forgetting(reader, pages, leaving))
 
     def _forgetting(self, reader: Reader, pages: Sequence[str], leaving: Collection[str]) -> Step:
@@ -400,7 +412,7 @@ class _Revising:
             raise NotFound(f"there is no memory {revision.cube_id!r} of this user and agent")
         refuse_absorbed(reader, found)
         promoter = self.corrector.promoter
-        told = revision.labels.add_to(revision.change.of(found, promoter.clock()))
+        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_stated=True)
         cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]

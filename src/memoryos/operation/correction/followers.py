@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault
@@ -27,7 +28,24 @@ class Followers:
         return set(reader.sources(self._pages, LinkKind.CHAIN))
 
 
-def shorten_chains(vault: Vault, home: Scope, described: Callable[[Reader], Sequence[MemCube]]) -> None:
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The pages that were described ahead of a step: as they were, and as they are now."""
+
+    before: dict[str, MemCube] = field(default_factory=dict)
+    after: dict[str, MemCube] = field(default_factory=dict)
+
+    def undo(self, vault: Vault, home: Scope) -> None:
+        """Describe them as before, unless somebody else has described them since."""
+        for some in together(self.before.values(), chars_to_write, CHARS_AT_ONCE):
+            entries = [Entry(cube).prepared for cube in some]
+            with vault.write(home) as writer:
+                present = writer.get(cube.id for cube in some)
+                ours = [one for one in entries if present.get(one.cube.id) == self.after[one.cube.id]]
+                writer.update(ours, Operation.REFRESH)
+
+
+def shorten_chains(vault: Vault, home: Scope, described: Callable[[Reader], Sequence[MemCube]]) -> Shortened:
     """Describe the far ends of long chains, so that the following step has few pages left.
 
     The last pages come first: after a crash, a second call begins where the chain still has its old description.
@@ -36,11 +54,15 @@ def shorten_chains(vault: Vault, home: Scope, described: Callable[[Reader], Sequ
         _, *later = [*together(described(reader), chars_to_write, CHARS_AT_ONCE)] or [[]]
         before = reader.get(cube.id for some in later for cube in some)
         chains = [Followers(reader, [cube.id for cube in some]) for some in later]
+    done = Shortened()
     for some, chain in zip(reversed(later), reversed(chains), strict=True):
         entries = [Entry(cube).prepared for cube in some]
         with vault.write(home) as writer:
             if not chain.are_as_they_were(writer):
-                return  # the step that is to come describes more
+                break  # the step that is to come describes more
             present = writer.get(cube.id for cube in some)
             unchanged = [one for one in entries if present.get(one.cube.id) == before[one.cube.id]]
             writer.update(unchanged, Operation.REFRESH)
+        done.before.update((one.cube.id, before[one.cube.id]) for one in unchanged)
+        done.after.update((one.cube.id, one.cube) for one in unchanged)
+    return done

@@ -19,6 +19,7 @@ from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction.followers import Followers, shorten_chains
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
+from memoryos.operation.correction.renewal import Renewal, links_stored_anew
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write, version_removals
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
@@ -80,8 +81,9 @@ class Removal:
         with self._vault.read(self._home) as reader:
             derived = derived_from(reader, pages) if len(pages) > PAGES_AT_ONCE else []
         thin_out(self._vault, self._home, derived, leaving)
+        Renewal(self.again).renew(pages, leaving)
         with self._vault.read(self._home) as reader:
-            links = _stored_anew(reader, derived)
+            links = links_stored_anew(reader, derived)
         for some in together(derived, links.__getitem__, LINKS_AT_ONCE):
             take(self._vault, self._home, lambda reader, some=some: self._unlearning(reader, some, leaving))  # type: ignore[misc]
 
@@ -169,12 +171,6 @@ def pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
 def _going(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
     """The pages that go next when a memory goes: the last of them, for others continue them rather than the first."""
     return pages_of(reader, cube_id, kind)[-PAGES_AT_ONCE:]
-
-
-def _stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:
-    """The links of those memories that are removed and stored anew, because an earlier version may quote a page."""
-    revised = [one for one, number in reader.versions(memories).items() if number > 1]
-    return Counter(link.source for link in reader.targets(revised, LinkKind.DERIVED_FROM))
 
 
 def _sizes(reader: Reader, pages: Sequence[str]) -> Counter[str]:

@@ -381,9 +381,10 @@ def chars_of(entry: Entry) -> int:
 
 
 def chars_to_write(cube: MemCube) -> int:
-    """The characters of the text of a memory and of what was told about it."""
+    """The characters of the text of a memory, of what was told about it and of the names of its attachments."""
     told = cube.descriptive
     labels = sum(map(len, (*told.tags, *cube.governance.sensitivity)))
+    labels += sum(len(one.uri or "") for turn in getattr(cube.payload, "turns", ()) for one in turn.attachments)
     return len(cube.text) + len(told.metadata) + len(told.title or "") + len(told.source or "") + labels
 
 

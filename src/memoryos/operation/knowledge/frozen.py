@@ -35,7 +35,8 @@ def described(reader: Reader, known: MemCube, lesson: Lesson, now: datetime) -> 
     What a caller says is a new version: what was said before stays in the history. Raises OnHold if a caller states
     something else of one on hold.
     """
-    cube = lesson.about.add_to(lesson.about.extend(known, is_stated=not lesson.pages))
+    is_stated = not lesson.pages
+    cube = lesson.about.add_to(lesson.about.extend(known, is_stated=is_stated), is_stated=is_stated)
     if cube == known:
         return known
     if (hold := reader.whole.retention.held([known.id]).get(known.id)) is None:

@@ -7,6 +7,7 @@ which a new one could be, and comes back when the first of them is. So it is exa
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,12 +19,12 @@ from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import State
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_to_write
 from memoryos.operation.scheduler.job_runner import GoesOn
-from memoryos.operation.scheduler.step import some_at_a_time
+from memoryos.operation.scheduler.step import some_at_a_time, together
 from memoryos.retention import COUNTED, UnusedRule
 from memoryos.scope import Scope
 
-AT_A_TIME = 64  # memories archived in one transaction
 READ_AT_A_TIME = 500
 MOST_NOTED = 1_000  # memories that wait
 SHORTEST, LONGEST = timedelta(minutes=1), timedelta(days=365)  # until everything is looked at again
@@ -88,7 +89,7 @@ class ArchiveJob:
             waiting = _waiting(reader, rules, now) if rules else None
         if waiting is None:
             return self._finished(scope, jobs, rules, None)
-        for some in some_at_a_time([page for page, due in waiting.memories.items() if due <= now], AT_A_TIME):
+        for some in self._due(scope, [page for page, due in waiting.memories.items() if due <= now]):
             if not goes_on():
                 return jobs
             with self.vault.write(scope) as writer:
@@ -97,6 +98,13 @@ class ArchiveJob:
                 del waiting.memories[page]
             waiting.memories.update((page, due) for page, due in later.items() if due < waiting.until)
         return self._finished(scope, jobs, rules, waiting)
+
+    def _due(self, scope: Scope, due: Sequence[str]) -> Iterator[list[str]]:
+        """These memories in batches, each of which is archived in one transaction."""
+        for some in some_at_a_time(due, READ_AT_A_TIME):
+            with self.vault.read(scope) as reader:
+                sizes = Counter({cube.id: chars_to_write(cube) for cube in reader.get(some).values()})
+            yield from together(some, sizes.__getitem__, CHARS_AT_ONCE)
 
     def _finished(
         self, scope: Scope, jobs: Sequence[Job], rules: Sequence[UnusedRule], waiting: _DuePages | None
@@ -114,7 +122,7 @@ class ArchiveJob:
 
 def _archive(writer: Writer, rules: Sequence[UnusedRule], ids: Sequence[str], now: datetime) -> dict[str, datetime]:
     """Archive those of these memories that are still due; return when the others are."""
-    later = {}
+    later, by_rule = dict[str, datetime](), dict[str, list[Entry]]()
     for cube in writer.get(ids).values():
         rule, due = _first(rules, cube)
         if rule is None or due is None:
@@ -122,8 +130,9 @@ def _archive(writer: Writer, rules: Sequence[UnusedRule], ids: Sequence[str], no
         if due > now:
             later[cube.id] = due
         else:
-            archived = replace(cube, state=State.ARCHIVED)
-            writer.update([Entry(archived)], Operation.MOVE, cause=f"not used: rule {rule.name}")
+            by_rule.setdefault(rule.name, []).append(Entry(replace(cube, state=State.ARCHIVED)))
+    for name, entries in by_rule.items():
+        writer.update(entries, Operation.MOVE, cause=f"not used: rule {name}")
     return later
 
 

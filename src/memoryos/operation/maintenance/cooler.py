@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 
 from memoryos.bounded import Bounded
 from memoryos.clock import Clock
@@ -21,6 +20,7 @@ from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Archived
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
@@ -102,9 +102,17 @@ class Cooler:
         return (min(moments) - self.clock()).total_seconds() if moments else None
 
     def _due(self, owner: Scope, before: datetime) -> Iterator[dict[str, str]]:
-        """The documents of pages without a visit since then, in batches."""
-        due = (page for page in self._archived(owner) if page.document and _last_use(page.document) <= before)
-        while batch := {page.id: page.document for page in islice(due, PACK_PAGES)}:
+        """The documents of pages without a visit since then, in batches: a pack goes out and comes back in one step."""
+        batch = dict[str, str]()
+        for page in self._archived(owner):
+            if not page.document or _last_use(page.document) > before:
+                continue
+            chars = len(page.document) + sum(map(len, batch.values()))
+            if batch and (len(batch) == PACK_PAGES or chars > CHARS_AT_ONCE):
+                yield batch
+                batch = {}
+            batch[page.id] = page.document
+        if batch:
             yield batch
 
     def _archived(self, owner: Scope) -> Iterator[Archived]:

@@ -1,8 +1,9 @@
 """Model requests: a chat model reads a request; what it says counts only as far as the text bears it out.
 
 The model may understand an order that no rule knows. It cannot add one: what it says is to be stored must stand in the
-text, topics must be made of words of the text or of the latest exchanges, and it finds no order to remove or share
-anything in a text that has no word for that outside of quotations.
+text, topics must be made of words of the text or of the latest exchanges, it finds no order to remove or share
+anything in a text that has no word for that outside of quotations, and none to forget everything in one that asks for
+less.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from memoryos.language.words import content_stems
 from memoryos.models.chat import Answer, Message
 from memoryos.models.structured import ask
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
+from memoryos.operation.requests.request_reach import bears_out
 from memoryos.operation.requests.request_text import hidden
 from memoryos.regex import regex
 
@@ -78,6 +80,8 @@ def _check(read: _Read, text: str, recent: Sequence[MemCube]) -> None:
     words = _WORDS.get(read.operation)
     if words is not None and not words.search(hidden(text)):
         raise BadAnswer(f"the model reads {read.operation.value}, for which the text has no word")
+    if not bears_out(text, read.operation, read.reach):
+        raise BadAnswer(f"the model reads that the reach is {read.reach.value!r}, which the text does not say")
     known = content_stems("\n".join([text, *(page.text for page in recent)]))
     if not content_stems(f"{read.topic} {read.to or ''}") <= known:
         raise BadAnswer("the model names a topic that was not said")
