@@ -1,4 +1,4 @@
-"""Settings: all settings in one frozen value. Only this module reads the environment.
+"""Settings: all settings in one frozen value.
 
 Each field can be set by `MEMORYOS_<FIELD>` (for example MEMORYOS_LLM_MODEL). The defaults are those of the MemoryOS
 paper (section 4.1) where it gives one.
@@ -7,7 +7,6 @@ paper (section 4.1) where it gives one.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from functools import wraps
@@ -18,12 +17,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
-    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
 )
 
+from memoryos.environment import Environment, Unknown
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Trust
 from memoryos.mount import Mount
@@ -82,29 +81,6 @@ class NotesRole(StrEnum):
     SYSTEM = "system"  # a message of its own
     DEVELOPER = "developer"  # the same, for models that know this role alone
     USER = "user"  # within the user's message, for models that take no system message there
-
-
-_OPENAI = {"llm_api_key": "openai_api_key", "llm_base_url": "openai_base_url"}
-_SHORT = "memoryos_llm"  # MEMORYOS_LLM=local: is short for MEMORYOS_LLM_MODEL=local:
-
-
-class _Environment(EnvSettingsSource):
-    """The environment variables. If none starts with our prefix, no field is looked up."""
-
-    def __init__(self, settings_cls: type[BaseSettings], passed: Collection[str]) -> None:
-        super().__init__(settings_cls)
-        self._passed = passed
-
-    def __call__(self) -> dict[str, Any]:
-        is_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
-        found = super().__call__() if is_set else {}
-        if short := self.env_vars.get(_SHORT):
-            found = {"llm_model": short, **found}
-        return found if set(_OPENAI).intersection((*self._passed, *found)) else {**self._of_openai(), **found}
-
-    def _of_openai(self) -> dict[str, str]:
-        """OPENAI_API_KEY and OPENAI_BASE_URL, unless one of ours is set: no key is sent to the wrong URL."""
-        return {field: value for field, name in _OPENAI.items() if (value := self.env_vars.get(name))}
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
@@ -479,7 +455,7 @@ class Settings(BaseSettings):
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Passed values come first, then the environment; no file is read."""
-        return init_settings, _Environment(settings_cls, init_settings())
+        return init_settings, Environment(settings_cls, init_settings())
 
 
 def _zone(name: str) -> tzinfo:
@@ -494,3 +470,8 @@ def _zone(name: str) -> tzinfo:
 def load_settings(**values: Any) -> Settings:
     """Return settings from `values`, then the environment, then the defaults. Raises InvalidInput."""
     return Settings(**values)
+
+
+def unknown_variables() -> tuple[Unknown, ...]:
+    """Environment variables with our prefix that nothing reads, each with the name that it may stand for."""
+    return Environment(Settings, ()).unknown()
