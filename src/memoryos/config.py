@@ -111,10 +111,10 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid", defer_build=True)
 
     db: str = Field("memoryos.db", description="store that the command line opens: a file or postgresql://...")
-    user: str = Field("default", min_length=1, description="user of `memoryos mcp`")
-    agent: str = Field("default", min_length=1, description="agent of `memoryos mcp`")
+    user: str = Field("default", min_length=1, description="user of the command line")
+    agent: str = Field("default", min_length=1, description="agent of the command line")
     session: str | None = Field(None, min_length=1, description="session of what `memoryos mcp` stores; None: none")
-    tenant: str = Field("default", min_length=1, description="tenant of `memoryos mcp`")
+    tenant: str = Field("default", min_length=1, description="tenant of the command line")
 
     # Hierarchy: what stays where, and when it moves.
     short_term_capacity: int = Field(7, ge=1, description="pages in STM")
