@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -77,6 +79,17 @@ def test_the_table_of_extras_is_that_of_the_package():
     (left_out,) = re.findall(r"^\| `all` \| all of these except (.+?) \|", page, re.MULTILINE)
     (inside,) = re.findall(r"\[(.+)\]", extras["all"][0])
     assert set(re.findall(r"`([\w-]+)`", left_out)) == extras.keys() - {"all", *inside.split(",")}
+
+
+def test_what_an_import_is_said_not_to_load_is_loaded_by_opening():
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text("utf-8")
+    assert (
+        "`from memoryos import MemoryOS` loads neither the database code (SQLAlchemy)\nnor numpy nor pydantic" in page
+    )
+    heavy = "print([one for one in ('sqlalchemy', 'numpy', 'pydantic') if one in sys.modules])"
+    code = f"import sys\nfrom memoryos import MemoryOS\n{heavy}\nMemoryOS.open(':memory:').close()\n{heavy}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["[]", "['sqlalchemy', 'numpy', 'pydantic']"]
 
 
 def test_the_layers_that_the_architecture_draws_are_those_that_the_imports_keep():
