@@ -22,7 +22,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from memoryos.environment import Environment, Unknown
+from memoryos.environment import Environment, UnknownVariable
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Trust
 from memoryos.mount import Mount
@@ -93,7 +93,8 @@ def _explained(kind: type[_Made]) -> type[_Made]:
             make(self, **values)
         except ValidationError as error:
             refusal = Refusal.of(error, kind.__annotations__)
-            fix = refusal.fix or "See docs/reference/settings.md for the settings and their ranges"
+            field = kind.model_fields.get(refusal.place.partition(".")[0])
+            fix = refusal.fix or (f"It is: {field.description}" if field else "Its name is that of no setting")
             raise InvalidInput(refusal.place or "settings", refusal.problem, fix) from None
         except SettingsError as error:  # it quotes no value
             named = re.search(r'field "(\w+)"', str(error))
@@ -158,7 +159,7 @@ class Settings(BaseSettings):
     )
     min_trust: Trust = Field(
         Trust.OUTSIDE,
-        description="least trust of what search, context and answers use (docs/explanation/provenance.md)",
+        description="least trust of what search, context and answers use: stated, inferred, imported or outside",
     )
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the owners in use, megabytes")
     candidates: str | None = Field(
@@ -472,6 +473,6 @@ def load_settings(**values: Any) -> Settings:
     return Settings(**values)
 
 
-def unknown_variables() -> tuple[Unknown, ...]:
+def unknown_variables() -> tuple[UnknownVariable, ...]:
     """Environment variables with our prefix that nothing reads, each with the name that it may stand for."""
     return Environment(Settings, ()).unknown()

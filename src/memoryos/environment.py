@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownVariable:
     """A variable with our prefix that nothing reads."""
 
     name: str
@@ -51,13 +51,13 @@ class Environment(EnvSettingsSource):
             found = {"llm_model": short, **found}
         return found if set(_OPENAI).intersection((*self._passed, *found)) else {**self._of_openai(), **found}
 
-    def unknown(self) -> tuple[Unknown, ...]:
+    def unknown(self) -> tuple[UnknownVariable, ...]:
         """The variables with our prefix that nothing reads."""
         known = {*map(str.lower, self.settings_cls.model_fields), _SHORT.removeprefix(self._prefix)}
         others = (one for one in self._ours() if not _OF_OTHERS.fullmatch(one))
         names = sorted({one.removeprefix(self._prefix) for one in others} - known)
         near = {one: next(map(self._named, nearest(one, sorted(known))), None) for one in names}
-        return tuple(Unknown(self._named(one), near[one]) for one in names)
+        return tuple(UnknownVariable(self._named(one), near[one]) for one in names)
 
     @property
     def _prefix(self) -> str:
@@ -75,7 +75,7 @@ class Environment(EnvSettingsSource):
 
 
 @lru_cache(maxsize=8)
-def _warn_of(unknown: tuple[Unknown, ...]) -> None:
+def _warn_of(unknown: tuple[UnknownVariable, ...]) -> None:
     """Log them once in a process: by their names, because values may be secrets."""
     told = ", ".join(f"{one.name} ({one.fix[0].lower()}{one.fix[1:]})" for one in unknown)
     logger.warning("No setting is read from these environment variables: %s", told)

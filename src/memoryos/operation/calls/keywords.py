@@ -8,6 +8,7 @@ from inspect import CO_VARARGS, Parameter, signature, unwrap
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
+from memoryos.filter import FILTERS
 from memoryos.text import nearest
 
 P = ParamSpec("P")
@@ -86,6 +87,8 @@ def _parameters(function: Callable[..., Any]) -> Iterator[str]:
 def _unknown(method: str, name: str, known: tuple[str, ...]) -> str:
     meant = [one for one in _MEANT.get(name, ()) if one in known][:1] or nearest(name, known)
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    if name in FILTERS and "filters" in known:
+        hint = f" Pass filters={{{name!r}: ...}}."
     its = f"Its parameters: {', '.join(known)}" if known else "It has no parameters"
     return f"{method}() has no parameter {name!r}.{hint} {its}"
 
