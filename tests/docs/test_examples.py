@@ -116,6 +116,13 @@ def _installed_by(module: str) -> set[str]:
     return made_of | {extra for extra, needs in named.items() if needs & made_of}
 
 
+def test_no_example_replaces_what_a_mark_or_an_id_may_contain():
+    """Those are hexadecimal digits that differ each time."""
+    replaced = [text for code in EXAMPLES for text in re.findall(r"\.replace\(\"([^\"]+)\"", code.values[0])]
+    assert replaced
+    assert [text for text in replaced if re.fullmatch("[0-9a-f-]+", text)] == []
+
+
 def test_the_quick_start_finds_what_it_added(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", EXAMPLES[0].values[0]], cwd=tmp_path, capture_output=True, text=True, timeout=120
