@@ -8,7 +8,6 @@ from inspect import CO_VARARGS, Parameter, signature, unwrap
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
-from memoryos.filter import FILTERS
 from memoryos.text import nearest
 
 P = ParamSpec("P")
@@ -87,10 +86,16 @@ def _parameters(function: Callable[..., Any]) -> Iterator[str]:
 def _unknown(method: str, name: str, known: tuple[str, ...]) -> str:
     meant = [one for one in _MEANT.get(name, ()) if one in known][:1] or nearest(name, known)
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
-    if name in FILTERS and "filters" in known:
+    if "filters" in known and _is_filter(name):
         hint = f" Pass filters={{{name!r}: ...}}."
     its = f"Its parameters: {', '.join(known)}" if known else "It has no parameters"
     return f"{method}() has no parameter {name!r}.{hint} {its}"
+
+
+def _is_filter(name: str) -> bool:
+    from memoryos.filter import FILTERS  # pydantic comes with it, and an import of the library is to be fast
+
+    return name in FILTERS
 
 
 def _too_many(function: Callable[..., Any], args: Sequence[Any]) -> str:
