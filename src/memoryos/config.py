@@ -32,7 +32,7 @@ from memoryos.refusal import Refusal
 LOCAL = "local:"  # before the path of a model in this process, in the setting `llm_model`
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
-_Made = TypeVar("_Made")
+_Made = TypeVar("_Made", bound=BaseSettings)
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
@@ -93,8 +93,8 @@ def _explained(kind: type[_Made]) -> type[_Made]:
             make(self, **values)
         except ValidationError as error:
             refusal = Refusal.of(error, kind.__annotations__)
-            field = kind.model_fields.get(refusal.place.partition(".")[0])
-            fix = refusal.fix or (f"It is: {field.description}" if field else "Its name is that of no setting")
+            known = kind.model_fields.get(refusal.place.partition(".")[0])
+            fix = refusal.fix or (f"It is: {known.description}" if known else "Its name is that of no setting")
             raise InvalidInput(refusal.place or "settings", refusal.problem, fix) from None
         except SettingsError as error:  # it quotes no value
             named = re.search(r'field "(\w+)"', str(error))
