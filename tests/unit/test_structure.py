@@ -57,6 +57,16 @@ def test_no_text_of_the_program_points_to_a_page_of_the_clone():
     assert [(name, text) for name, text in texts if "docs/" in text] == []
 
 
+def test_no_import_is_hidden_from_the_layers():
+    """Allowed are names at their first use, commands that are asked for, and a module that a person names."""
+    hidden = {
+        str(module.relative_to(SOURCE))
+        for module, node in nodes()
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
+    }
+    assert hidden == {"__init__.py", "interface/cli/lazy.py", "interface/cli/worker_command.py"}
+
+
 def test_what_is_doubled_is_noticed():
     assert doubled(["store", "page", "store"]) == ["store"]
 
