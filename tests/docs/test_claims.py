@@ -121,6 +121,20 @@ def named(cell: str) -> list[str]:
     return re.findall(r"`(\w+)`", cell)
 
 
+def test_the_files_that_the_architecture_tells_a_contributor_to_change_are_there():
+    parts = re.findall(r"^## How to add .+?(?=^## )", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    assert len(parts) == 5
+    paths = {path for part in parts for path in re.findall(r"`([\w/]+\.py)`", part)}
+    places = [
+        ROOT,
+        SOURCE,
+        SOURCE / "interface",
+        *map((SOURCE / "interface").joinpath, ("cli", "mcp", "rest")),
+        SOURCE / "infrastructure",
+    ]
+    assert sorted(path for path in paths if not any((place / path).is_file() for place in places)) == []
+
+
 def test_the_layers_that_the_architecture_draws_are_those_that_the_imports_keep():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     drawn = re.findall(r"^    .*→.*(?:\n        →.*)*", ARCHITECTURE, re.MULTILINE)
