@@ -78,8 +78,8 @@ def export(
     render.console().print(f"Imported {sum(loaded.memories.values()):,} memories{known}.")
     if loaded.removed:
         told = f"Left out: {loaded.removed:,} memories that this store has removed, or their sources."
-        again = f"To load them, too: memoryos import export {quote(str(path))} --again"
-        render.console().print(f"{told} {again}", markup=False, soft_wrap=True)
+        how = f"To load them, too: memoryos import export {quote(str(path))} --again"
+        render.console().print(f"{told} {how}", markup=False, soft_wrap=True)
     if loaded.expired:
         render.console().print(f"Left out: {loaded.expired:,} memories that have expired, or their sources.")
     if users and (loaded.memories or loaded.known):
