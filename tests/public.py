@@ -30,6 +30,8 @@ def methods_of(kind: type) -> list[str]:
 def function_of(kind: type, name: str) -> Callable[..., Any]:
     """The function behind a method that `methods_of` names."""
     noun, _, verb = name.rpartition(".")
+    fix = "add its class to async_nouns.py, and a property to async_memory.py"
+    assert not noun or noun in nouns_of(kind), f"{kind.__name__} has no noun {noun!r}: {fix}"
     return getattr(nouns_of(kind)[noun] if noun else kind, verb)
 
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from memoryos.infrastructure.vault.key_file import EncryptionStatus
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.infrastructure.vault.snapshot import Snapshot
-    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier, Trust, UpdateMode
+    from memoryos.kinds import AccessMode, Kind, MemoryType, Origin, Role, State, Subject, Tier, Trust, UpdateMode
     from memoryos.label_change import LabelChange
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         MemoryOS,
         open,  # noqa: A004 - as `gzip.open`
     )
-    from memoryos.models.chat import Answer, ChatModel
+    from memoryos.models.chat import Answer, ChatModel, Message, Usage
     from memoryos.models.embedder import Embedder
     from memoryos.models.local.lora_recipe import TrainingRecipe
     from memoryos.models.local.watermark_evidence import WatermarkEvidence, WatermarkResult
@@ -126,6 +126,7 @@ if TYPE_CHECKING:
         GenerateStep,
         ListStep,
         RetrieveStep,
+        StepPart,
         TagStep,
         UpdateStep,
     )
@@ -153,6 +154,7 @@ if TYPE_CHECKING:
     from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
     from memoryos.policy.policy_decision import PolicyDecision
     from memoryos.privacy.detector import detect
+    from memoryos.privacy.names import NameFinder
     from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
     from memoryos.progress import Progress
     from memoryos.retention import RetentionRule, UnusedRule
@@ -295,11 +297,14 @@ __all__ = [
     "MemoryOS",
     "MemoryOSError",
     "MemoryOperation",
+    "MemoryType",
     "Memoryos",
+    "Message",
     "Messages",
     "Mount",
     "Mounts",
     "MoveReason",
+    "NameFinder",
     "Namespace",
     "NewApiKey",
     "Only",
@@ -345,8 +350,10 @@ __all__ = [
     "Snapshot",
     "Snapshots",
     "Spending",
+    "State",
     "StateDecision",
     "Stats",
+    "StepPart",
     "StepTrace",
     "Strategy",
     "Subject",
@@ -364,6 +371,7 @@ __all__ = [
     "UpdateMode",
     "UpdateStep",
     "Upkeep",
+    "Usage",
     "UserInfo",
     "Users",
     "VersionChange",

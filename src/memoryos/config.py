@@ -1,4 +1,4 @@
-"""Settings: all settings in one frozen value. Only this module reads the environment.
+"""Settings: all settings in one frozen value.
 
 Each field can be set by `MEMORYOS_<FIELD>` (for example MEMORYOS_LLM_MODEL). The defaults are those of the MemoryOS
 paper (section 4.1) where it gives one.
@@ -7,7 +7,6 @@ paper (section 4.1) where it gives one.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from functools import wraps
@@ -18,12 +17,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
-    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
 )
 
+from memoryos.environment import Environment, UnknownVariable
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Trust
 from memoryos.mount import Mount
@@ -33,7 +32,7 @@ from memoryos.refusal import Refusal
 LOCAL = "local:"  # before the path of a model in this process, in the setting `llm_model`
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
-_Made = TypeVar("_Made")
+_Made = TypeVar("_Made", bound=BaseSettings)
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
@@ -84,29 +83,6 @@ class NotesRole(StrEnum):
     USER = "user"  # within the user's message, for models that take no system message there
 
 
-_OPENAI = {"llm_api_key": "openai_api_key", "llm_base_url": "openai_base_url"}
-_SHORT = "memoryos_llm"  # MEMORYOS_LLM=local: is short for MEMORYOS_LLM_MODEL=local:
-
-
-class _Environment(EnvSettingsSource):
-    """The environment variables. If none starts with our prefix, no field is looked up."""
-
-    def __init__(self, settings_cls: type[BaseSettings], passed: Collection[str]) -> None:
-        super().__init__(settings_cls)
-        self._passed = passed
-
-    def __call__(self) -> dict[str, Any]:
-        is_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
-        found = super().__call__() if is_set else {}
-        if short := self.env_vars.get(_SHORT):
-            found = {"llm_model": short, **found}
-        return found if set(_OPENAI).intersection((*self._passed, *found)) else {**self._of_openai(), **found}
-
-    def _of_openai(self) -> dict[str, str]:
-        """OPENAI_API_KEY and OPENAI_BASE_URL, unless one of ours is set: no key is sent to the wrong URL."""
-        return {field: value for field, name in _OPENAI.items() if (value := self.env_vars.get(name))}
-
-
 def _explained(kind: type[_Made]) -> type[_Made]:
     """Make the settings raise InvalidInput for a wrong field."""
     make = kind.__init__
@@ -117,7 +93,8 @@ def _explained(kind: type[_Made]) -> type[_Made]:
             make(self, **values)
         except ValidationError as error:
             refusal = Refusal.of(error, kind.__annotations__)
-            fix = refusal.fix or "See docs/reference/settings.md for the settings and their ranges"
+            known = kind.model_fields.get(refusal.place.partition(".")[0])
+            fix = refusal.fix or (f"It is: {known.description}" if known else "Its name is that of no setting")
             raise InvalidInput(refusal.place or "settings", refusal.problem, fix) from None
         except SettingsError as error:  # it quotes no value
             named = re.search(r'field "(\w+)"', str(error))
@@ -135,10 +112,10 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid", defer_build=True)
 
     db: str = Field("memoryos.db", description="store that the command line opens: a file or postgresql://...")
-    user: str = Field("default", min_length=1, description="user of `memoryos mcp`")
-    agent: str = Field("default", min_length=1, description="agent of `memoryos mcp`")
+    user: str = Field("default", min_length=1, description="user of the command line")
+    agent: str = Field("default", min_length=1, description="agent of the command line")
     session: str | None = Field(None, min_length=1, description="session of what `memoryos mcp` stores; None: none")
-    tenant: str = Field("default", min_length=1, description="tenant of `memoryos mcp`")
+    tenant: str = Field("default", min_length=1, description="tenant of the command line")
 
     # Hierarchy: what stays where, and when it moves.
     short_term_capacity: int = Field(7, ge=1, description="pages in STM")
@@ -182,7 +159,7 @@ class Settings(BaseSettings):
     )
     min_trust: Trust = Field(
         Trust.OUTSIDE,
-        description="least trust of what search, context and answers use (docs/explanation/provenance.md)",
+        description="least trust of what search, context and answers use: stated, inferred, imported or outside",
     )
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the owners in use, megabytes")
     candidates: str | None = Field(
@@ -479,7 +456,7 @@ class Settings(BaseSettings):
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Passed values come first, then the environment; no file is read."""
-        return init_settings, _Environment(settings_cls, init_settings())
+        return init_settings, Environment(settings_cls, init_settings())
 
 
 def _zone(name: str) -> tzinfo:
@@ -494,3 +471,8 @@ def _zone(name: str) -> tzinfo:
 def load_settings(**values: Any) -> Settings:
     """Return settings from `values`, then the environment, then the defaults. Raises InvalidInput."""
     return Settings(**values)
+
+
+def unknown_variables() -> tuple[UnknownVariable, ...]:
+    """Environment variables with our prefix that nothing reads, each with the name that it may stand for."""
+    return Environment(Settings, ()).unknown()

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from memoryos import arguments
 from memoryos.choice import Choice
 from memoryos.clock import system_clock
-from memoryos.config import SERVED, ExtractorKind, Settings
+from memoryos.config import SERVED, ExtractorKind, Settings, unknown_variables
 from memoryos.distribution import NAME, VERSION
 from memoryos.errors import MemoryOSError, ModelNotConfigured, StoreReadOnly
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
@@ -134,6 +134,8 @@ def _configured(settings: Settings) -> Iterator[HealthCheck]:
     """Which settings are set. Of a secret, a path or a URL only the name is told."""
     told = ", ".join(_told(name, getattr(settings, name)) for name in sorted(settings.model_fields_set))
     yield HealthCheck("settings", Health.OK if told else Health.OFF, told or "all have their defaults")
+    for one in unknown_variables():
+        yield HealthCheck("environment", Health.WARNING, f"no setting is read from {one.name}", one.fix)
 
 
 def _told(name: str, value: object) -> str:

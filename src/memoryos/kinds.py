@@ -8,9 +8,9 @@ from memoryos.choice import Choice
 class MemoryType(Choice):
     """The three kinds of memory a model can use (MemOS paper, section 4.1)."""
 
-    PLAINTEXT = "plaintext"
-    ACTIVATION = "activation"
-    PARAMETER = "parameter"
+    PLAINTEXT = "plaintext"  # words
+    ACTIVATION = "activation"  # KV states of a prefix
+    PARAMETER = "parameter"  # weights of an adapter
 
 
 class Kind(Choice):
@@ -40,12 +40,12 @@ class Tier(Choice):
 class State(Choice):
     """What may be done with a cube (MemOS paper, section 5.4.3). A move does not change the state."""
 
-    GENERATED = "generated"
-    ACTIVATED = "activated"
+    GENERATED = "generated"  # stored and not used yet
+    ACTIVATED = "activated"  # a search returned it
     MERGED = "merged"  # another took its place, or its words were corrected; `as_of` still finds it
-    ARCHIVED = "archived"
+    ARCHIVED = "archived"  # not used for long; a search with `archive=False` does not find it
     EXPIRED = "expired"  # no search, list or context shows it
-    FROZEN = "frozen"
+    FROZEN = "frozen"  # nobody may change or delete it
 
 
 class Origin(Choice):

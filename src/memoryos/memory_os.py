@@ -17,6 +17,7 @@ from memoryos import expected
 from memoryos.caller import OPERATOR, Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.errors import InvalidInput
+from memoryos.exports import MODULES
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand, by_a_hand
 from memoryos.operation.calls.keywords import named
@@ -171,7 +172,7 @@ class MemoryOS:
     @property
     def audit(self) -> memoryos.Audit:
         """The audit log: who did what to which memory."""
-        return memoryos.Audit(self._engine, self._caller)
+        return memoryos.Audit(self._engine, self._caller, _load_operations)
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
@@ -205,6 +206,13 @@ class MemoryOS:
     @property
     def _hand(self) -> Hand:
         return self._engine.hand
+
+
+def _load_operations() -> None:
+    """Import each class with operations, which are known from then on."""
+    for name, module in MODULES.items():
+        if module == "memory" or module.startswith("nouns."):
+            getattr(memoryos, name)
 
 
 @named

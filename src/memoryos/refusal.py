@@ -63,5 +63,6 @@ def _told(error: Mapping[str, Any], place: str, fields: tuple[str, ...]) -> tupl
         return f"expected {error['ctx']['expected']}, got {shown(error['input'])}", None
     expected = _EXPECTED.get(kind.split("_")[0])
     if expected and kind.endswith(("_type", "_parsing", "_from_float")):
-        return f"expected {expected}, got {value}", None
+        is_misread = kind.endswith("_parsing") and value == "str"  # such as a number in the environment
+        return f"expected {expected}, got {'other text' if is_misread else value}", None
     return error["msg"].removeprefix("Input ").removeprefix("Value error, "), None

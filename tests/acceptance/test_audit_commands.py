@@ -46,6 +46,12 @@ def test_entries_are_listed_the_latest_first(run, page):
     )
 
 
+def test_a_log_that_is_off_is_told_with_the_setting(run):
+    run("add", "I keep bees.", MEMORYOS_AUDIT="false")
+    assert run("audit", "list", MEMORYOS_AUDIT="false").endswith("off: MEMORYOS_AUDIT=true switches it on.\n")
+    assert run("audit", "list", "--user", "nobody") == "The audit log has no such entry.\n"
+
+
 def test_a_list_goes_on_at_its_cursor(run, page):
     first = json.loads(run("audit", "list", "--oldest", "--limit", "1", "--caller", "default", "--json"))
     second = run(

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from functools import partial
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,54 @@ def locomo(tmp_path) -> Path:
     path = tmp_path / "locomo.json"
     path.write_text(json.dumps(LOCOMO), "utf-8")
     return path
+
+
+CHAT = [
+    {"role": "user", "content": "I live in Oslo.\u2028Now."},
+    {"role": "assistant", "content": [{"type": "text", "text": "Nice!"}]},
+    {"role": "user", "content": "I keep bees."},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [json.dumps(CHAT, indent=2), "\n".join(json.dumps(one, ensure_ascii=False) for one in CHAT) + "\n\n"],
+    ids=["json", "lines"],
+)
+def test_chat_messages_are_stored_as_exchanges(run, tmp_path, monkeypatch, text):
+    (tmp_path / "chat.json").write_text(text, "utf-8")
+    ids = document(run("add", "--messages", "chat.json", "--user", "ann", "--tag", "chat", "--json"))["ids"]
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode()), "utf-8"))
+    assert document(run("add", "--messages", "-", "--user", "bob", "--json"))["ids"]
+    for user in ("ann", "bob"):
+        pages = document(run("list", "pages", "--user", user, "--json"))["pages"]
+        assert [page["text"] for page in pages] == [
+            "user: I live in Oslo.\u2028Now.\nassistant: Nice!",
+            "user: I keep bees.",
+        ]
+    assert [page["id"] for page in document(run("list", "pages", "--user", "ann", "--json"))["pages"]] == ids
+    (tmp_path / "one.json").write_text(json.dumps(CHAT[0]), "utf-8")
+    assert run("add", "--messages", "one.json").stdout.startswith("Stored as ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "QUERY: is missing. Pass what the user said, or --messages FILE"),
+        (("Hello", "--messages", "chat.json"), "--messages: has the texts and files itself"),
+        (("--messages", "nowhere.json"), "--messages: cannot be read: FileNotFoundError"),
+        (("--messages", "chat.json"), "--messages: is not JSON in line 2"),
+        (("--messages", "deep.json"), "--messages: is not JSON in line 1"),
+        (("--messages", "wrong.json"), "messages[0].role: 'nobody' is unknown"),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+)
+def test_wrong_chat_messages_are_told(run, tmp_path, arguments, said):
+    (tmp_path / "chat.json").write_text('{"role": "user", "content": "Hello"}\n{"role": ', "utf-8")
+    (tmp_path / "deep.json").write_text("[" * 100_000, "utf-8")
+    (tmp_path / "wrong.json").write_text('{"role": "nobody", "content": "Hello"}', "utf-8")
+    result = run("add", *arguments)
+    assert (result.returncode, said in result.stderr, result.stdout) == (2, True, "")
 
 
 def document(result):

@@ -145,3 +145,14 @@ def test_the_library_is_not_loaded(filled, tmp_path):
         [sys.executable, "-c", code], env=forked.settings(**line), cwd=tmp_path, capture_output=True, text=True
     )
     assert (done.stdout.split(), done.stderr) == (["anna"], "[]\n")
+
+
+def test_it_is_that_of_the_owner_in_the_environment(complete, filled):
+    assert complete("memoryos search --as-of be", MEMORYOS_USER="ann") == ["before-May"]
+    assert complete("memoryos search --as-of be") == []
+
+
+def test_a_misspelt_variable_disturbs_no_line(tmp_path, filled):
+    asked = {"_MEMORYOS_COMPLETE": "complete_bash", "COMP_WORDS": "memoryos search --user ann", "COMP_CWORD": "3"}
+    done = forked.memoryos(cwd=tmp_path, MEMORYOS_USSER="ann", **asked)
+    assert (done.stdout.split(), done.stderr) == (["ann", "anna"], "")

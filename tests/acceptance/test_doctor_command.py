@@ -170,3 +170,29 @@ def test_the_command_tells_and_exits_with_one_if_something_is_broken(db):
     assert (broken.returncode, "broken" in broken.stdout) == (1, True)
     unreadable = run(MEMORYOS_EMBEDDER="hashing", MEMORYOS_SHORT_TERM_CAPACITY="many")
     assert (unreadable.returncode, "short_term_capacity" in unreadable.stdout) == (1, True)
+
+
+def test_a_misspelt_variable_is_named_with_the_right_name_and_without_its_value(db):
+    def run(*arguments):
+        misspelt = {"MEMORYOS_LLM_MODLE": SECRET, "MEMORYOS_XYZ": SECRET, "MEMORYOS_PORT_80_TCP": "of Kubernetes"}
+        known = {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_LLM": "local:nowhere", "MEMORYOS_SESSION": "s"}
+        return same_process.memoryos(*arguments, "--db", str(db), cwd=db.parent, **misspelt, **known)
+
+    ran = run("doctor", "--json")
+    findings = [one for one in json.loads(ran.stdout)["findings"] if one["check"] == "environment"]
+    assert [(one["health"], one["text"], one["fix"]) for one in findings] == [
+        ("warning", "no setting is read from MEMORYOS_LLM_MODLE", "Did you mean MEMORYOS_LLM_MODEL?"),
+        ("warning", "no setting is read from MEMORYOS_XYZ", "Unset it, or correct its name"),
+    ]
+    assert SECRET not in ran.stdout + ran.stderr
+
+
+def test_misspelt_variables_are_logged_once(db, monkeypatch, caplog):
+    monkeypatch.setenv("MEMORYOS_RECAL_PAGES", SECRET)
+    monkeypatch.setenv("MEMORYOS_KEEY", SECRET)
+    for _ in range(2):
+        load_settings()
+    told = "MEMORYOS_KEEY (did you mean MEMORYOS_KEY?), MEMORYOS_RECAL_PAGES (did you mean MEMORYOS_RECALL_PAGES?)"
+    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
+        ("WARNING", f"No setting is read from these environment variables: {told}")
+    ]

@@ -115,3 +115,23 @@ def test_json_before_a_command_counts_too(run, arguments):
 def test_what_follows_two_dashes_is_text(run):
     assert "Stored as" in run("add", "--", "--json").stdout
     assert "--json" in run("search", "json").stdout
+
+
+@PATHS
+def test_the_environment_names_the_owner_of_every_command(path):
+    """But no filter, which leaves nothing out unless it is passed."""
+    options = {name: one for one in dict(EVERY)[path].params for name in one.opts}
+    for name in ("user", "agent", "tenant"):
+        one = options.get(f"--{name}")
+        reads = one is not None and f"MEMORYOS_{name.upper()}" in (one.help or "")
+        assert reads == (one is not None and (one.required or one.default == "default" or path == ("mcp",)))
+
+
+def test_the_owner_of_the_environment_is_that_of_the_command(run):
+    owner = {"MEMORYOS_USER": "ann", "MEMORYOS_AGENT": "coder", "MEMORYOS_TENANT": "acme"}
+    added = document(run("add", "I keep bees.", "--json", **owner))
+    named = ("--user", "ann", "--agent", "coder", "--tenant", "acme", "--json")
+    assert document(run("get", added["id"], *named))["id"] == added["id"]
+    assert document(run("list", "pages", "--json"))["pages"] == []
+    assert document(run("list", "pages", "--user", "ben", "--json", **owner))["pages"] == []
+    assert document(run("forget", "--yes", "--json", **owner))["memories"] == {"page": 1}

@@ -273,8 +273,13 @@ def test_the_command_does_the_same(run):
     assert document(run("export", "bob.jsonl", "--user", "bob", "--json"))["memories"]["page"] == 1
     assert document(run("forget", "--user", "bob", "--yes", "--json"))["is_complete"] is True
     left = run("import", "export", "bob.jsonl").stdout
-    assert "Left out: 1 memories that this store has removed, or their sources (--again)." in left
+    assert "Left out: 1 memories that this store has removed, or their sources." in left
+    assert "memoryos import export bob.jsonl --again\n" in left
+    assert "show --user" not in left
+    unnamed = run("import", "bob.jsonl")
+    assert (unnamed.returncode, "memoryos import export bob.jsonl;" in unnamed.stderr) == (2, True)
     assert document(run("import", "export", "bob.jsonl", "--again", "--json"))["memories"]["page"] == 1
+    assert "Try: memoryos show --user bob" in run("import", "export", "bob.jsonl").stdout
     usage = run("add", "--json", "--no-such-option")
     assert usage.returncode == 2
     assert json.loads(usage.stdout)["error"]["type"] == "UsageError"

@@ -275,6 +275,8 @@ MISPLACED = [
     ("GET", "/export", {"agent": "x"}, "agent", "Put agent into the address"),
     ("POST", "/memories", {"query": "x", "session": "s1"}, "session", "Put session into the address"),
     ("POST", "/search?session=s1", {"query": "bees"}, "session", "Put session into the body"),
+    ("POST", "/search", {"query": "x", "metadata": {"a": 1}}, "metadata", 'Pass it in filters: {"metadata": ...}'),
+    ("GET", "/pages?metadata=a", None, "metadata", 'Pass it in filters: {"metadata": ...}'),
     ("POST", "/forget?session=s1&session=s2", None, "session", "Pass it once"),
     ("GET", "/pages?limit=1&limit=2", None, "limit", "Pass it once"),
 ]

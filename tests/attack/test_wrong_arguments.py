@@ -112,9 +112,15 @@ def test_a_wrong_argument_is_named(memory, field, call):
         ("turn: takes no arguments without a name. Name them: role, text, ", lambda: Turn("user", "hello")),
         ("attachment.captoin: is unknown. Did you mean caption?", lambda: Attachment(captoin="a map")),
         ("embeder: is unknown. Did you mean embedder or embedder_dim?", lambda: Settings(embeder="static")),
-        ("short_term_capacity: expected a whole number, got str. See ", lambda: Settings(short_term_capacity="many")),
-        ("short_term_capacity: should be greater than or equal to 1. See ", lambda: Settings(short_term_capacity=0)),
-        ("self_tuning: expected True or False, got list. See ", lambda: Settings(self_tuning=[])),
+        (
+            "short_term_capacity: expected a whole number, got other text. It is: pages in STM",
+            lambda: Settings(short_term_capacity="many"),
+        ),
+        (
+            "short_term_capacity: should be greater than or equal to 1. It is: pages in STM",
+            lambda: Settings(short_term_capacity=0),
+        ),
+        ("self_tuning: expected True or False, got list. It is: tune ", lambda: Settings(self_tuning=[])),
         ("time_zone: 'Mars' is not a time zone", lambda: Settings(time_zone="Mars")),
         ("settings: is a dict. Pass settings=load_settings(", lambda: MemoryOS.open(":memory:", settings={})),
         ("embedder: is a str. Pass its name as settings=", lambda: MemoryOS.open(":memory:", embedder="minilm")),
@@ -150,6 +156,13 @@ KEYWORDS = {
     "pages.list": ("page", "Pages.list() has no parameter 'page'."),
     "forget": ("page", "Memory.forget() has no parameter 'page'. It has no parameters"),
 }
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", ["search", "context", "pages.list"])
+def test_a_filter_in_the_place_of_a_parameter_is_told_where_it_belongs(memory, name):
+    with pytest.raises(TypeError, match=r"has no parameter 'metadata'\. Pass filters=\{'metadata': \.\.\.\}\. "):
+        method_of(memory, name)(metadata={"place": "yard"})
 
 
 @pytest.mark.once

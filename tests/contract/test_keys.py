@@ -115,6 +115,18 @@ def test_a_server_learns_of_a_key_what_it_needs(store, clock):
         store.keys.info(made.key)
 
 
+def test_an_action_that_a_key_lacks_is_told_with_the_command_of_a_key_that_has_it(store):
+    page = store.memory("ann").add("I keep bees.")
+    key = store.keys.create("web2", users=["ann"]).key
+    told = "web2 may not delete this with its key: the key lacks this action, and `memoryos keys create NAME"
+    with pytest.raises(PermissionDenied) as denied:
+        store.memory("ann", caller=store.keys.caller(key)).delete(page)
+    fix = "--action delete --action read --action write` makes one that has it"
+    assert str(denied.value) == f"{told} {fix}"
+    with pytest.raises(PermissionDenied, match=r"with its key$"):
+        store.memory("bob", caller=store.keys.caller(key)).search("bees")
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("wrong", [5, None, object(), True, [5], [None], []])
 def test_wrong_actions_are_named(store, wrong):

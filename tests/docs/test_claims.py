@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import memoryos
+from memoryos import Attachment, load_settings
 from memoryos.kinds import Origin, State, Trust
 from memoryos.lifecycle import TRANSITIONS, Actor
 from memoryos.operation.recall.trust import TRUST_OF
@@ -77,6 +81,58 @@ def test_the_table_of_extras_is_that_of_the_package():
     (left_out,) = re.findall(r"^\| `all` \| all of these except (.+?) \|", page, re.MULTILINE)
     (inside,) = re.findall(r"\[(.+)\]", extras["all"][0])
     assert set(re.findall(r"`([\w-]+)`", left_out)) == extras.keys() - {"all", *inside.split(",")}
+
+
+def test_what_an_import_is_said_not_to_load_is_loaded_by_opening():
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text("utf-8")
+    assert (
+        "`from memoryos import MemoryOS` loads neither the database code (SQLAlchemy)\nnor numpy nor pydantic" in page
+    )
+    heavy = "print([one for one in ('sqlalchemy', 'numpy', 'pydantic') if one in sys.modules])"
+    code = f"import sys\nfrom memoryos import MemoryOS\n{heavy}\nMemoryOS.open(':memory:').close()\n{heavy}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["[]", "['sqlalchemy', 'numpy', 'pydantic']"]
+
+
+def test_a_line_of_an_export_has_the_fields_that_the_page_describes(tmp_path):
+    page = (ROOT / "docs" / "explanation" / "export.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", page, re.MULTILINE))
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=load_settings(embedder="hashing")) as memory:
+        file = Attachment(caption="a", uri="data:image/png;base64,YQ==")
+        memory.update(memory.add("I live in Oslo.", attachments=[file]), "I live in Rome.")
+        memory.wait()
+        memory.export(tmp_path / "a.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text("utf-8").splitlines()]
+    assert {*lines[0]} == {*named(rows["head"]), "mark"}
+    fields = {name: what for names, what in rows.items() for name in named(names)}
+    told = {line["memory"]["payload"]["type"]: line for line in lines[1:-1]}
+    assert {*told["page"]} == {"memory", "links", "earlier", "blobs", "mark"}
+    assert {*told["page"]} - {"mark"} <= {*named(rows["memory"])}
+    for cube in (told["page"]["memory"], told["page"]["earlier"][0], told["fact"]["memory"], told["profile"]["memory"]):
+        assert cube.keys() <= fields.keys()
+        for part in ("scope", "descriptive", "behaviour", "governance", "version"):
+            assert cube[part].keys() == {*named(fields[part])}, part
+    for kind in ("fact", "profile"):
+        assert told[kind]["memory"]["payload"].keys() <= {*named(fields["payload"])}
+    assert told["page"]["memory"]["payload"]["turns"][0].keys() <= {*named(fields["payload"])}
+
+
+def named(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+def test_the_files_that_the_architecture_tells_a_contributor_to_change_are_there():
+    parts = re.findall(r"^## How to add .+?(?=^## )", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    assert len(parts) == 5
+    paths = {path for part in parts for path in re.findall(r"`([\w/]+\.py)`", part)}
+    places = [
+        ROOT,
+        SOURCE,
+        SOURCE / "interface",
+        *map((SOURCE / "interface").joinpath, ("cli", "mcp", "rest")),
+        SOURCE / "infrastructure",
+    ]
+    assert sorted(path for path in paths if not any((place / path).is_file() for place in places)) == []
 
 
 def test_the_layers_that_the_architecture_draws_are_those_that_the_imports_keep():

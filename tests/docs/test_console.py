@@ -40,6 +40,7 @@ def folder(tmp_path):
         "qa": [],
     }
     (tmp_path / "locomo10.json").write_text(json.dumps([talk]), "utf-8")
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "I keep bees."}]', "utf-8")
     (tmp_path / "book.txt").write_text("Call me Ishmael.\n", "utf-8")
     (tmp_path / "my_service").mkdir()
     (tmp_path / "my_service" / "jobs.py").write_text("def register(store): ...\n", "utf-8")

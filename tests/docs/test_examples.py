@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from contextvars import Context
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType
 from unittest import mock
@@ -26,6 +28,7 @@ EXAMPLES = [
     for document in DOCUMENTS
     for number, (code, printed) in enumerate(EXAMPLE.findall(document.read_text("utf-8")), 1)
 ]
+IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 SHOWING = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 
 NOT_RUN = [  # ```python not run, it needs ...
@@ -93,6 +96,31 @@ def test_an_output_follows_its_example():
 @pytest.mark.parametrize("code", NOT_RUN)
 def test_python_example_that_needs_more_than_a_clone_is_python(code):
     assert compile(code, "example", "exec").co_names, "an example that names nothing shows nothing"
+
+
+@pytest.mark.parametrize("document", SHOWING, ids=lambda path: path.name)
+def test_a_page_names_the_package_of_others_that_its_examples_import(document):
+    text = document.read_text("utf-8")
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    named = re.findall(r"[\w-]+", " ".join(re.findall(r"`(pip install [^`]+|[\w-]+)`", prose)))
+    for module in {name for code, _ in EXAMPLE.findall(text) for name in IMPORTED.findall(code)}:
+        if module not in sys.stdlib_module_names | {"memoryos"}:
+            assert _installed_by(module) & {*named}, f"how {module} is installed is told nowhere"
+
+
+def _installed_by(module: str) -> set[str]:
+    """The names after `pip install` that bring a module: its distributions, and extras with one of them."""
+    made_of = {one.lower() for one in packages_distributions()[module]}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {extra: {re.split(r"[>=<\[]", one)[0] for one in needs} for extra, needs in extras.items()}
+    return made_of | {extra for extra, needs in named.items() if needs & made_of}
+
+
+def test_no_example_replaces_what_a_mark_or_an_id_may_contain():
+    """Those are hexadecimal digits that differ each time."""
+    replaced = [text for code in EXAMPLES for text in re.findall(r"\.replace\(\"([^\"]+)\"", code.values[0])]
+    assert replaced
+    assert [text for text in replaced if re.fullmatch("[0-9a-f-]+", text)] == []
 
 
 def test_the_quick_start_finds_what_it_added(tmp_path):

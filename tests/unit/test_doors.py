@@ -9,6 +9,7 @@ from memoryos.interface.cli.app import command
 from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST
 from memoryos.interface.mcp.mcp_resources import RESOURCES
 from memoryos.interface.mcp.mcp_tools import TOOLS
+from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import STREAMED
 from public import methods_of
@@ -30,6 +31,13 @@ def test_each_operation_has_a_door_or_a_reason(doors, reasons):
     assert {*doors} & reasons.keys() == set()
     assert {*doors, *reasons} - OPERATIONS == set(), "doors of operations that do not exist"
     assert all(reasons.values())
+
+
+def test_a_branch_is_worked_on_by_the_ways_that_its_reasons_name():
+    assert "`branch=NAME`" in NOT_REST["branch"]
+    assert any("branch" in Parameters.of(route).query.model_fields for route in ROUTES)
+    assert "`memoryos --branch NAME COMMAND`" in NOT_CLI["branch"]
+    assert "--branch" in {name for one in command().params for name in one.opts}
 
 
 def test_no_two_routes_have_one_address():

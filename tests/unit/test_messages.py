@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
+from openai.types.chat import ChatCompletionMessage
 from pydantic import BaseModel
 
 import memoryos
@@ -57,6 +58,26 @@ def test_a_message_and_its_reply_in_two_calls_are_two_pages(memory):
 
 def test_one_message_is_enough(memory):
     assert len(memory.add({"role": "user", "content": "I live in Oslo."})) == 1
+
+
+class Spoken(BaseModel):
+    """A message as SDKs have it: iterable, because pydantic's objects are."""
+
+    role: str = "assistant"
+    content: str = "hello"
+
+
+@pytest.mark.parametrize(
+    "message", [Spoken(), ChatCompletionMessage(role="assistant", content="hello"), SimpleNamespace(**dict(Spoken()))]
+)
+def test_one_object_of_an_sdk_is_enough(memory, message):
+    [page] = memory.add(message)
+    assert memory.get(page).text == "assistant: hello"
+
+
+def test_a_turn_in_the_place_of_a_message_is_told_where_it_belongs(memory):
+    with pytest.raises(InvalidInput, match=r"messages\[0\]: is a Turn\. Pass turns to add_many"):
+        memory.add(Turn(role="user", text="hello"))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,31 @@ def test_no_two_classes_have_one_name():
     assert doubled([node.name for node in classes()]) == []
 
 
+def test_no_text_of_the_program_points_to_a_page_of_the_clone():
+    """A wheel has none: what is shown names the setting or the command itself. Docstrings of modules may."""
+    docstrings = {
+        id(node.body[0].value)
+        for _, node in nodes()
+        if isinstance(node, ast.Module) and node.body[:1] and isinstance(node.body[0], ast.Expr)
+    }
+    texts = [
+        (module.name, node.value)
+        for module, node in nodes()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+    ]
+    assert [(name, text) for name, text in texts if "docs/" in text] == []
+
+
+def test_no_import_is_hidden_from_the_layers():
+    """Allowed are names at their first use, commands that are asked for, and a module that a person names."""
+    hidden = {
+        str(module.relative_to(SOURCE))
+        for module, node in nodes()
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
+    }
+    assert hidden == {"__init__.py", "interface/cli/lazy.py", "interface/cli/worker_command.py"}
+
+
 def test_what_is_doubled_is_noticed():
     assert doubled(["store", "page", "store"]) == ["store"]
 

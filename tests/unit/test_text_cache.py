@@ -18,6 +18,7 @@ from memoryos.models.remembered import Remembered
 from memoryos.text_cache import forget_texts, text_cache
 
 WITHOUT_TEXT = {  # modules of the library with a cache of what no memory says
+    "environment.py": 1,  # names of environment variables
     "infrastructure/vault/key_part.py": 1,  # rows of API keys
     "language/looks.py": 3,  # single characters, and tags of our own
     "language/quotation.py": 1,  # the same

@@ -36,6 +36,11 @@ def test_a_verb_is_awaited(sync, awaited, name):
     assert is_awaited is (name not in AT_ONCE)
 
 
+def test_a_noun_without_a_twin_is_told_with_the_files_that_lack_it():
+    with pytest.raises(AssertionError, match=r"AsyncMemory has no noun 'sizes': add its class to async_nouns\.py"):
+        function_of(AsyncMemory, "sizes.list")
+
+
 @pytest.mark.parametrize(("sync", "awaited"), [(MemoryOS.open, AsyncMemoryOS.open)])
 def test_opening_takes_the_same(sync, awaited):
     assert inspect.signature(sync).parameters.keys() == inspect.signature(awaited).parameters.keys()

@@ -157,7 +157,7 @@ _STORE = "It is an operation of the store: see the entry of MemoryOS."
 NOT_REST: Mapping[str, str] = {
     **dict.fromkeys(("adapters.add", "adapters.export"), _FILE),
     "of": _HANDLE,
-    "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
+    "branch": "`branch=NAME` in the query of an address works on a branch.",
     "close": _LIFE,
     "add_many": "`POST /v1/memories` takes a list of messages.",
     "branches.named": "`GET /v1/branches` lists them.",
@@ -191,7 +191,7 @@ NOT_REST: Mapping[str, str] = {
 # Why an operation has no command.
 NOT_CLI: Mapping[str, str] = {
     "of": _HANDLE,
-    "branch": "Not there yet: branches are made, compared and discarded, and used in Python alone.",
+    "branch": "`memoryos --branch NAME COMMAND` works on a branch.",
     "close": _LIFE,
     "wait": _LIFE,
     "add_many": "`memoryos import` reads whole dialogues.",
@@ -220,7 +220,10 @@ NOT_CLI: Mapping[str, str] = {
 
 # Why an operation is no tool of MCP. Models choose well among few tools.
 _NOT_MCP: Mapping[str, tuple[str, ...]] = {
-    _HANDLE: ("of", "branch", "store:memory", "store:of", "store:by"),
+    "The server works on a branch: `memoryos --branch NAME mcp`, or `branch=NAME` in its address over HTTP.": (
+        "branch",
+    ),
+    _HANDLE: ("of", "store:memory", "store:of", "store:by"),
     "The server opens and closes the store itself.": ("close", "wait", "store:close", "store:wait"),
     _CODE: (
         "jobs.add",

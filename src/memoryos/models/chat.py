@@ -32,8 +32,8 @@ _REASONING = regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 class Message(TypedDict):
     """One message of a prompt."""
 
-    role: Literal["system", "user", "assistant"]
-    content: str
+    role: Literal["system", "user", "assistant"]  #: whose message it is
+    content: str  #: its text
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypedDict, Unpack
 
-from memoryos import arguments, expected, nouns
+from memoryos import arguments, expected
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
@@ -98,9 +96,11 @@ class ExportFormat(Choice):
 class Audit:
     """The audit log of one store. The setting `audit` switches it on; entries stay when it is switched off."""
 
-    def __init__(self, engine: Engine, caller: Caller) -> None:
+    def __init__(self, engine: Engine, caller: Caller, load_operations: Callable[[], None]) -> None:
+        """`load_operations` imports every class with operations: this one is imported before some of them are."""
         self._engine = engine
         self._caller = caller
+        self._load_operations = load_operations
 
     def list(
         self,
@@ -210,7 +210,7 @@ class Audit:
             start,
             end,
             () if action is None else (arguments.one_of("action", action, Action),),
-            () if operation is None else (_operation(operation),),
+            () if operation is None else (_operation(operation, self._load_operations),),
             () if decision is None else (arguments.one_of("decision", decision, Decision),),
             None if kind is None else arguments.one_of("kind", kind, Kind).value,
             None if memory_id is None else arguments.cube_id(memory_id, field="memory_id"),
@@ -251,11 +251,11 @@ def _is_permission(entry: AuditEntry) -> bool:
     return entry.operation in PERMISSION_OPERATIONS and entry.action is not Action.READ and not is_beside
 
 
-def _operation(value: str) -> str:
+def _operation(value: str, load: Callable[[], None]) -> str:
     """Check the name of an operation, and suggest names that end with it, or are spelled like it."""
     name = checked_text("operation", value, limit=NAME_LIMIT)
     if name not in operations():
-        _load_all()
+        load()
     known = {*operations(), BACKGROUND, BEGUN, POLICIES, *STORE_OPERATIONS}
     if name not in known:
         like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
@@ -292,10 +292,3 @@ def _csv_line(cells: Sequence[Any]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.getvalue()
-
-
-def _load_all() -> None:
-    """Load what has operations and was not used yet in this process: each class adds its own when it is loaded."""
-    import_module("memoryos.memory")
-    for module in iter_modules(nouns.__path__, f"{nouns.__name__}."):
-        import_module(module.name)

@@ -173,7 +173,7 @@ def _check_shared(call: MemoryCall) -> None:
     if call.query and call.operation is MemoryOperation.SHARE:
         problem = f"asks to share only {call.query!r}, and a right to read is about all memories of a user"
         raise InvalidInput(
-            "text", problem, "Share all of them, or tag some and write a policy (docs/how-to/sharing.md)"
+            "text", problem, "Share all of them, or tag some and write a policy that permits to read what has the tag"
         )
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -302,6 +303,16 @@ class _Imports(LazyGroup):
         "memoryos": ("importing", "memoryos"),
         "export": ("importing", "export"),
     }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command and its arguments. Raises InvalidInput for a file in the place of its format."""
+        if args[0] not in self.places and Path(args[0]).exists():
+            from shlex import quote
+
+            kinds = ", ".join(sorted(self.places.keys() - {"export"}))
+            fix = f"For a file of `memoryos export`: memoryos import export {quote(args[0])}; others: {kinds}"
+            raise InvalidInput("FORMAT", f"is missing before the file {args[0]!r}", fix)
+        return super().resolve_command(ctx, args)
 
 
 class _Benches(LazyGroup):

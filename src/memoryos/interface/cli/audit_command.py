@@ -21,6 +21,7 @@ from memoryos.kinds import Kind
 from memoryos.nouns.audit import AuditFilters, ExportFormat
 from memoryos.scope import PRIVATE, Scope
 
+_OFF = "The audit log has no such entry, and it is off: MEMORYOS_AUDIT=true switches it on."
 SHOWN_IDS = 3  # of an entry, for people
 
 OfUser = Annotated[str | None, typer.Option("--user", help="Entries about this user's memories.", show_default=False)]
@@ -62,10 +63,11 @@ def list_entries(
     only = _only(user, agent, tenant, caller, since, until, action, operation, decision, kind, memory_id)
     with open_store(db, must_exist=True) as store:
         found = store.audit.list(limit=limit, cursor=cursor, latest=not oldest, **only)
+        is_on = store.settings.audit
     if json:
         render.print_json({"entries": found.to_dict()["items"], "cursor": found.cursor})
         return
-    _print_entries(found, "The audit log has no such entry.")
+    _print_entries(found, "The audit log has no such entry." if is_on else _OFF)
     if found.cursor:
         _print(f"More: --cursor {found.cursor}")
 

@@ -6,6 +6,7 @@ is completed: names are what the store protects.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ def _found(given: dict[str, Any], kinds: tuple[str, ...], start: str) -> list[st
     from memoryos.infrastructure.vault.stored_names import StoredNames
     from memoryos.scope import Scope
 
+    logging.getLogger("memoryos").addHandler(logging.NullHandler())  # a warning would stand in the line of the person
     try:
         settings = load_settings()
         place = Path(given.get("db") or settings.db).expanduser()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -76,11 +77,12 @@ def export(
     users = sorted({owner.user for owner in loaded.owners})
     render.console().print(f"Imported {sum(loaded.memories.values()):,} memories{known}.")
     if loaded.removed:
-        told = f"Left out: {loaded.removed:,} memories that this store has removed, or their sources (--again)."
-        render.console().print(told, markup=False)
+        told = f"Left out: {loaded.removed:,} memories that this store has removed, or their sources."
+        how = f"To load them, too: memoryos import export {quote(str(path))} --again"
+        render.console().print(f"{told} {how}", markup=False, soft_wrap=True)
     if loaded.expired:
         render.console().print(f"Left out: {loaded.expired:,} memories that have expired, or their sources.")
-    if users:
+    if users and (loaded.memories or loaded.known):
         render.console().print(f"Users: {', '.join(users)}. Try: memoryos show --user {users[0]}", markup=False)
 
 

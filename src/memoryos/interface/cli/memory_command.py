@@ -11,8 +11,10 @@ import typer
 from rich.table import Table
 
 from memoryos.choice import Choice
+from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.attach import attachments_of
+from memoryos.interface.cli.chat_messages import messages_in
 from memoryos.interface.cli.hint import hint, named, whose
 from memoryos.interface.cli.options import (
     Agent,
@@ -66,7 +68,9 @@ class Searched(Choice):
 
 
 def add(
-    query: Annotated[str, typer.Argument(help="What the user said; - reads it from standard input.")],
+    query: Annotated[
+        str | None, typer.Argument(help="What the user said; - reads it from standard input.", show_default=False)
+    ] = None,
     response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
     at: Annotated[
         str | None, typer.Option(help="Time of the exchange, e.g. 2026-05-08T13:56:00+00:00 (default: now).")
@@ -84,6 +88,14 @@ def add(
     attach: Annotated[
         list[str] | None, typer.Option(help="A file or a URL to attach; may be repeated.", metavar="FILE|URL")
     ] = None,
+    messages: Annotated[
+        Path | None,
+        typer.Option(
+            help="Chat messages, as JSON or JSON Lines, in the place of QUERY; - is standard input.",
+            metavar="FILE|-",
+            show_default=False,
+        ),
+    ] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Key of this call; a second call with the same key adds nothing.")
     ] = None,
@@ -94,19 +106,30 @@ def add(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Store one exchange, or a document: `memoryos add - < notes.md`."""
-    if query == "-":
-        query = _standard_input()
+    """Store one exchange, a document (`memoryos add - < notes.md`), or chat messages (`--messages chat.json`)."""
+    said_now = _spoken(query, response, attach, messages)
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "title": title}
         said |= {"tags": tag or (), "metadata": metadata_of(meta), "source": source}
         said |= {"sensitivity": sensitivity or (), "access": access}
         files = attachments_of(attach, memory.settings.max_attachment_bytes)
-        page = memory.add(query, response, at=at, attachments=files, idempotency_key=idempotency_key, **said)
+        stored = memory.add(said_now, response, at=at, attachments=files, idempotency_key=idempotency_key, **said)
     if json:
-        render.print_json({"id": page})
+        render.print_json({"ids": stored} if isinstance(stored, list) else {"id": stored})
     else:
-        render.console().print(f"Stored as {page}.")
+        pages = ", ".join(stored) if isinstance(stored, list) else stored
+        render.console().print(f"Stored as {pages}." if pages else "There was nothing new.")
+
+
+def _spoken(query: str | None, response: str | None, attach: list[str] | None, messages: Path | None) -> Any:
+    """What `add` stores: a text, or messages. Raises InvalidInput for both, and for neither."""
+    if messages is None:
+        if query is None:
+            raise InvalidInput("QUERY", "is missing", "Pass what the user said, or --messages FILE")
+        return _standard_input() if query == "-" else query
+    if query is not None or response is not None or attach:
+        raise InvalidInput("--messages", "has the texts and files itself", "Leave out QUERY, RESPONSE and --attach")
+    return messages_in(messages)
 
 
 def _standard_input() -> str:

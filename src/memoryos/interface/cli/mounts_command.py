@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from memoryos.mount import Mount
 
 
+_NONE = 'Nothing is mounted; set MEMORYOS_MOUNTS, e.g. to [{"name": "wiki", "place": "/path/to/wiki.db"}].'
+
+
 def mounts(db: Db = None, json: Json = False) -> None:
     """List the mounted memories, which searches include (MEMORYOS_MOUNTS)."""
     with open_store(db, must_exist=True) as store:
@@ -41,7 +44,7 @@ def mounts(db: Db = None, json: Json = False) -> None:
         whose, path = (mount.scope.user, mount.scope.path) if mount.scope else ("", "")
         place = mount.shown or "this store"
         table.add_row(*map(escape, (mount.name, place, whose, path, "yes" if mount.writable else "no")))
-    render.console().print(table if found else "Nothing is mounted; set MEMORYOS_MOUNTS (docs/explanation/mounts.md).")
+    render.console().print(table if found else _NONE, markup=False)
 
 
 def tagged(

@@ -32,9 +32,30 @@ Db = Annotated[
         show_default=False,
     ),
 ]
-User = Annotated[str, typer.Option("--user", help="The user.", autocompletion=names("user"))]
-Agent = Annotated[str, typer.Option("--agent", help="The agent.", autocompletion=names("agent"))]
-Tenant = Annotated[str, typer.Option("--tenant", help="The tenant.")]
+User = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        envvar="MEMORYOS_USER",
+        show_envvar=False,
+        help="The user (or MEMORYOS_USER).",
+        autocompletion=names("user"),
+    ),
+]
+Agent = Annotated[
+    str,
+    typer.Option(
+        "--agent",
+        envvar="MEMORYOS_AGENT",
+        show_envvar=False,
+        help="The agent (or MEMORYOS_AGENT).",
+        autocompletion=names("agent"),
+    ),
+]
+Tenant = Annotated[
+    str,
+    typer.Option("--tenant", envvar="MEMORYOS_TENANT", show_envvar=False, help="The tenant (or MEMORYOS_TENANT)."),
+]
 _AS_OF = "A moment: what had been said by then. stored:MOMENT, or the name of a snapshot: what the store held then."
 AsOf = Annotated[str | None, typer.Option(help=_AS_OF, autocompletion=names("snapshot"))]
 Session = Annotated[str | None, typer.Option("--session", help="The session.", show_default=False)]

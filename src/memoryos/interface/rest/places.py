@@ -10,10 +10,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import QueryParams
 
 from memoryos.errors import InvalidInput
+from memoryos.filter import FILTERS
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
 
 _IN_ADDRESS, _IN_BODY = "Put {} into the address", "Put {} into the body"
+_IN_FILTERS = 'Pass it in filters: {{"{}": ...}}'
 _SHOWN = 64  # characters of a name
 
 
@@ -46,12 +48,15 @@ def misplaced(parameters: Parameters | None, error: RequestValidationError) -> I
     if parameters is None:
         return None
     in_body = parameters.body.model_fields if parameters.body else {}
+    known = {**in_body, **parameters.query.model_fields}
     for place, *parts in (one["loc"] for one in error.errors() if one["type"] == "extra_forbidden"):
         name = str(parts[0]) if len(parts) == 1 else ""
         if place == "query" and name in in_body:
             return InvalidInput(name, "is unknown in the address", _IN_BODY.format(name))
         if place == "body" and name in parameters.query.model_fields:
             return InvalidInput(name, "is unknown in the body", _IN_ADDRESS.format(name))
+        if name in FILTERS and "filters" in known:
+            return InvalidInput(name, "is unknown", _IN_FILTERS.format(name))
     return None
 
 

@@ -252,7 +252,7 @@ def _signature(parameters: Parameters) -> inspect.Signature:
 
 def _answers(parameters: Parameters, streamed: str | None) -> dict[int | str, dict[str, Any]]:
     returned = inspect.signature(parameters.route.method).return_annotation
-    told = f"`{returned}` as a document; docs/reference/values.md has its fields."
+    told = f"`{returned}` as a document."
     is_nothing = returned in (None, "None")
     kind: dict[str, Any] = {"application/json": {"schema": {"type": "object"}}}
     if streamed:

@@ -69,7 +69,17 @@ def check_key(vault: Vault, clock: Clock, caller: Caller, action: Action, scope:
     if caller.key is not None:
         found = vault.keys.find(caller.key)
         if found is None or not found[0].is_valid(clock()) or not found[0].opens(caller, action, scope):
-            raise PermissionDenied(f"{caller.identity} may not {action.value} this with its key")
+            raise PermissionDenied(
+                f"{caller.identity} may not {action.value} this with its key{_fix(found[0] if found else None, action)}"
+            )
+
+
+def _fix(key: ApiKey | None, action: Action) -> str:
+    """How a key with one more action is made; nothing for a key that lacks no action."""
+    if key is None or action in key.actions:
+        return ""
+    wanted = " ".join(f"--action {one}" for one in sorted(one.value for one in {*key.actions, action}))
+    return f": the key lacks this action, and `memoryos keys create NAME {wanted}` makes one that has it"
 
 
 def key_check(hand: Hand, vault: Vault, clock: Clock, trail: AuditTrail | None) -> Callable[[Caller, Scope], None]:

@@ -86,8 +86,16 @@ def _parameters(function: Callable[..., Any]) -> Iterator[str]:
 def _unknown(method: str, name: str, known: tuple[str, ...]) -> str:
     meant = [one for one in _MEANT.get(name, ()) if one in known][:1] or nearest(name, known)
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    if "filters" in known and _is_filter(name):
+        hint = f" Pass filters={{{name!r}: ...}}."
     its = f"Its parameters: {', '.join(known)}" if known else "It has no parameters"
     return f"{method}() has no parameter {name!r}.{hint} {its}"
+
+
+def _is_filter(name: str) -> bool:
+    from memoryos.filter import FILTERS  # pydantic comes with it, and an import of the library is to be fast
+
+    return name in FILTERS
 
 
 def _too_many(function: Callable[..., Any], args: Sequence[Any]) -> str:

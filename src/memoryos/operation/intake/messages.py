@@ -42,7 +42,12 @@ Messages = Mapping[str, Any] | Iterable[Any]  #: a dict with role and content, a
 
 def is_messages(value: object) -> TypeGuard[Messages]:
     """Whether the value is a message or a list of messages, and not a text."""
-    return isinstance(value, Mapping | Iterable) and not isinstance(value, str | bytes)
+    return _is_one(value) or (isinstance(value, Iterable) and not isinstance(value, str | bytes))
+
+
+def _is_one(value: object) -> bool:
+    """Whether it is one message: a dict, or an SDK object, also of pydantic, whose objects are iterable."""
+    return isinstance(value, Mapping) or hasattr(value, "role") or callable(getattr(value, "model_dump", None))
 
 
 def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[Turn]:
@@ -51,7 +56,7 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
     Messages of the system or the developer are left out: they instruct the model, and nobody said them in the dialogue.
     A time without a zone is in the zone of `zoned`. Raises InvalidInput with the message and the field.
     """
-    several = [messages] if isinstance(messages, Mapping) else messages
+    several = [messages] if _is_one(messages) else messages
     turns: list[Turn] = []
     instructs = False
     for number, message in enumerate(several):

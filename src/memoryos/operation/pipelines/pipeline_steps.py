@@ -26,7 +26,7 @@ _KINDS = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 class StepPart(Choice):
     """What a step makes, for those after it."""
 
-    MEMORIES = "memories"
+    MEMORIES = "memories"  # what was found or added
     CONTEXT = "context"  # a text
     PROMPT = "prompt"  # the messages for a chat model
     ANSWER = "answer"  # a text

@@ -223,7 +223,7 @@ class TurnHit(Plain):
         return quoted(self.turn.words, [self.span])
 
     @property
-    def span(self) -> Span:
+    def span(self) -> tuple[int, int]:
         """The start and end of the passage in the words of the turn, in characters."""
         return self.start, len(self.turn.words) if self.end is None else self.end
 
