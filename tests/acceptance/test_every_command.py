@@ -119,9 +119,9 @@ def test_what_follows_two_dashes_is_text(run):
 
 @PATHS
 def test_the_environment_names_the_owner_of_every_command(path):
-    """But no filter, which leaves nothing out unless it is passed."""
+    """But no filter, which leaves nothing out unless it is passed, and not whom `forget` removes."""
     options = {name: one for one in dict(EVERY)[path].params for name in one.opts}
-    for name in ("user", "agent", "tenant"):
+    for name in ("agent", "tenant") if path == ("forget",) else ("user", "agent", "tenant"):
         one = options.get(f"--{name}")
         reads = one is not None and f"MEMORYOS_{name.upper()}" in (one.help or "")
         assert reads == (one is not None and (one.required or one.default == "default" or path == ("mcp",)))
@@ -134,4 +134,6 @@ def test_the_owner_of_the_environment_is_that_of_the_command(run):
     assert document(run("get", added["id"], *named))["id"] == added["id"]
     assert document(run("list", "pages", "--json"))["pages"] == []
     assert document(run("list", "pages", "--user", "ben", "--json", **owner))["pages"] == []
-    assert document(run("forget", "--yes", "--json", **owner))["memories"] == {"page": 1}
+    unnamed = run("forget", "--yes", **owner)
+    assert (unnamed.returncode, "--user" in unnamed.stderr) == (2, True)
+    assert document(run("forget", "--user", "ann", "--yes", "--json", **owner))["memories"] == {"page": 1}

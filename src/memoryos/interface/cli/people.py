@@ -40,6 +40,8 @@ Whose = Annotated[
         autocompletion=names("agent"),
     ),
 ]
+# The user is stated in the command itself: whom the environment names is not removed by a slip.
+Whom = Annotated[str, typer.Option("--user", help="The user to forget.", autocompletion=names("user"))]
 Receipt = Annotated[Path | None, typer.Option(help="Write the signed receipt to this new file.")]
 CHARS = 200  # of a memory in the question
 _NAMES = {"profile": "profile field"}  # of kinds, where a memory is called something else
@@ -71,7 +73,7 @@ def export(
 
 
 def forget(
-    user: User,
+    user: Whom,
     agent: Whose = None,
     session: Session = None,
     tenant: Tenant = "default",
