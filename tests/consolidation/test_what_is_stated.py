@@ -83,6 +83,11 @@ def test_what_was_said_in_jest_is_taken_back_in_short(following: str, *, is_back
     assert is_undone("Call me Ishmael.", following) is is_back
 
 
+@pytest.mark.parametrize("said", ["I use vim (j/k to scroll).", "I live in Rome; jk stands for my brother."])
+def test_two_keys_or_initials_take_nothing_back(said: str) -> None:
+    assert not is_undone(said, "")
+
+
 def test_what_an_assistant_recommends_may_depend() -> None:
     assert quote(english.agent_statement("I recommend Dune if you like sand.")) == "I recommend Dune if you like sand."
     assert english.agent_statement("If you like sand, I recommend Dune.") is None

@@ -9,7 +9,7 @@ one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -47,9 +47,7 @@ _DESIGNATION = regex(
     r"(?:no\.?|number|#|nr\.?)?\s*(\d[\w.-]*)|§+\s*(\d[\w.-]*)|第\s*([\d零一二两三四五六七八九十百]+)\s*[条章节款步号项]",
     re.IGNORECASE,
 )
-# Stems that tell of a change, not of what changes.
-_CHANGES = frozenset(map(stem, "now currently today again still longer already new old former instead since".split()))
-_NAME = regex(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
+_NAME = regex(r"(?<=\s)(?<!\d\s)[\"'(]?([A-Z][\w-]*)")
 _OWNER = regex(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
 _NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
 
@@ -77,7 +75,6 @@ class Judge(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Words:
     content: tuple[str, ...]  # stems, in order
-    things: frozenset[str]  # the same without numbers, and what they count
     names: frozenset[str]
     numbers: tuple[str, ...]
     designations: frozenset[str]  # as they are written: "rule 1"
@@ -110,14 +107,22 @@ def more_specific(old: str, new: str) -> str:
 def differs_in_detail(old: str, new: str) -> bool:
     """Whether two texts speak of the same and differ in a number or a negation: the marks of an update.
 
-    They speak of two things if each has words that the other has not: Norway and Spain, adults and children.
+    Other names, or other words to begin with, tell two things: "Parcels to Norway ..." and "... to Spain ...".
     """
     mine, yours = _read(old), _read(new)
-    if mine.designations != yours.designations or (mine.things - yours.things and yours.things - mine.things):
+    if mine.designations != yours.designations or _is_of_another_thing(mine, yours):
         return False
     if len(set(mine.content) & set(yours.content)) < _SHARED * max(len(mine.content), len(yours.content), 1):
         return False
     return mine.numbers != yours.numbers or mine.negations != yours.negations
+
+
+def _is_of_another_thing(mine: _Words, yours: _Words) -> bool:
+    """Whether each has a name, or a first word that is no number, which the other has not."""
+    if mine.names - yours.names and yours.names - mine.names:
+        return True
+    firsts = [next((word for word in one.content if not _NUMBER.match(word)), "") for one in (mine, yours)]
+    return firsts[0] not in yours.content and firsts[1] not in mine.content
 
 
 class Nearest:
@@ -157,20 +162,12 @@ def _read(text: str) -> _Words:
     content = tuple(stem(word) for word in words(plain) if word not in FUNCTION_WORDS)
     return _Words(
         content,
-        frozenset(_things(content)),
         frozenset(_names(plain)),
         tuple(sorted(found.casefold() for found in _NUMBER.findall(plain))),
         frozenset(" ".join(found.group().casefold().rstrip(".:-").split()) for found in _DESIGNATION.finditer(plain)),
         len(_NEGATION.findall(plain)) + len(_NEGATION_HAN.findall(plain)),
         len(_OWNER.findall(plain)),
     )
-
-
-def _things(content: Sequence[str]) -> Iterator[str]:
-    """The words that are no numbers and do not follow one: 7 days may become a week."""
-    for before, word in zip(("", *content), content, strict=False):
-        if not _NUMBER.match(word) and not _NUMBER.match(before) and word not in _CHANGES:
-            yield word
 
 
 def _names(plain: str) -> Sequence[str]:
