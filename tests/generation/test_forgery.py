@@ -106,8 +106,16 @@ pieces = st.one_of(st.sampled_from(FORGERIES), hidden_marks(), st.sampled_from(B
 texts = st.lists(pieces, min_size=1, max_size=9).map("".join).filter(str.strip)
 
 pytestmark = [pytest.mark.once]
-FEW = max(20, settings.default.max_examples // 3)  # each takes as long as a test
-examples = settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def few(most: int) -> int:
+    """How many texts, where other properties are tried with at most so many: each takes as long as a test."""
+    return max(20, most // 3)
+
+
+examples = settings(
+    max_examples=few(settings.default.max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def looks(text: str) -> str:
