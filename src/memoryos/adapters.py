@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import NAMESPACE_URL, uuid5
 
+from memoryos import arguments, expected
 from memoryos.about import About
 from memoryos.cube import MemCube, Turn
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
@@ -35,14 +37,23 @@ def entries_of(
     """Return pages of dialogues, or of texts as single turns, for `Found.of`. Each turn needs its time.
 
     The id of a page is made from its scope, its turns and the number of equal pages before it, so it is the same in
-    each query.
+    each query. Raises InvalidInput.
     """
+    expected.scope(scope)
+    arguments.part("embedder", embedder)
+    about = About(arguments.sequence("tags", tags, str))
     cubes: list[MemCube] = []
     seen: Counter[str] = Counter()
-    for dialogue in dialogues:
+    for dialogue in _checked(dialogues):
         for page in paginate(dialogue):
             content = repr((scope, [(turn.source_id, turn.role, turn.words, turn.at) for turn in page.turns]))
             name = str(uuid5(_PAGES, f"{content} {seen[content]}"))
             seen[content] += 1
-            cubes.append(replace(page_cube(page, scope, now=now, origin=origin, about=About(tuple(tags))), id=name))
+            cubes.append(replace(page_cube(page, scope, now=now, origin=origin, about=about), id=name))
     return embedded(cubes, embedder)
+
+
+def _checked(dialogues: Iterable[Sequence[Turn]]) -> Iterator[Sequence[Turn]]:
+    if not isinstance(dialogues, Iterable):
+        raise InvalidInput("dialogues", f"expected a list, got {type(dialogues).__name__}", "Pass lists of Turn")
+    return (arguments.sequence("dialogue", one, Turn) for one in dialogues)

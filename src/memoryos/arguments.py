@@ -11,6 +11,7 @@ from io import TextIOBase
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
+from memoryos.caller import Action
 from memoryos.clock import parse_end, parse_time
 from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
@@ -283,6 +284,14 @@ def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of ids, got {type(value).__name__}", "Pass e.g. [hit.id]")
     return tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+
+
+def actions(value: Iterable[Action | str]) -> frozenset[Action]:
+    """Check the actions that a caller gets a right to; a name alone is one of them."""
+    named = (value,) if isinstance(value, str) else sequence("actions", value, str)
+    if not named:
+        raise InvalidInput("actions", "is empty", "Name at least one action")
+    return frozenset(one_of("actions", one, Action) for one in named)
 
 
 def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -> frozenset[Tier]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NoReturn
+from enum import EnumType, StrEnum
+from typing import Any, NoReturn
 
 from memoryos.errors import InvalidInput
 from memoryos.text import shown
 
 
-class Choice(StrEnum):
+class _Named(EnumType):
+    """Refuses what is no text before Enum writes the value into an error of its own, which a deep list cannot be."""
+
+    def __call__(cls, value: Any, *more: Any, **named: Any) -> Any:
+        if not isinstance(value, str):
+            cls._missing_(value)  # type: ignore[attr-defined]
+        return super().__call__(value, *more, **named)
+
+
+class Choice(StrEnum, metaclass=_Named):
     """An enum that callers name by its values. A value that it does not have raises InvalidInput."""
 
     @classmethod

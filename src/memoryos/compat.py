@@ -263,7 +263,7 @@ def _moment(timestamp: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(timestamp).astimezone()  # that code's timestamps are local time
     except (TypeError, ValueError):
-        raise InvalidInput("timestamp", f"{timestamp!r} is not a date", "Use e.g. 2026-05-08 13:56:00") from None
+        raise InvalidInput("timestamp", f"{shown(timestamp)} is not a date", "Use e.g. 2026-05-08 13:56:00") from None
 
 
 def _summary(user: Persona) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, tzinfo
-from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from memoryos.choice import Choice
 from memoryos.environment import Environment, UnknownVariable
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Trust
@@ -39,21 +39,21 @@ LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the w
 CONNECTIONS = 5  # to a PostgreSQL server; by default it has 100, for all processes
 
 
-class PersonaSharing(StrEnum):
+class PersonaSharing(Choice):
     """Which agents share the user persona."""
 
     PAIR = "pair"  # only that (user, agent) pair
     USER = "user"  # every agent of the user
 
 
-class ExtractorKind(StrEnum):
+class ExtractorKind(Choice):
     """How pages of hot segments are read."""
 
     RULES = "rules"
     MODEL = "model"
 
 
-class MergePolicy(StrEnum):
+class MergePolicy(Choice):
     """Which memories of one owner are merged by themselves."""
 
     OFF = "off"  # none
@@ -61,21 +61,21 @@ class MergePolicy(StrEnum):
     NEAR = "near"  # also those of which one says nothing that the other does not say
 
 
-class JobsRun(StrEnum):
+class JobsRun(Choice):
     """Where background jobs run."""
 
     HERE = "here"  # in the process that writes
     WORKER = "worker"  # in the processes of `memoryos worker`
 
 
-class LocalRuntime(StrEnum):
+class LocalRuntime(Choice):
     """What computes a model in this process."""
 
     TRANSFORMERS = "transformers"
     LLAMACPP = "llamacpp"  # GGUF files alone
 
 
-class NotesRole(StrEnum):
+class NotesRole(Choice):
     """As whose message a model behind the proxy gets the notes from memory."""
 
     SYSTEM = "system"  # a message of its own

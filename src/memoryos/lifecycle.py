@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from types import MappingProxyType
 
 from memoryos.choice import Choice
@@ -17,7 +16,7 @@ from memoryos.kinds import State, Tier
 from memoryos.plain import Plain
 
 
-class CubeMark(StrEnum):
+class CubeMark(Choice):
     """A note that the program keeps about a cube; None means no note."""
 
     CHAINED = "chained"  # a page that has found its chain; without it, a page of STM waits for the pager

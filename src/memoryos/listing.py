@@ -19,6 +19,8 @@ class Listing(list[T], Plain):
     """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last."""
 
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
+        if not isinstance(items, Iterable):
+            raise InvalidInput("items", f"expected a list, got {type(items).__name__}", "Pass a list")
         super().__init__(items)
         self.cursor = cursor
 

@@ -60,6 +60,17 @@ moments = st.sampled_from(
 numbers = st.sampled_from(HUGE) | st.integers(-3, 300)
 fractions = st.floats() | st.sampled_from([0.0, 1.0, 1e308, float("nan"), float("inf")])
 
+
+def _nested() -> list[Any]:
+    """A list in a list, so deep that Python can neither write it out nor compare it."""
+    nested: list[Any] = []
+    for _ in range(3_000):
+        nested = [nested]
+    return nested
+
+
+NESTED = _nested()
+UNHASHABLE = [[], {}, set(), [{}], [[]], [set()], {"a": []}, {"type": []}, ({},)]
 simple = st.none() | st.booleans() | numbers | fractions | texts | moments | st.binary(max_size=3) | st.dates()
 hostile = st.one_of(
     simple,
@@ -67,7 +78,8 @@ hostile = st.one_of(
     st.dictionaries(st.sampled_from(["a", "user"]), simple, max_size=2),
     st.tuples(simple, simple),
     st.builds(object),
-    st.sampled_from([Scope, Path(), Path("nowhere/x.db"), {}, set(), range(3), Ellipsis]),
+    st.sampled_from([Scope, Path(), Path("nowhere/x.db"), range(3), Ellipsis]),
+    st.sampled_from([*UNHASHABLE, NESTED, [NESTED], {"a": NESTED}]),
     st.builds(Scope, user=st.just("another")),
 )
 
@@ -94,7 +106,7 @@ class Arguments:
 
     def of(self, function: Callable[..., Any]) -> st.SearchStrategy[tuple[list[Any], dict[str, Any]]]:
         """Positional and named arguments for a call of it."""
-        hints = get_type_hints(function, localns=_NAMES)
+        hints = get_type_hints(function, localns=NAMES)
         known = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
         positional = [self._one(one, hints) for one in known if one.kind is one.POSITIONAL_OR_KEYWORD]
         several = [
@@ -149,7 +161,7 @@ class Arguments:
 
 def plain(function: Callable[..., Any]) -> tuple[list[Any], dict[str, Any]]:
     """Right arguments for what it cannot do without."""
-    hints = get_type_hints(function, localns=_NAMES)
+    hints = get_type_hints(function, localns=NAMES)
     known = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
     needed = [one for one in known if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
     values = {one.name: _plain_value(hints[one.name]) for one in needed}
@@ -196,7 +208,7 @@ def _stopped() -> Event:
 
 _scopes = st.sampled_from([Scope(user="ann"), Scope(user="ann", agent=None), Scope(user="bob", session="s")])
 _attachments = st.builds(Attachment, caption=texts, uri=st.none() | texts, media_type=st.none() | texts)
-_NAMES = {"Event": Event}
+NAMES = {"Event": Event}
 PIPELINES = (
     Pipeline("tidy", [ListStep(until="{a}"), ArchiveStep(reason="{user}")], parameters={"a": "moment", "user": "text"}),
     Pipeline("ask", [RetrieveStep(query="{a}"), TagStep(tags="{user}")], parameters={"a": "text", "user": "names"}),

@@ -10,13 +10,14 @@ import inspect
 import itertools
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, closing
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from io import StringIO
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, get_type_hints
+from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -25,49 +26,47 @@ from hypothesis import strategies as st
 import memoryos
 from contract.back_ends import copy_store, opening_on
 from memoryos import (
-    AccessMode,
     Action,
+    AddStep,
     ArchiveStep,
     AsyncMemory,
     AsyncMemoryOS,
     Attachment,
+    AugmentStep,
     Caller,
     ChainHead,
-    Decision,
-    ExportFormat,
+    ExpireStep,
+    FreezeStep,
     GateBounds,
     Hit,
     Job,
-    JobState,
-    Kind,
+    Listing,
     ListStep,
     MemCube,
     Memory,
     MemoryCall,
-    MemoryForm,
     MemoryOperation,
     MemoryOS,
     Memoryos,
     MemoryOSError,
     Mount,
-    Namespace,
-    Origin,
     Pipeline,
+    PipelineParameter,
     Recall,
-    Role,
+    RetrieveStep,
     Scope,
     Settings,
-    Strategy,
-    Subject,
-    Tier,
+    TagStep,
     TrainingRecipe,
-    Trust,
     Turn,
     TurnHit,
-    UpdateMode,
+    UpdateStep,
+    adapters,
+    detect,
     load_settings,
     stores,
 )
+from memoryos.adapters import entries_of
 from memoryos.cube import from_json
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, StorageError
@@ -77,7 +76,7 @@ from memoryos.operation.recall.fusion import Weights
 from public import function_of, method_of, methods_of
 from unit.test_exports import KINDS, functions_of, named_in
 
-from .arguments import Arguments, fractions, hostile, moments, plain, texts
+from .arguments import NAMES, NESTED, UNHASHABLE, Arguments, hostile, plain
 
 ENDS = {"close"}
 
@@ -111,6 +110,11 @@ VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are
         "scope": Scope(user="ann"),
     },
     Mount: {"name": "other", "scope": Scope(user="ann")},
+    AddStep: {"query": "Where?"},
+    **{one: {} for one in (ArchiveStep, AugmentStep, ExpireStep, FreezeStep, ListStep, RetrieveStep)},
+    TagStep: {"tags": ["home"]},
+    UpdateStep: {"text": "I live in Rome."},
+    PipelineParameter: {"type": "text"},
     Pipeline: {"name": "tidy", "steps": [ListStep(), ArchiveStep()]},
     Recall: {"query": "Where?", **dict.fromkeys(_LISTS, ())},
     TrainingRecipe: {},
@@ -121,23 +125,22 @@ VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are
     Weights: {},
     load_settings: {},
 }
-CHOICES = [
-    Action,
-    AccessMode,
-    Decision,
-    ExportFormat,
-    JobState,
-    Kind,
-    MemoryForm,
-    Namespace,
-    Origin,
-    Role,
-    Strategy,
-    Subject,
-    Tier,
-    Trust,
-    UpdateMode,
-]
+EXPORTED = [getattr(memoryos, name) for name in memoryos.__all__]
+CHOICES = [one for one in EXPORTED if inspect.isclass(one) and issubclass(one, Enum)]
+OF_SETTINGS = [one.annotation for one in Settings.model_fields.values() if inspect.isclass(one.annotation)]
+CHOICES += [one for one in dict.fromkeys(OF_SETTINGS) if issubclass(one, Enum) and one not in CHOICES]
+WRONG = [None, 5, 1.5, "zz", b"x", object(), ValueError(), *UNHASHABLE, NESTED, [NESTED], {"a": NESTED}]
+WRONG_LISTS = [5, ValueError(), [{}], [[]], NESTED, {"a": NESTED}]
+FUNCTIONS: dict[Callable[..., Any], dict[str, Any]] = {  # exported, and right arguments of each
+    detect: {"text": "Write to bob@example.org."},
+    entries_of: {
+        "dialogues": [[Turn(role="user", text="I am Bob.", at=CUBE.descriptive.event_at)]],
+        "scope": Scope(user="ann"),
+        "embedder": Hashing(),
+        "now": CUBE.descriptive.event_at,
+    },
+}
+OF_FEW_FIELDS = [one for one in VALUES | FUNCTIONS if one not in (Settings, load_settings)]
 
 OF_WHOLE_STORES = [stores.backup, stores.copy, stores.restore, stores.scrub, stores.verify]
 OF_ENCRYPTION = [
@@ -160,10 +163,10 @@ SHARES = 8  # of the awaited methods, each with a memory of its own
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
 
 
-def refusal(call: Callable[[], Any]) -> MemoryOSError | None:
+def refusal(call: Callable[..., Any], *given: Any, named: Mapping[str, Any] | None = None) -> MemoryOSError | None:
     """What the call is refused with; every other error fails the test."""
     try:
-        result = call()
+        result = call(*given, **(named or {}))
         if isinstance(result, Iterator):
             list(result)
     except MemoryOSError as error:
@@ -248,6 +251,30 @@ def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(
     attack()
     refusal(memory.wait)
     assert memory.search("Where do I live?").query == "Where do I live?"
+
+
+@pytest.mark.once
+def test_whatever_takes_several_refuses_what_is_no_list_of_them(memory):
+    several = [(name, one) for name in METHODS for one in taking_several(function_of(Memory, name))]
+    assert len(several) > 40
+    for (name, parameter), wrong in itertools.product(several, WRONG_LISTS):
+        positional, named = plain(function_of(Memory, name))
+        call = inspect.signature(function_of(Memory, name)).bind(memory, *positional, **named)
+        more = {} if parameter in call.arguments else {parameter: wrong}
+        call.arguments.update({parameter: wrong} if not more else {})
+        refusal(method_of(memory, name), *call.args[1:], named=call.kwargs | more)
+
+
+def taking_several(function: Callable[..., Any]) -> list[str]:
+    """The names of its parameters for a list of values."""
+    hints = get_type_hints(function, localns=NAMES)
+    for unpacked in [get_args(one)[0] for one in hints.values() if get_origin(one) is Unpack]:
+        hints |= get_type_hints(unpacked)
+    return [name for name, hint in hints.items() if name != "return" and {Sequence, Iterable} & origins(hint)]
+
+
+def origins(hint: Any) -> set[Any]:
+    return {get_origin(hint), *(get_origin(one) for one in get_args(hint))}
 
 
 @pytest.mark.parametrize("name", STORE_METHODS)
@@ -356,18 +383,41 @@ def test_the_constructor_checks_its_parts(memory, long):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", VALUES | FUNCTIONS, ids=lambda kind: kind.__name__)
 def test_values_that_callers_make_are_refused_likewise(kind, long):
-    """Each with up to three of its fields as wrong as can be, the others right."""
+    """Each with up to three of its fields as wrong as can be, the others right; exported functions too."""
     names = sorted(Settings.model_fields if kind in (Settings, load_settings) else inspect.signature(kind).parameters)
 
     @calls(long)
     @given(st.lists(st.sampled_from(names), max_size=3, unique=True).flatmap(lambda few: st.tuples(*map(_with, few))))
     def attack(wrong):
-        refusal(lambda: kind(**{**VALUES[kind], **dict(wrong)}))
+        refusal(lambda: kind(**{**right, **dict(wrong)}))
 
+    right = (VALUES | FUNCTIONS)[kind]
     attack()
-    assert kind(**VALUES[kind])
+    assert kind(**right)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", OF_FEW_FIELDS, ids=lambda kind: kind.__name__)
+def test_each_field_of_them_is_refused_what_cannot_be_hashed_written_out_or_iterated(kind):
+    right = (VALUES | FUNCTIONS)[kind]
+    for name, wrong in itertools.product(inspect.signature(kind).parameters, WRONG):
+        refusal(lambda fields: kind(**fields), {**right, name: wrong})
+
+
+@pytest.mark.once
+def test_what_callers_are_given_takes_it_or_refuses_it():
+    given_alone = [one for one in EXPORTED if is_dataclass(one) and one not in VALUES]
+    assert len(given_alone) > 50
+    for kind, wrong in itertools.product([*given_alone, Listing], WRONG):
+        refusal(lambda kind, fields: kind(**fields), kind, dict.fromkeys(inspect.signature(kind).parameters, wrong))
+
+
+@pytest.mark.once
+def test_every_exported_function_is_attacked():
+    exported = {*EXPORTED, *(getattr(adapters, name) for name in adapters.__all__)}
+    assert {one for one in exported if inspect.isfunction(one)} == {*FUNCTIONS, load_settings, memoryos.open}
 
 
 def _with(name: str) -> st.SearchStrategy[tuple[str, Any]]:
@@ -377,14 +427,13 @@ def _with(name: str) -> st.SearchStrategy[tuple[str, Any]]:
 @pytest.mark.once
 @pytest.mark.parametrize("kind", CHOICES, ids=lambda kind: kind.__name__)
 def test_choices_that_there_are_not_are_refused_likewise(kind, long):
-    """But for numbers of thousands of digits, which Python itself cannot name."""
-
     @calls(long)
-    @given(st.none() | texts | fractions | moments | st.binary() | st.builds(object) | st.just([]) | st.just({}))
+    @given(hostile)
     def attack(value):
         assert refusal(lambda: kind(value)) or value in set(kind)
 
     attack()
+    assert all(refusal(kind, wrong) for wrong in WRONG)
 
 
 @pytest.mark.once

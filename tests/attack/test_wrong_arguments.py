@@ -14,6 +14,7 @@ from memoryos import (
     Attachment,
     Caller,
     Kind,
+    Listing,
     MemCube,
     Memory,
     MemoryOS,
@@ -21,8 +22,11 @@ from memoryos import (
     Namespace,
     Role,
     Scope,
+    SensitiveKind,
     Settings,
     Turn,
+    detect,
+    load_settings,
 )
 from memoryos.arguments import store_place
 from memoryos.clock import system_clock
@@ -31,6 +35,8 @@ from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
 from public import method_of, methods_of, store_of
+
+from .arguments import NESTED
 
 HUGE = 10**5000  # Python refuses to write it out
 
@@ -78,6 +84,18 @@ def memory(tmp_path):
         ("memcube", lambda _: MemCube(5)),
         ("memcube.id", lambda _: MemCube(id=5)),
         ("namespace", lambda _: Namespace(5)),
+        ("text", lambda _: detect(5)),
+        ("names", lambda _: detect("I am Bob.", 5)),
+        ("sensitivekind", lambda _: SensitiveKind("zz")),
+        ("kind", lambda _: Kind(NESTED)),
+        ("turn.role", lambda _: Turn(role=NESTED, text="hello")),
+        ("privacy_on_write", lambda _: load_settings(privacy_on_write=NESTED)),
+        ("items", lambda _: Listing(items=5)),
+        ("actions", lambda memory: memory.governance.delegate("bob", actions=5, ttl=60)),
+        ("actions", lambda memory: memory.governance.delegate("bob", actions=[], ttl=60)),
+        ("name", lambda memory: memory.forms.transform([])),
+        ("name", lambda memory: memory.adapters.ask("Where?", names=[{}])),
+        ("messages[0].role", lambda memory: memory.add([{"role": NESTED, "content": "hello"}])),
         ("kind", lambda _: Kind("pages")),
         ("caller.roles", lambda _: Caller("ann", roles=5)),
         ("caller.at", lambda _: Caller("ann", at="yesterday")),

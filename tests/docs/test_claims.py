@@ -10,7 +10,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+from hypothesis import settings
+
 import memoryos
+from attack import test_fence, test_fuzz, test_interrupts
+from attack.conftest import FUZZ_SECONDS, LONG_FUZZ_SECONDS
+from generation.test_forgery import few
 from memoryos import Attachment, load_settings
 from memoryos.kinds import Origin, State, Trust
 from memoryos.lifecycle import TRANSITIONS, Actor
@@ -147,3 +152,18 @@ def test_the_layers_that_the_architecture_draws_are_those_that_the_imports_keep(
 def test_the_architecture_has_a_row_for_each_package_of_operation():
     packages = {one.parent.name for one in (ROOT / "src/memoryos/operation").glob("*/__init__.py")}
     assert packages == set(re.findall(r"^\| `operation/(\w+)/`", ARCHITECTURE, re.MULTILINE))
+
+
+def test_the_table_of_attacks_has_the_numbers_of_the_tests():
+    page = (ROOT / "docs/explanation/reliability.md").read_text("utf-8")
+    told = {row[0]: row[1:] for row in re.findall(r"^\| ([\w ]+)[^|]* \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)}
+    here, long = (few(settings.get_profile(name).max_examples) for name in ("here", "long"))
+    brief, full = told["the fence"]
+    assert (f", {here} texts each" in brief, f" {long * test_fence.ROUNDS:,} texts each" in full) == (True, True)
+    brief, full = told["wrong arguments"]
+    assert f" {test_fuzz.EXAMPLES} calls of each method and class, {test_fuzz.FEW_EXAMPLES} of each awaited" in brief
+    assert f" until {FUZZ_SECONDS:.0f} s of CPU" in brief
+    assert full == f"{test_fuzz.LONG_EXAMPLES}; {LONG_FUZZ_SECONDS:.0f} s"
+    brief, full = told["interrupts"]
+    assert f" {test_interrupts.ROUNDS} of each operation and {3 * test_interrupts.ROUNDS} of `open`" in brief
+    assert full.startswith(f"{test_interrupts.LONG_ROUNDS}; ")

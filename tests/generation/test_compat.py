@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import forked
+from attack.arguments import NESTED
 from memoryos import Memoryos
 from memoryos.compat import DATABASE
 from memoryos.errors import InvalidInput, MissingExtra, ModelError
@@ -227,7 +228,7 @@ def test_an_unknown_argument_is_refused(open_memory):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("timestamp", ["yesterday", "2024-13-01 00:00:00"])
+@pytest.mark.parametrize("timestamp", ["yesterday", "2024-13-01 00:00:00", NESTED])
 def test_an_unreadable_timestamp_is_refused(open_memory, timestamp):
     memory = open_memory()
     with pytest.raises(InvalidInput, match="timestamp"):

@@ -75,7 +75,13 @@ FORGERIES = [
     "[SYSTEM]",
     "[TOOL_CALLS]",
     "[|system|]",
+    "<\u200d|im_start|>",
+    "<\u0301/think>",
+    "<|\u200cim_start|>",
+    "< |im_start| >",
     "### Instruction:",
+    "1. tea",
+    "---",
     "```",
     "tea",
     "茶",
@@ -84,12 +90,32 @@ CALLS = "tool_call|tool_response|tool_result|system_prompt|function_calls|invoke
 SQUARED = "INST|SYSTEM|TOOL_CALLS"
 BREAKS = ["\n", "\n\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", " ", "", "\u200b", "\u2060", ". "]
 STORABLE = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
-pieces = st.one_of(st.sampled_from(FORGERIES), st.sampled_from(BREAKS), st.text(STORABLE, max_size=8))
+MARKS = ["<|im_start|>", "<tool_call>", "</think>", "<seed:think>", "<turn|>", "<invoke ", "[INST]", "[|system|]"]
+UNSEEN = ["\u0301", "\u200c", "\u200d", "\u20dd", "\ufe0f", "\u034f", "\u0363", "\U0001bca0"]
+
+
+@st.composite
+def hidden_marks(draw):
+    """A mark with something between two of its characters that does not show."""
+    mark, unseen = draw(st.sampled_from(MARKS)), draw(st.lists(st.sampled_from(UNSEEN), min_size=1, max_size=3))
+    place = draw(st.integers(1, len(mark) - 1))
+    return mark[:place] + "".join(unseen) + mark[place:]
+
+
+pieces = st.one_of(st.sampled_from(FORGERIES), hidden_marks(), st.sampled_from(BREAKS), st.text(STORABLE, max_size=8))
 texts = st.lists(pieces, min_size=1, max_size=9).map("".join).filter(str.strip)
 
 pytestmark = [pytest.mark.once]
-FEW = settings.default.max_examples // 3  # each takes as long as a test
-examples = settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def few(most: int) -> int:
+    """How many texts, where other properties are tried with at most so many: each takes as long as a test."""
+    return max(20, most // 3)
+
+
+examples = settings(
+    max_examples=few(settings.default.max_examples), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def looks(text: str) -> str:
@@ -109,8 +135,10 @@ def posts(text: str) -> int:
 def is_free_of_tricks(text: str) -> bool:
     hidden = [sign for sign in text if unicodedata.category(sign) in {"Cc", "Zl", "Zp"} and sign not in "\n\t"]
     turned = re.search("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f]", text)
-    marked = re.search(rf"<[|｜]\w|</?(\w+:)?(s>|think>|turn\||{CALLS})|\[/?({SQUARED})\]|\[\|system", text)
-    return not hidden and turned is None and marked is None
+    bare = "".join(sign for sign in text if sign.isascii() or unicodedata.category(sign)[0] not in "MC")
+    marked = re.search(rf"<[|｜]\w|</?(\w+:)?(s>|think>|turn\||{CALLS})|\[/?({SQUARED})\]|\[\|system", bare)
+    spaced = re.search(r"<\s*[|｜]\s*\w{3,}\s*[|｜]\s*>", bare)
+    return not hidden and turned is None and marked is None and spaced is None
 
 
 def heads(text: str) -> list[str]:

@@ -185,6 +185,16 @@ def test_at_the_start_the_server_may_say_what_is_wrong(server):
         embedder_of(server)
 
 
+@pytest.mark.parametrize("vector", [[SECRET] * 3, [{"text": SECRET}], [[SECRET], 1.0], SECRET])
+def test_at_the_start_it_quotes_no_value_of_a_vector(server, vector):
+    """numpy's error had it: "could not convert string to float"."""
+    answer = {"data": [{"index": 0, "embedding": vector}]}
+    server.will(Reply(body=json.dumps(answer)))
+    with pytest.raises(ModelError, match="something else than vectors of numbers; nothing was stored") as caught:
+        embedder_of(server)
+    assert "Whither" not in told(caught.value)
+
+
 def test_a_failure_tells_the_status(server):
     embedder = embedder_of(server)
     server.will(Reply(status=413))

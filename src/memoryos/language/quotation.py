@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from memoryos.language.looks import begins, may_begin, reads, signs
+from memoryos.language.looks import begins, is_unseen, may_begin, readings, reads, signs
 from memoryos.regex import regex
 from memoryos.text_cache import text_cache
 
@@ -65,6 +65,15 @@ _SQUARED = tuple("inst system_prompt available_tools tool_results tool_calls too
 _CAPITALS = tuple("system user assistant think".split())  # in small letters they stand in logs and in code
 _IN_CAPITALS = regex(rf"[^a-z{re.escape(_CLOSED)}]{{1,64}}[{re.escape(_CLOSED)}]")
 _BETWEEN_PIPES = tuple("system user assistant tool endofturn".split())  # [|system|]
+_ANY_BRACKET = regex(f"[{re.escape(_OPENING + _SQUARES)}]")
+_BLANK = "\\s" + signs("blank")
+_BLANKS = regex(f"[{_BLANK}]+")
+_ENDS_SPACED = _BLANK + re.escape("<>[]" + _CLOSED + _ANGLES + _SQUARES)
+_SPACED = regex(
+    f"[{re.escape(_ANGLES + _SQUARES)}][{_BLANK}]*+(?:[^{_ENDS_SPACED}][{_BLANK}]*+){{1,64}}+[{re.escape(_CLOSED)}]"
+)
+# A mark with blanks is closed, and its name has three letters or more: "a < s > b" and "a < |x| > b" stay.
+_NAMED = regex(rf"[{re.escape('/' + signs('slash'))}]?[{_PIPES}]?(?:[\w:-]|[^\x00-\x7f]){{3,}}[{_PIPES}]?")
 _ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "hash", "pipe", "blank")
 _NAME_SIGNS = regex(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
 _ENDS_LABEL = ">]】" + _OPENING + _SQUARES + signs("close", "pipe") + "|"
@@ -72,7 +81,8 @@ _LABEL_SIGNS = regex(f"[{re.escape(_ENDS_LABEL)}]|[:{signs('colon')}](?=\\s|$)")
 _NAME_LEAD = "-–—=+~>.,;!?/\\()（）_'\"“”‘’ "
 _ROUND = regex("[()（）]")
 _PAIR = regex("[(（][^()（）]*[)）]")
-_BLOCK = regex(r"[#＃>＞`~|=]|[-*+•]\s")
+# What begins a block of Markdown: a heading, a quote, code, a table, a list, or a line across the page.
+_BLOCK = regex(r"[#＃>＞`~|=]|(?:[-*+•]|\d{1,9}[.)])(?:\s|$)|(?:[-*_][ \t]*+){3,}$", re.MULTILINE)
 
 
 def quotation(text: str) -> str:
@@ -135,8 +145,41 @@ def disarmed(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     seen = visible(text)
-    places = [match.start() for match in _BRACKET.finditer(seen) if _is_mark(seen, match.end())]
+    places = _marks(seen)
     return "".join(_escaped(seen, places)) if places else seen
+
+
+def _marks(text: str) -> list[int]:
+    """The places of brackets that begin a mark, whatever hides between its characters."""
+    hidden = frozenset(sign for sign in set(text) if not sign.isascii() and is_unseen(sign))
+    if not hidden:
+        return sorted(_marks_in(text))
+    letters = {sign for sign in hidden if readings(sign)}  # small ones above others: they hide a mark, or spell it
+    return sorted({place for left_out in {hidden, hidden - letters} for place in _marks_without(text, left_out)})
+
+
+def _marks_without(text: str, hidden: frozenset[str]) -> Iterator[int]:
+    bare = text.translate(dict.fromkeys(map(ord, hidden)))
+    places = dict(zip(_brackets(bare), _brackets(text), strict=True))
+    return (places[one] for one in _marks_in(bare))
+
+
+def _marks_in(text: str) -> set[int]:
+    spaced = {match.start() for match in _SPACED.finditer(text) if _is_spaced_mark(match)}
+    return spaced.union(match.start() for match in _BRACKET.finditer(text) if _is_mark(text, match.end()))
+
+
+def _brackets(text: str) -> Iterator[int]:
+    return (match.start() for match in _ANY_BRACKET.finditer(text))
+
+
+def _is_spaced_mark(match: re.Match[str]) -> bool:
+    """Whether the signs between two brackets are those of a mark, once the blanks between them are left out."""
+    mark = _BLANKS.sub("", match[0])
+    if len(mark) == len(match[0]) or _NAMED.fullmatch(mark, 1, len(mark) - 1) is None:
+        return False
+    first = begins(mark, 1)
+    return _is_squared(mark, 1, first) if mark[0] in _SQUARES else _is_angled(mark, 1, first)
 
 
 def _escaped(text: str, places: list[int]) -> Iterator[str]:

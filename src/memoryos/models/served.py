@@ -66,9 +66,13 @@ class OpenAIEmbedder:
         sent = {item.index: item.embedding for item in answer.data}
         if len(answer.data) != len(texts) or set(sent) != set(range(len(texts))):
             raise self._refusal(f"{len(answer.data):,} vectors for {len(texts):,} texts, or numbered them wrongly")
-        with self._endpoint.mapped_errors(quoting=quoting):
-            rows = np.asarray([sent[index] for index in range(len(texts))], dtype=np.float64)
-        return self._unit(rows)
+        return self._unit(self._rows([sent[index] for index in range(len(texts))]))
+
+    def _rows(self, vectors: list[Any]) -> NDArray[np.float64]:
+        try:
+            return np.asarray(vectors, dtype=np.float64)
+        except (ValueError, TypeError, OverflowError):  # numpy quotes the value, and a server may send back the text
+            raise self._refusal("something else than vectors of numbers") from None
 
     def _read(self, sent: Any) -> _Answer:
         try:
@@ -78,7 +82,7 @@ class OpenAIEmbedder:
 
     def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if rows.ndim != 2:
-            raise self._refusal("something else than vectors")
+            raise self._refusal("something else than vectors of numbers")
         with np.errstate(over="ignore"):
             lengths: NDArray[np.float64] = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
         if not np.all((lengths > 0) & (lengths < np.inf)):

@@ -27,7 +27,8 @@ from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
 from memoryos.operation.training.training_job import is_missing, training_of
 from memoryos.operation.training.training_sources import chosen_sources
-from memoryos.scope import Scope
+from memoryos.scope import ID_LIMIT, Scope
+from memoryos.text import checked_text
 
 _TO_TRAIN = "its training has not begun"
 _WAYS = {
@@ -68,6 +69,7 @@ class MemoryForms(Noun):
         InvalidInput, NotFound, ModelNotConfigured.
         """
         before, after = _way(source, target)
+        checked_text("name", name, limit=ID_LIMIT)
         stays = arguments.flag("keeps", keeps)
         if before is MemoryForm.TEXT:
             chosen = [*arguments.ids("kinds", kinds)], [*arguments.ids("ids", ids)]

@@ -325,7 +325,6 @@ class MemGovernance(Noun):
         end = about(now, ttl=ttl, expires_at=expires_at).expires_at
         if end is None:
             raise InvalidInput("ttl", "is missing", "Pass e.g. ttl=3600, or expires_at")
-        named = (actions,) if isinstance(actions, str) else tuple(actions)
         made = Delegation(
             id=str(uuid7()),
             tenant=self._scope.tenant,
@@ -333,7 +332,7 @@ class MemGovernance(Noun):
             by=self._caller.identity,
             roles=self._caller.roles,
             to=checked_text("to", to, limit=NAME_LIMIT),
-            actions=frozenset(arguments.one_of("actions", one, Action) for one in named),
+            actions=arguments.actions(actions),
             created_at=now,
             expires_at=end,
         )

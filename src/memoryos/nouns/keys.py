@@ -60,7 +60,7 @@ class Keys:
             tenant=checked_text("tenant", tenant, limit=ID_LIMIT),
             identity=known.identity,
             roles=known.roles,
-            actions=_actions(actions),
+            actions=arguments.actions(actions),
             users=None if users is None else _users(users),
             created_by=self._caller.identity,
             created_at=now,
@@ -155,14 +155,6 @@ class Keys:
     @property
     def _hand(self) -> Hand:
         return self._engine.hand
-
-
-def _actions(values: Iterable[Action | str]) -> frozenset[Action]:
-    named = (values,) if isinstance(values, str) else arguments.sequence("actions", values, str)
-    chosen = frozenset(arguments.one_of("actions", one, Action) for one in named)
-    if not chosen:
-        raise InvalidInput("actions", "is empty", "Name at least one action")
-    return chosen
 
 
 def _users(values: Iterable[str]) -> frozenset[str]:

@@ -169,7 +169,7 @@ class LoraAdapters(Noun):
         self._engine.admit(Action.READ, self._scope)
         text = self._engine.question(question, self._scope)
         most = arguments.natural("limit", limit, least=1)
-        chosen = None if names is None else [self._known(one) for one in dict.fromkeys(_list("names", names))]
+        chosen = None if names is None else [self._known(one) for one in _names(names)]
         uses = self._engine.adapters.uses(self._scope, chosen)
         engine = self._engine.local.engine()
         said = answer(engine, text, adapters_of(uses), most)
@@ -321,3 +321,7 @@ def _list(field: str, value: Iterable[str]) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list, got {type(value).__name__}", "Pass e.g. ['fact']")
     return list(value)
+
+
+def _names(value: Iterable[str]) -> list[str]:
+    return [*dict.fromkeys(map(_name, _list("names", value)))]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
+from memoryos.errors import InvalidInput
 from memoryos.privacy import checks
 from memoryos.privacy.credentials import secret_spans
 from memoryos.privacy.names import NameFinder
@@ -65,8 +66,12 @@ def detect(text: str, names: NameFinder | None = None) -> tuple[SensitiveSpan, .
 
     Finds e-mail addresses, telephone and card numbers, IBANs, identity numbers of the US, China and Germany, network
     addresses, passwords, tokens and private keys; names of persons by `names`, if it is given. It has no model of its
-    own and finds no postal addresses.
+    own and finds no postal addresses. Raises InvalidInput for anything but text.
     """
+    if not isinstance(text, str):
+        raise InvalidInput("text", f"expected text, got {type(text).__name__}", "Pass a str")
+    if names is not None and not callable(names):
+        raise InvalidInput("names", f"expected a function, got {type(names).__name__}", "Pass one, or leave it out")
     plain, places = (text, None) if text.isascii() else as_plain(text)
     known = [place.span() for place in _KNOWN.finditer(plain)] if "⟨" in text or "[" in text else []
     if known:  # digits take the places of what was replaced, so that no more is found beside it than before

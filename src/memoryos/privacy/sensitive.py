@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from memoryos.choice import Choice
 from memoryos.plain import Plain
 from memoryos.regex import regex
 
 
-class SensitiveKind(StrEnum):
+class SensitiveKind(Choice):
     """A kind of personal data, or a secret."""
 
     # The values are in tags, masks and pseudonyms of stored memories: do not rename them.
@@ -29,7 +29,7 @@ class SensitiveKind(StrEnum):
 STRUCTURED = tuple(kind for kind in SensitiveKind if kind is not SensitiveKind.NAME)  # found without a model
 
 
-class PrivacyAction(StrEnum):
+class PrivacyAction(Choice):
     """What is done with personal data and secrets."""
 
     OFF = "off"  # nothing; nothing is searched for

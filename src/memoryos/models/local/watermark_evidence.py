@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from memoryos.choice import Choice
 from memoryos.plain import Plain
 
 LEAST_Z = 4.0  # from here on the mark is found
 LEAST_COUNTED = 50  # pairs of tokens; with fewer, even a marked text often stays below
 
 
-class WatermarkResult(StrEnum):
+class WatermarkResult(Choice):
     """What a text says about the mark."""
 
     FOUND = "found"  #: chance alone gives so many favoured tokens in 3 of 100,000 texts

@@ -19,7 +19,7 @@ from memoryos.kinds import Role
 from memoryos.operation.intake.attachment_parts import HOLDERS, attachment_of
 from memoryos.operation.intake.ingest import SPLIT, check_attachment
 from memoryos.scope import ID_LIMIT
-from memoryos.text import checked_text
+from memoryos.text import checked_text, shown
 
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
@@ -161,7 +161,7 @@ def _fields(message: Any, place: str) -> Mapping[str, Any]:
 def _role(known: Mapping[str, Any], place: str) -> Role:
     role = known.get("role")
     if not isinstance(role, str) or role not in ROLES:
-        problem = "is missing" if role is None else f"{str(role)[:40]!r} is unknown"
+        problem = "is missing" if role is None else f"{shown(role)} is unknown"
         fix = f"Use one of: {', '.join(sorted(ROLES))}"
         if role is None and known.get("type"):
             fix = f"{fix}; of items without a role, {', '.join((*_CALLS, *_RESULTS, *_THOUGHTS))} are known"

@@ -15,6 +15,7 @@ from memoryos.errors import InvalidInput
 from memoryos.kinds import Kind, Role, UpdateMode
 from memoryos.operation.pipelines.step_field import FieldType, placeholders
 from memoryos.plain import Plain
+from memoryos.text import shown
 
 MOST_MEMORIES = 64  # that a step passes on, and that one run changes
 MOST_REWORDED = 4  # memories that one run gives other words or tags: what was derived of each is derived again
@@ -142,11 +143,11 @@ class RetrieveStep(_Finding):
 
     def __post_init__(self) -> None:
         _Finding.__post_init__(self)
-        if isinstance(self.kinds, str):
+        if isinstance(self.kinds, str) or self.kinds is None:
             raise InvalidInput("kinds", "is no list", "Write the kinds: what the next step takes depends on them")
         wrong = [one for one in self.kinds if one not in _KINDS]
         if wrong:
-            raise InvalidInput("kinds", f"{wrong[0]!r} is unknown", f"Use {', '.join(_KINDS)}")
+            raise InvalidInput("kinds", f"{shown(wrong[0])} is unknown", f"Use {', '.join(_KINDS)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
