@@ -312,6 +312,18 @@ LESS = [
     "把关于我工作的一切都删掉。",
     "别再记得我住在哪里了。",
     "删掉我说的去罗马的事。",
+    "Forget my history exam.",
+    "Forget my account number.",
+    "Delete my data plan.",
+    "Forget everything but my name.",
+    "Forget everything on cats.",
+    "Erase all my notes on cats.",
+    "Forget my chat with Bob.",
+    "Forget the student exchange in Lyon.",
+    "Forget my therapy session on Monday.",
+    "忘了所有的猫。",
+    "删掉我的记录片爱好。",
+    "忘了今天的会议。",
 ]
 EVERYTHING = [
     "Forget everything.",
