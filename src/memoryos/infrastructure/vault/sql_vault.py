@@ -24,6 +24,7 @@ from memoryos.errors import (
     StoreCorrupt,
     StoreReadOnly,
 )
+from memoryos.home_process import HomeProcess
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
@@ -110,6 +111,7 @@ class SqlVault(ABC):
         self._embedder = embedder
         self._clock = clock
         self._is_closed = False
+        self._process = HomeProcess()
         with ExitStack() as undo:
             undo.callback(self.close)
             self._prepare()
@@ -448,7 +450,8 @@ class SqlVault(ABC):
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Turn the driver's errors into ours, and refuse a store that was closed."""
+        """Turn the driver's errors into ours, and refuse a store that was closed, and a copy in a forked child."""
+        self._process.check()
         if self._is_closed:
             raise StorageError(f"the store {self.name} is closed; open it again")
         try:
