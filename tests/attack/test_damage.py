@@ -172,6 +172,39 @@ def test_rows_with_names_that_are_no_utf_8_are_named(noted, tmp_path, table, col
         memory.wait()
 
 
+@pytest.mark.parametrize("column", ["state", "tier", "kind"])
+@pytest.mark.parametrize("kind", ["page", "segment", "fact"])
+def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_path, caplog, column, kind):
+    with opened(store) as memory:
+        memory.facts.add("I own a boat.")
+    last = f"rowid = (SELECT max(rowid) FROM cubes WHERE kind = '{kind}')"
+    by_hand(store, f"UPDATE cubes SET {column} = 'acthve' WHERE {last}")
+    (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.COLUMNS]
+    assert damage.detail == column
+    with opened(store) as memory:
+        assert memory.stats().to_dict()["jobs_dead"] == 0
+        assert column == "state" or f"memory {damage.id} is damaged" in caplog.text, "it is not counted"
+        memory.export(tmp_path / "ann.jsonl")
+        assert damage.id in (tmp_path / "ann.jsonl").read_text()
+        for number in range(4):
+            memory.add(f"The bees are back for the {number}. time.")
+        memory.wait()
+        memory.consolidate()
+        memory.upkeep.rebuild()
+        assert memory.jobs.list("dead") == []
+    assert SECRET not in caplog.text
+
+
+def test_a_damaged_column_of_a_damaged_document_is_an_error_with_the_id(store, tmp_path):
+    changed(store, 7, b"kitchen", b"\xffitchen")
+    page = the_damaged(store)
+    by_hand(store, f"UPDATE cubes SET kind = 'pagd' WHERE id = '{page}'")
+    with opened(store) as memory:
+        with pytest.raises(CubeDamaged, match=page):
+            memory.export(tmp_path / "ann.jsonl")
+        assert memory.stats()
+
+
 def test_a_damaged_page_still_counts(store):
     changed(store, 7, b"kitchen", b"mitchen")
     with opened(store) as memory:
