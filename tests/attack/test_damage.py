@@ -181,6 +181,7 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     by_hand(store, f"UPDATE cubes SET {column} = 'acthve' WHERE {last}")
     (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.COLUMNS]
     assert damage.detail == column
+    assert stores.verify(copy_of(store, tmp_path / "repaired.db"), repair=True, settings=SETTINGS).is_sound
     with opened(store) as memory:
         assert memory.stats().to_dict()["jobs_dead"] == 0
         assert column == "state" or f"memory {damage.id} is damaged" in caplog.text, "it is not counted"
