@@ -471,6 +471,7 @@ class Memory(MemoryParts):
             self._release(timeout)
 
     def __enter__(self) -> Self:
+        self._engine.hand.check_process()
         self._engine.hand.check_open()
         return self
 

@@ -193,6 +193,7 @@ class MemoryOS:
         self._engine.close(timeout)
 
     def __enter__(self) -> Self:
+        self._engine.hand.check_process()
         self._engine.hand.check_open()
         return self
 

@@ -106,6 +106,106 @@ def test_the_command_says_what_to_do_about_a_damaged_document(store, capsys):
         stores_command.scrub(str(store), db=str(store))
 
 
+COPIES = {
+    "backup": lambda store, to: stores.backup(store, to, settings=SETTINGS),
+    "copy": lambda store, to: stores.copy(store, to, settings=SETTINGS),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_copy_names_the_memory_with_bytes_that_are_no_utf_8_and_quotes_nothing(store, tmp_path, copy):
+    changed(store, 7, b"kitchen", b"\xffitchen")
+    with pytest.raises(StoreCorrupt, match=f"a row of cubes of the memory {the_damaged(store)} is damaged") as raised:
+        COPIES[copy](store, tmp_path / "to.db")
+    assert SECRET not in str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
+
+
+BAD_NAME = b"an\xffa"  # no UTF-8
+
+
+def misname(path: Path, table: str, column: str) -> None:
+    """Put the bad name into a column of the first row of ann's, whatever refers to it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        first = f"rowid = (SELECT min(rowid) FROM {table} WHERE user_id = 'ann')"
+        connection.execute(f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE {first}", (BAD_NAME,))
+
+
+@pytest.mark.parametrize("column", ["tenant", "user_id", "agent_id", "namespace"])
+def test_an_owner_whose_name_is_no_utf_8_is_named_and_keeps_nobody_else_from_the_store(store, tmp_path, caplog, column):
+    with memoryos.open(store, user="zoe", settings=SETTINGS) as memory:
+        memory.add("I like green tea.")
+    misname(store, "cubes", column)
+    damaged = [one for one in stores.verify(store, settings=SETTINGS).damages if one.fault is Fault.DOCUMENT]
+    assert [one.detail for one in damaged] == ["is of another cube, or of another owner"]
+    assert ask(store, f"SELECT count(*) FROM cubes WHERE id = '{damaged[0].id}'") == 1
+    with opened(store) as memory:
+        admin = store_of(memory).admin
+        assert {scope.user for scope in admin.scopes()} == {"ann", "zoe"}
+        parts = [admin.scopes(limit=1)]
+        while parts[-1].cursor:
+            parts.append(admin.scopes(limit=1, cursor=parts[-1].cursor))
+        assert [scope for part in parts for scope in part] == admin.scopes(), "one who is left out ends no listing"
+        assert admin.users() == [one.user for one in store_of(memory).users.list()] == ["ann", "zoe"]
+        assert {one.agent for one in store_of(memory).agents.list()} == {"default"}
+        memory.add("New words.")
+        memory.wait()
+        assert memory.search(SECRET).hits
+    logged = "an owner with a damaged name is left out" in caplog.text
+    assert logged or column == "tenant", "of the tenant that was asked for, nobody is left out"
+    for copy in COPIES:
+        with pytest.raises(StoreCorrupt, match=f"of the memory {damaged[0].id} is damaged"):
+            COPIES[copy](store, tmp_path / f"{copy}.db")
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "fault"),
+    [("events", "user_id", Fault.EVENT), ("jobs", "kind", Fault.JOB), ("notes", "user_id", Fault.NOTE)],
+)
+def test_rows_with_names_that_are_no_utf_8_are_named(noted, tmp_path, table, column, fault):
+    path = copy_of(noted, tmp_path / "memory.db")
+    misname(path, table, column)
+    assert fault in {damage.fault for damage in stores.verify(path, settings=SETTINGS).damages}
+    with opened(path) as memory:
+        memory.add("New words.")
+        memory.wait()
+
+
+@pytest.mark.parametrize("column", ["state", "tier", "kind"])
+@pytest.mark.parametrize("kind", ["page", "segment", "fact"])
+def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_path, caplog, column, kind):
+    with opened(store) as memory:
+        memory.facts.add("I own a boat.")
+    last = f"rowid = (SELECT max(rowid) FROM cubes WHERE kind = '{kind}')"
+    by_hand(store, f"UPDATE cubes SET {column} = 'acthve' WHERE {last}")
+    (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.COLUMNS]
+    assert damage.detail == column
+    assert stores.verify(copy_of(store, tmp_path / "repaired.db"), repair=True, settings=SETTINGS).is_sound
+    with opened(store) as memory:
+        assert memory.stats().to_dict()["jobs_dead"] == 0
+        assert column == "state" or f"memory {damage.id} is damaged" in caplog.text, "it is not counted"
+        memory.export(tmp_path / "ann.jsonl")
+        assert damage.id in (tmp_path / "ann.jsonl").read_text()
+        for number in range(4):
+            memory.add(f"The bees are back for the {number}. time.")
+        memory.wait()
+        memory.consolidate()
+        memory.upkeep.rebuild()
+        assert memory.jobs.list("dead") == []
+    assert SECRET not in caplog.text
+
+
+def test_a_damaged_column_of_a_damaged_document_is_an_error_with_the_id(store, tmp_path):
+    changed(store, 7, b"kitchen", b"\xffitchen")
+    page = the_damaged(store)
+    by_hand(store, f"UPDATE cubes SET kind = 'pagd' WHERE id = '{page}'")
+    with opened(store) as memory:
+        with pytest.raises(CubeDamaged, match=page):
+            memory.export(tmp_path / "ann.jsonl")
+        assert memory.stats()
+
+
 def test_a_damaged_page_still_counts(store):
     changed(store, 7, b"kitchen", b"mitchen")
     with opened(store) as memory:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import memoryos
 from forked import fork
-from memoryos import Memory, Role, Turn, load_settings
-from memoryos.errors import StorageError
+from memoryos import AnswerStream, AsyncMemory, Memory, MemoryOS, Role, Turn, load_settings
+from memoryos.errors import ModelError, StorageError
+from memoryos.frameworks.mem0 import Memory as Mem0Memory
+from memoryos.models.chat import Answer
+from memoryos.models.flow import Flow
 from public import method_of, methods_of
 
 CHILDREN, LONG_CHILDREN, ADDS = 2, 8, 5
@@ -24,6 +29,24 @@ PAGES = 30  # of the parent; moving them is at work while it forks
 SETTINGS = load_settings(embedder="hashing", busy_timeout_seconds=20.0)
 HARMLESS = {"of"}  # it asks for nothing
 PUBLIC = [name for name in methods_of(Memory) if name not in HARMLESS]
+
+
+STORY = ("Once ", "upon ", "a time.")
+
+
+class StoryTeller:
+    """A chat model that says the first piece at once, and the others when it may."""
+
+    def __init__(self) -> None:
+        self.goes_on = threading.Event()
+
+    def answer(self, messages: Sequence[object]) -> Answer:
+        return Answer("".join(STORY))
+
+    def stream(self, messages: Sequence[object]) -> Iterator[str]:
+        yield STORY[0]
+        assert self.goes_on.wait(60)
+        yield from STORY[1:]
 
 
 def in_a_child(work: Callable[[], object]) -> int:
@@ -64,6 +87,116 @@ def test_a_child_may_leave_the_block_of_its_parents_memory(tmp_path):
         assert ended(in_a_child(lambda: memory.__exit__(None, None, None))) == 0
         memory.wait()
         assert memory.search("kites").hits
+
+
+def test_an_answer_in_pieces_is_refused_in_a_child_and_goes_on_in_its_parent(tmp_path):
+    """Never begun, begun and all said: its child neither asks the model, stores, waits, nor stops the answer."""
+    model = StoryTeller()
+
+    def read_each() -> None:
+        for number in range(len(streams)):
+            with pytest.raises(StorageError, match="open it again"):
+                next(streams[number])
+            with pytest.raises(StorageError, match="open it again"):
+                asyncio.run(anext(streams[number]))
+        streams[0].close()
+        streams.clear()
+        gc.collect()
+
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS, chat=model) as memory:
+        streams: list[AnswerStream] = [memory.respond_stream(f"Tell story number {number}.") for number in range(3)]
+        for stream in streams[1:]:
+            assert next(stream) == STORY[0]
+        codes = [ended(in_a_child(read_each))]
+        model.goes_on.set()
+        assert list(streams[1]) == [*STORY[1:]]
+        codes.append(ended(in_a_child(read_each)))
+        assert codes == [0, 0]
+        added = [memory.add(f"I bought {number} kites.") for number in range(ADDS)]
+        assert "".join(streams[0]) == "".join(STORY)
+        assert list(streams[2]) == [*STORY[1:]]
+        memory.wait()
+        pages = memory.pages.list()
+        assert {page.id for page in pages}.issuperset(added)
+        assert len(pages) == ADDS + len(streams)
+
+
+def test_an_answer_of_an_async_memory_is_refused_in_a_child(tmp_path):
+    model = StoryTeller()
+    model.goes_on.set()
+
+    async def read_both() -> None:
+        for stream in (asked, begun):
+            with pytest.raises(StorageError, match="open it again"):
+                await anext(stream)
+            await stream.aclose()
+
+    async def begin() -> None:
+        assert await anext(begun) == STORY[0]
+
+    async def rest_of(stream) -> str:
+        return "".join([piece async for piece in stream])
+
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS, chat=model) as memory:
+        asked, begun = (AsyncMemory(memory).respond_stream(f"Tell story number {number}.") for number in range(2))
+        asyncio.run(begin())
+        assert ended(in_a_child(lambda: asyncio.run(read_both()))) == 0
+        assert asyncio.run(rest_of(begun)) == "".join(STORY[1:])
+        assert asyncio.run(rest_of(asked)) == "".join(STORY)
+
+
+def test_the_pieces_of_a_model_end_with_an_error_in_a_child():
+    """Its writer is a thread of the parent."""
+    stopped = threading.Event()
+    flow: Flow[str] = Flow()
+    flow.tells(stopped.set)
+
+    def read() -> None:
+        with pytest.raises(ModelError, match="ask again in the child"):
+            next(flow)
+        flow.stop()
+        assert not stopped.is_set()
+
+    assert ended(in_a_child(read)) == 0
+
+
+def test_the_store_itself_refuses_whatever_reaches_it_in_a_child(tmp_path):
+    """Even if another thread was writing when it forked: the child would wait for it without end."""
+
+    def read_and_write() -> None:
+        for begin in (vault.snapshot, vault.change):
+            with pytest.raises(StorageError, match="open it again"), begin():
+                pass
+
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
+        vault = memory._engine.vault
+        forks, goes_on = threading.Event(), threading.Event()
+
+        def write() -> None:
+            with vault.change():
+                forks.set()
+                goes_on.wait(60)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert forks.wait(60)
+        child = in_a_child(read_and_write)
+        goes_on.set()
+        writer.join()
+        assert ended(child) == 0
+
+
+def test_a_block_of_a_parents_memory_is_not_entered_in_a_child(tmp_path):
+    def enter() -> None:
+        for block in (memory, store):
+            with pytest.raises(StorageError, match="open it again"), block:
+                pass
+        mem0.__exit__(None, None, None)
+
+    with MemoryOS.open(tmp_path / "a.db", settings=SETTINGS) as store:
+        memory = store.memory(user="ann")
+        with Mem0Memory(tmp_path / "mem0.db", settings=SETTINGS) as mem0:
+            assert ended(in_a_child(enter)) == 0
 
 
 @pytest.mark.file

@@ -235,7 +235,8 @@ class Mem0Memory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if self._is_own:
+            self._store.__exit__(kind, error, trace)
 
     @property
     def _admin(self) -> MemoryOS:

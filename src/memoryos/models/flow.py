@@ -8,6 +8,8 @@ from concurrent.futures import Future
 from threading import RLock
 from typing import Generic, TypeVar
 
+from memoryos.errors import ModelError
+from memoryos.home_process import HomeProcess
 from memoryos.interruptible import result
 
 T = TypeVar("T")
@@ -23,6 +25,7 @@ class Flow(Iterator[T], Generic[T]):
         self._error: BaseException | None = None
         self._on_stop: Callable[[], object] | None = None
         self._is_stopped = False
+        self._home = HomeProcess()
         self.is_over = False  #: nothing more is taken from the writer
 
     def put(self, piece: T) -> None:
@@ -47,7 +50,9 @@ class Flow(Iterator[T], Generic[T]):
             self._tell_end(wanted)
 
     def stop(self) -> None:
-        """Stop reading: waiting pieces are dropped, and the writer is notified."""
+        """Stop reading: waiting pieces are dropped, and the writer is notified. In a forked child there is none."""
+        if self._home.is_left:
+            return
         with self._lock:
             self._pieces.clear()
             self._is_stopped = True
@@ -64,8 +69,11 @@ class Flow(Iterator[T], Generic[T]):
             self.stop()
 
     def next(self) -> Future[T | None]:
-        """Wait for the next piece and return it; None at the end."""
+        """Wait for the next piece and return it; None at the end. In a forked child, where none comes, ModelError."""
         future: Future[T | None] = Future()
+        if self._home.is_left:
+            future.set_exception(ModelError("the answer began before the process forked: ask again in the child"))
+            return future
         with self._lock:
             piece = self._pieces.popleft() if self._pieces else None
             if piece is None and not self.is_over:

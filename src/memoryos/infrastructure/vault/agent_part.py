@@ -14,6 +14,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from memoryos.clock import from_micros
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.key_part import Reading
+from memoryos.infrastructure.vault.owners import first_names
 from memoryos.infrastructure.vault.statements import chunks
 
 
@@ -34,11 +35,11 @@ class AgentPart:
     def names(self, tenant: str, user: str | None, *, after: str | None = None, limit: int | None = None) -> list[str]:
         """Agents of the tenant, or of one of its users, that have a cube, in order."""
         agent = tables.cubes.c.agent_id
-        query = select(agent).where(*_of(tables.cubes.c, tenant, user)).distinct().order_by(agent).limit(limit)
+        query = select(agent).where(*_of(tables.cubes.c, tenant, user)).distinct().order_by(agent)
         if after is not None:
             query = query.where(agent > after)
         with self.reading(tenant) as connection:
-            return list(connection.execute(query).scalars())
+            return first_names(connection, query, limit)
 
     def tallies(self, tenant: str, user: str | None, names: Sequence[str]) -> dict[str, AgentTally]:
         """The agents among these that have a cube, with counts and the time of the last event."""

@@ -15,6 +15,7 @@ from memoryos.errors import ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.objects.blobs import Blobs, new_name
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.damage import Damage, Fault
+from memoryos.infrastructure.vault.owners import told_owner
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.tables import OWNER
 
@@ -51,10 +52,10 @@ def blob_damages(connection: Connection, blobs: Blobs) -> Iterator[Damage]:
         try:
             data = blobs.read(row.name)
         except (StoreCorrupt, ObjectsUnreachable) as error:
-            yield Damage(Fault.BLOB, str(error), owner=tables.scope_of(*row[:4]))
+            yield Damage(Fault.BLOB, str(error), owner=told_owner(row[:4]))
             continue
         if len(data) != row.size:
-            yield Damage(Fault.BLOB, f"the blob {row.name} has another size", owner=tables.scope_of(*row[:4]))
+            yield Damage(Fault.BLOB, f"the blob {row.name} has another size", owner=told_owner(row[:4]))
     query = select(_attached.c.cube_id, _attached.c.sha256).where(~_has_bytes())
     for cube_id, sha in connection.execute(query.order_by(_attached.c.tenant, _attached.c.cube_id)):
         yield Damage(Fault.BLOB, f"the bytes {sha} are nowhere", cube_id)

@@ -41,19 +41,27 @@ def is_text_sound(text: Any, checksum: int | None) -> bool:
     """Whether a document matches its checksum; True without one."""
     if not isinstance(text, str):
         return False
-    return _is_utf8(text) if checksum is None else of_text(text) == checksum
+    return is_utf8(text) if checksum is None else of_text(text) == checksum
 
 
 def is_passage_sound(row: Any) -> bool:
     """Whether a passage matches its checksum; True without one."""
     if not isinstance(row.words, str) or not isinstance(row.vector, bytes):
         return False
-    return _is_utf8(row.words) if row.checksum is None else of_passage(row) == row.checksum
+    return is_utf8(row.words) if row.checksum is None else of_passage(row) == row.checksum
 
 
 def is_vector_sound(data: Any, checksum: int | None) -> bool:
     """Whether a vector matches its checksum; True without one."""
     return isinstance(data, bytes) and (len(data) % 4 == 0 if checksum is None else of_bytes(data) == checksum)
+
+
+def is_utf8(text: Any) -> bool:
+    """Whether it is text that can be written as UTF-8."""
+    try:
+        return isinstance(text, str) and text.encode() is not None
+    except UnicodeEncodeError:
+        return False
 
 
 def shown(name: object) -> str:
@@ -64,11 +72,3 @@ def shown(name: object) -> str:
 def _of_passage(facts: tuple[Any, ...], words: str, vector: bytes) -> int:
     head = crc32(repr(facts).encode())  # `repr` writes what is no UTF-8 in ASCII
     return crc32(vector, crc32(words.encode("utf-8", ESCAPED), head))
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

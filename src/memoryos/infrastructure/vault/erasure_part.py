@@ -20,6 +20,7 @@ from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.forgotten_list import ForgottenList, Subject
 from memoryos.infrastructure.vault.owner_part import traces
+from memoryos.infrastructure.vault.owners import told_owners
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Kind
 from memoryos.plain import Plain
@@ -89,7 +90,7 @@ class ErasurePart:
     def owners(self) -> list[Scope]:
         """The owners, of every tenant, of whom the store has more than deletion records."""
         with self.snapshot() as connection:
-            return sorted((tables.scope_of(*row) for row in connection.execute(traces(None, None))), key=repr)
+            return sorted(told_owners(connection.execute(traces(None, None))), key=repr)
 
     def erased_since(self, sequence: int) -> tuple[int, set[Scope]]:
         """The last event of the store, and the owners, of every tenant, who lost memories after the given event."""
@@ -100,7 +101,7 @@ class ErasurePart:
             if latest <= sequence:
                 return latest, set()
             found = connection.execute(select(*owner).where(_events.c.sequence > sequence, *lost).distinct())
-            return latest, {tables.scope_of(*row) for row in found}
+            return latest, set(told_owners(found))
 
     def note_forgotten(self, subject: Subject) -> tuple[KnownCopy, ...]:
         """Note beside each backup on this machine that a subject was forgotten, so that a restore forgets it again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -22,9 +22,8 @@ from sqlalchemy import (
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.cold_part import ColdPart, is_pack
-from memoryos.infrastructure.vault.records import CubePlace, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Link, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
-from memoryos.kinds import Kind
 
 _IDS = 5_000  # in a statement
 
@@ -38,14 +37,13 @@ class OwnerPart:
         self._connection = connection
         self._owner = owner
 
-    def placed(self, after: int, limit: int, session: str | None) -> list[CubePlace]:
-        """Cubes in the order of insertion."""
+    def placed(self, after: int, limit: int, session: str | None) -> Iterator[Any]:
+        """Position, id, kind and version of cubes in the order of insertion."""
         query = select(_cubes.c.position, _cubes.c.id, _cubes.c.kind, _cubes.c.version).where(self._mine(_cubes))
         query = query.where(_cubes.c.position > after).order_by(_cubes.c.position).limit(limit)
         if session is not None:
             query = query.where(_cubes.c.session_id == session)
-        rows = self._connection.execute(query)
-        return [CubePlace(position, cube_id, Kind(kind), version) for position, cube_id, kind, version in rows]
+        return iter(self._connection.execute(query))
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         """The links from these cubes."""

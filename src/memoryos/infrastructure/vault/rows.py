@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Column, Connection, Row, Table, delete, func, insert, select, tuple_
 
+from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.checksum import is_utf8, shown
 
 AT_A_TIME = 2_000  # rows held at once
 
@@ -81,8 +83,11 @@ def surplus(ours: Connection, theirs: Connection, table: Table) -> Iterator[Row[
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Row[Any]]) -> None:
-    """Insert rows as they are, with the numbers that they have."""
-    connection.execute(insert(table), [row._asdict() for row in rows])
+    """Insert rows as they are, with the numbers that they have. Raises StoreCorrupt, which names one that cannot be."""
+    try:
+        connection.execute(insert(table), [row._asdict() for row in rows])
+    except UnicodeEncodeError:  # it holds what a user said
+        raise _undone(table, rows) from None
 
 
 def remove(connection: Connection, table: Table, rows: Sequence[Row[Any]]) -> None:
@@ -90,6 +95,19 @@ def remove(connection: Connection, table: Table, rows: Sequence[Row[Any]]) -> No
     key = key_of(table)
     wanted = [tuple(row._mapping[column.name] for column in key) for row in rows]
     connection.execute(delete(table).where(tuple_(*key).in_(wanted)))
+
+
+def is_legible(row: Row[Any]) -> bool:
+    """Whether all text in it is UTF-8."""
+    return all(is_utf8(value) for value in row if isinstance(value, str))
+
+
+def cube_of(row: Row[Any]) -> str:
+    """The id of the cube that a row is, or belongs to; empty without one."""
+    told = row._mapping.get("cube_id", row._mapping.get("source"))
+    if told is None and "document" in row._mapping:
+        told = row._mapping.get("id")
+    return "" if told is None else shown(told)
 
 
 def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
@@ -121,6 +139,13 @@ def _keyed(connection: Connection, table: Table) -> Iterator[tuple[tuple[Any, ..
     places = [list(table.c).index(column) for column in key_of(table)]
     for row in stream(connection, table):
         yield tuple(row[place] for place in places), row
+
+
+def _undone(table: Table, rows: Sequence[Row[Any]]) -> StoreCorrupt:
+    """The error about rows of which one has bytes that are no UTF-8."""
+    cubes = [cube_of(row) for row in rows if not is_legible(row)]
+    about = f" of the memory {cubes[0]}" if cubes[0] else ""
+    return StoreCorrupt(f"a row of {table.name}{about} is damaged: run `memoryos verify`, or restore from a backup")
 
 
 def _hexadecimal(value: bytes) -> str:

@@ -120,8 +120,8 @@ class SqlReader(StoredCubes):
         return self._cold.packs()
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
-        with legible("cubes"):
-            return self._everything.placed(after, limit, session)
+        rows = self._everything.placed(after, limit, session)
+        return [CubePlace(place, cube_id, self._kind(kind, cube_id), version) for place, cube_id, kind, version in rows]
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         with legible("links"):
@@ -260,7 +260,8 @@ class SqlWriter(SqlReader):
 
     def _doomed(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
         """The id, kind and version of what will be removed: told without the documents, which may be damaged."""
-        found = list(self._asked(queries.HEADS, ids))
+        heads = self._asked(queries.HEADS, ids)
+        found = [(cube_id, self._kind(kind, cube_id).value, version) for cube_id, kind, version in heads]
         self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in found)
         self.has_erased |= bool(found)
         self.has_lost_memories |= any(kind != Kind.SEGMENT.value for _, kind, _ in found)
@@ -384,9 +385,8 @@ class SqlWriter(SqlReader):
         return self._ledger.spent_by_all(day)
 
     def _standings(self, ids: Sequence[str]) -> dict[str, Standing]:
-        with legible("cubes"):
-            found = self._asked(queries.STANDINGS, ids)
-            return {cube_id: Standing(State(state), *known) for cube_id, state, *known in found}
+        found = self._asked(queries.STANDINGS, ids)
+        return {cube_id: Standing(self._state(state, cube_id), *known) for cube_id, state, *known in found}
 
     def _ask_to_sweep(self, due: datetime | None) -> None:
         """Have what expires removed then."""

@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault import audit_part, backup, checksum, rows, ta
 from memoryos.infrastructure.vault.blob_copying import blob_damages
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.note import Note
+from memoryos.infrastructure.vault.owners import told_owner, told_owners
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
 from memoryos.infrastructure.vault.retention_part import TENANT_RULES
 from memoryos.infrastructure.vault.sql_vault import SqlVault
@@ -34,6 +35,10 @@ from memoryos.scope import Scope
 AT_A_TIME = 500  # cubes held at once, with what belongs to them
 
 _HALF, _SINGLE = np.dtype("<f2"), np.dtype("<f4")  # what passages and vectors are stored as
+
+_FOREIGN = "is of another cube, or of another owner"
+
+_ONLY_TOLD = {tables.events: Fault.EVENT, tables.jobs: Fault.JOB}  # tables of which the other checks read few rows
 
 _TRIMMED = select(*(tables.notes.c[name] for name in tables.OWNER)).where(tables.notes.c.key == TRIMMED)
 
@@ -54,6 +59,7 @@ def verify(
             damages += _changes(connection)
             damages += _in_cubes(connection, vault.packs, dim or _usual_dim(connection), progress)
             damages += strays(connection)
+            damages += _illegible(connection)
             damages += blob_damages(connection, vault.blobs)
             damages += _in_notes(connection, notes)
             damages += _in_log(connection)
@@ -95,12 +101,20 @@ def _changes(connection: Connection) -> list[Damage]:
 
 def _in_notes(connection: Connection, notes: Sequence[Note[Any]]) -> Iterator[Damage]:
     for row in rows.stream(connection, tables.notes):
-        if any(note.is_damaged(row.key, row.value) for note in notes):
-            owner = tables.scope_of(*(row._mapping[name] for name in tables.OWNER))
+        owner = told_owner(row._mapping[name] for name in tables.OWNER)
+        if owner is None or not checksum.is_utf8(row.key) or any(note.is_damaged(row.key, row.value) for note in notes):
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r}", owner=owner)
     for row in rows.stream(connection, tables.meta):
         if TENANT_RULES.is_damaged(row.key, row.value):
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r} of the whole store")
+
+
+def _illegible(connection: Connection) -> Iterator[Damage]:
+    """Events and jobs with bytes that are no UTF-8, of which no server keeps any."""
+    for table, fault in _ONLY_TOLD.items() if connection.dialect.name == "sqlite" else ():
+        for row in rows.stream(connection, table):
+            if not rows.is_legible(row):
+                yield Damage(fault, f"a row of {table.name} cannot be read", rows.cube_of(row))
 
 
 def _in_log(connection: Connection) -> list[Damage]:
@@ -111,12 +125,21 @@ def _in_log(connection: Connection) -> list[Damage]:
 def _in_cubes(connection: Connection, packs: Packs, dim: int, progress: Progress | None) -> Iterator[Damage]:
     done, total = 0, rows.count(connection, [tables.cubes])
     for batch in rows.batches(rows.stream(connection, tables.cubes), AT_A_TIME):
-        belongings = _belongings(connection, batch)
-        for row in batch:
-            yield from _in_cube(row, packs, belongings, dim)
+        named = list(filter(_is_named, batch))
+        nameless = (row for row in batch if not _is_named(row))
+        yield from (Damage(Fault.DOCUMENT, _FOREIGN, checksum.shown(row.id)) for row in nameless)
+        if named:
+            belongings = _belongings(connection, named)
+            for row in named:
+                yield from _in_cube(row, packs, belongings, dim)
         done += len(batch)
         if progress:
             progress(done, total)
+
+
+def _is_named(row: Row[Any]) -> bool:
+    """Whether the key of a cube is text that can be asked for."""
+    return checksum.is_utf8(row.tenant) and checksum.is_utf8(row.id)
 
 
 def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belongings:
@@ -141,7 +164,7 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
         beside(tables.passages, "cube_id"),
         beside(links, "source", joins),
         {(row[0], row[1]): row[2] for row in connection.execute(members)},
-        {tables.scope_of(*row) for row in connection.execute(_TRIMMED)},
+        set(told_owners(connection.execute(_TRIMMED))),
     )
 
 
@@ -159,7 +182,7 @@ def _in_cube(row: Row[Any], packs: Packs, belongings: _Belongings, dim: int) -> 
         yield Damage(Fault.DOCUMENT, f"cannot be read: {error.field}", row.id)
         return
     if any(value != row._mapping[name] for name, value in _identity(cube).items()):
-        yield Damage(Fault.DOCUMENT, "is of another cube, or of another owner", row.id)
+        yield Damage(Fault.DOCUMENT, _FOREIGN, row.id)
         return
     stored = _Stored(
         cube,

@@ -24,6 +24,7 @@ from memoryos.errors import (
     StoreCorrupt,
     StoreReadOnly,
 )
+from memoryos.home_process import HomeProcess
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
@@ -39,6 +40,7 @@ from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
+from memoryos.infrastructure.vault.owners import first_names, first_owners, told_owners
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.records import Job
@@ -112,6 +114,7 @@ class SqlVault(ABC):
         self._embedder = embedder
         self._clock = clock
         self._is_closed = False
+        self._process = HomeProcess()
         with ExitStack() as undo:
             undo.callback(self.close)
             self._prepare()
@@ -300,26 +303,25 @@ class SqlVault(ABC):
             .where(cubes.c.tenant == tenant)
             .distinct()
             .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
-            .limit(limit)
         )
         if after is not None:
             query = query.where(tuple_(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace) > after)
         with self._reading(tenant) as connection:
-            return [tables.scope_of(*row) for row in connection.execute(query)]
+            return first_owners(connection, query, limit)
 
     def users(self, tenant: str, *, after: str | None = None, limit: int | None = None) -> list[str]:
         """Users of the tenant who have a cube, in order."""
         user = tables.cubes.c.user_id
-        query = select(user).where(tables.cubes.c.tenant == tenant).distinct().order_by(user).limit(limit)
+        query = select(user).where(tables.cubes.c.tenant == tenant).distinct().order_by(user)
         if after is not None:
             query = query.where(user > after)
         with self._reading(tenant) as connection:
-            return list(connection.execute(query).scalars())
+            return first_names(connection, query, limit)
 
     def owners_of(self, tenant: str, user: str | None = None) -> list[Scope]:
         """The scopes of a user, or of all users of a tenant, for which the store has more than deletion records."""
         with self._reading(tenant) as connection:
-            return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
+            return sorted(told_owners(connection.execute(traces(tenant, user))), key=repr)
 
     def copy_id(self) -> str | None:
         """The id of this copy of another store; None for an original."""
@@ -332,7 +334,7 @@ class SqlVault(ABC):
         The one with the oldest of these jobs comes first.
         """
         with self._reading(EVERY_TENANT) as connection:
-            return [tables.scope_of(*row) for row in connection.execute(waiting_owners(self._clock(), self.known_jobs))]
+            return list(told_owners(connection.execute(waiting_owners(self._clock(), self.known_jobs))))
 
     def claim(
         self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = (), order: Order = list
@@ -356,8 +358,7 @@ class SqlVault(ABC):
         fresh = (cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.STM.value, cubes.c.mark.is_(None))
         query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
         with self._reading(EVERY_TENANT) as connection:
-            rows = connection.execute(query.where(*fresh))
-            return [tables.scope_of(*row) for row in rows]
+            return list(told_owners(connection.execute(query.where(*fresh))))
 
     def archiving(self) -> list[Scope]:
         """The owners, of every tenant, with archived pages or with packs."""
@@ -367,8 +368,7 @@ class SqlVault(ABC):
         )
         packed = select(*(notes.c[name] for name in tables.OWNER)).where(is_pack(notes.c.key))
         with self._reading(EVERY_TENANT) as connection:
-            rows = connection.execute(archived.union(packed).order_by(*tables.OWNER))
-            return [tables.scope_of(*row) for row in rows]
+            return list(told_owners(connection.execute(archived.union(packed).order_by(*tables.OWNER))))
 
     @abstractmethod
     def nbytes(self) -> int:
@@ -453,7 +453,8 @@ class SqlVault(ABC):
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Turn the driver's errors into ours, and refuse a store that was closed."""
+        """Turn the driver's errors into ours, and refuse a store that was closed, and a copy in a forked child."""
+        self._process.check()
         if self._is_closed:
             raise StorageError(f"the store {self.name} is closed; open it again")
         try:
@@ -471,7 +472,8 @@ class SqlVault(ABC):
 
 def _sign(name: str, context: ExceptionContext) -> None:
     """Note in an error of the database which store it is of."""
-    setattr(context.sqlalchemy_exception, _STORE, name)
+    if context.sqlalchemy_exception is not None:  # None: the driver could not even send a text
+        setattr(context.sqlalchemy_exception, _STORE, name)
 
 
 def noted(connection: Connection, key: str) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.clock import Clock, from_micros
@@ -60,6 +60,7 @@ from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
 _OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
+_STATES, _TIERS = {one.value: one for one in State}, {one.value: one for one in Tier}
 
 
 class StoredCubes:
@@ -152,15 +153,13 @@ class StoredCubes:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
 
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
-        with legible("cubes"):
-            return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
+        return {cube_id: self._kind(kind, cube_id) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         return dict(self._asked(queries.VERSIONS, ids))
 
     def states(self, ids: Iterable[str]) -> dict[str, State]:
-        with legible("cubes"):
-            return {cube_id: State(state) for cube_id, state in self._asked(queries.STATES, ids)}
+        return {cube_id: self._state(state, cube_id) for cube_id, state in self._asked(queries.STATES, ids)}
 
     def kept_versions(self, ids: Iterable[str]) -> list[KeptVersion]:
         return [KeptVersion(*row) for row in self._asked(queries.KEPT_VERSIONS, ids)]
@@ -236,8 +235,13 @@ class StoredCubes:
             .where(self._owned(cubes))
             .group_by(cubes.c.kind, cubes.c.tier)
         )
-        with legible("cubes"):
-            return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
+        found = self._connection.execute(query).all()
+        counts = {
+            (_KINDS[kind], _TIERS[tier]): count for kind, tier, count in found if kind in _KINDS and tier in _TIERS
+        }
+        if len(counts) < len(found):
+            self._log_classless()
+        return Census(counts)
 
     def listed(
         self, wanted: Selection, *, after: int = 0, limit: int | None = None, is_latest: bool = False
@@ -256,6 +260,25 @@ class StoredCubes:
         except CubeDamaged:
             is_left_out("memory", cube_id)
             return None
+
+    def _kind(self, told: str, cube_id: str) -> Kind:
+        return _KINDS.get(told) or self._document(cube_id).kind
+
+    def _state(self, told: str, cube_id: str) -> State:
+        return _STATES.get(told) or self._document(cube_id).state
+
+    def _document(self, cube_id: str) -> MemCube:
+        """What a cube is whose columns are damaged, which are made from it. Raises CubeDamaged if it is, too."""
+        is_left_out("a column of memory", cube_id)
+        (row,) = self._asked(queries.DOCUMENTS, [cube_id])
+        return self._cube(*row)
+
+    def _log_classless(self) -> None:
+        """Log the cubes whose columns tell no kind or no tier: no listing has them, and no count."""
+        cubes = tables.cubes
+        classless = or_(cubes.c.kind.not_in(_KINDS), cubes.c.tier.not_in(_TIERS))
+        for (cube_id,) in self._connection.execute(select(cubes.c.id).where(self._owned(cubes), classless)):
+            is_left_out("memory", cube_id)
 
     def _cube(self, cube_id: str, stored: str, told: int | None) -> MemCube:
         return read_cube(self._packs, cube_id, stored, told)

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, f
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.damage import Damage, Fault
+from memoryos.infrastructure.vault.owners import told_owner
 from memoryos.infrastructure.vault.queries import same_cube
 from memoryos.infrastructure.vault.records import JobState, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
@@ -99,7 +100,7 @@ def _second_homes(connection: Connection) -> Iterator[Damage]:
 def _shared_positions(connection: Connection) -> Iterator[Damage]:
     columns = [_cubes.c[name] for name in (*OWNER, "position")]
     for row in connection.execute(select(*columns).group_by(*columns).having(func.count() > 1)):
-        yield Damage(Fault.POSITION, f"position {row.position} is taken twice", owner=tables.scope_of(*row[:4]))
+        yield Damage(Fault.POSITION, f"position {row.position} is taken twice", owner=told_owner(row[:4]))
 
 
 def _events_of_nothing(connection: Connection) -> Iterator[Damage]:
@@ -127,7 +128,7 @@ def _foreign_jobs(connection: Connection) -> Iterator[Damage]:
 
 def _link_damage(row: Any) -> Damage:
     link = Link(row.source, LinkKind(row.kind), row.target)
-    return Damage(Fault.LINK, f"{link.kind} {link.target}", link.source, tables.scope_of(*row[:4]), link)
+    return Damage(Fault.LINK, f"{link.kind} {link.target}", link.source, told_owner(row[:4]), link)
 
 
 def _is_gone(column: ColumnElement[str]) -> ColumnElement[bool]:

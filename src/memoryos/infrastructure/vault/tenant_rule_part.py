@@ -15,11 +15,12 @@ from memoryos.clock import Clock
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.job_channel import signal
 from memoryos.infrastructure.vault.key_part import Changing, Reading
+from memoryos.infrastructure.vault.owners import told_owners
 from memoryos.infrastructure.vault.queue import WantedJob, new_job
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.infrastructure.vault.retention_part import tenant_rules
 from memoryos.infrastructure.vault.statements import insert_rows
-from memoryos.infrastructure.vault.tables import OWNER, owner_row, rules_of, scope_of
+from memoryos.infrastructure.vault.tables import OWNER, owner_row, rules_of
 from memoryos.retention import RetentionRule
 from memoryos.scope import Scope
 
@@ -71,7 +72,7 @@ def _drop(connection: Connection, tenant: str, name: str) -> list[RetentionRule]
 def _owners(connection: Connection, tenant: str) -> Iterator[Scope]:
     """The owners in the tenant who have a memory."""
     query = select(*(_cubes.c[name] for name in OWNER)).where(_cubes.c.tenant == tenant).distinct()
-    return (scope_of(*row) for row in connection.execute(query))
+    return told_owners(connection.execute(query))
 
 
 def _key(tenant: str, name: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from memoryos.errors import ModelError
+from memoryos.home_process import HomeProcess
 from memoryos.interruptible import result
 from memoryos.models.chat import EMPTY, Answer
 from memoryos.models.flow import Flow
@@ -32,6 +33,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         `check` is called about every second, and after the last piece; its error ends the answer.
         """
         self.recalled = recalled  #: the memories that were found for the question and are in its prompt, best first
+        self._home = HomeProcess()
         self._check = check
         self._checked = time.monotonic()
         self._begin = begin
@@ -44,9 +46,10 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
     def __next__(self) -> str:
         """Return the next piece.
 
-        Raises ModelError if the model fails, and PermissionDenied if the caller's key was revoked or has expired; then
-        nothing is stored.
+        Raises ModelError if the model fails, PermissionDenied if the caller's key was revoked or has expired, and
+        StorageError in a forked child; then nothing is stored.
         """
+        self._home.check()
         if self._is_over:
             raise StopIteration
         with self._ended_by_errors():
@@ -60,6 +63,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
 
     async def __anext__(self) -> str:
         """Return the next piece. Raises like `__next__`."""
+        self._home.check()
         if self._is_over:
             raise StopAsyncIteration
         with self._ended_by_errors():
@@ -81,7 +85,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self.close()
 
     def close(self) -> None:
-        """Stop the answer and the model; nothing is stored. After the end, this does nothing."""
+        """Stop the answer and the model; nothing is stored. After the end, and in a forked child, this does nothing."""
         self._is_over = True
         if self._flow is not None:
             self._flow.stop()

@@ -8,7 +8,6 @@ and the next one begins after it.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -20,6 +19,7 @@ from weakref import finalize
 
 from memoryos.caller import is_background
 from memoryos.errors import StorageError
+from memoryos.home_process import HomeProcess
 from memoryos.infrastructure.vault.patience import is_in_a_call
 from memoryos.interruptible import received
 
@@ -47,19 +47,18 @@ class Hand:
         self._name = name
         self.zone = zone
         self.shown: Showing = _all_of  # what callers may see of what a call returns
-        self._process = os.getpid()
+        self._home = HomeProcess()
         self._is_closing = False
         self._start()
 
     @property
     def is_forked(self) -> bool:
         """Whether this is a copy in a forked child, which has none of the threads."""
-        return self._process != os.getpid()
+        return self._home.is_left
 
     def check_process(self) -> None:
         """Raise StorageError in a forked child."""
-        if self.is_forked:
-            raise StorageError("this memory was opened before the process forked: open it again in the child")
+        self._home.check()
 
     def check_open(self) -> None:
         """Raise StorageError for a new call if the store is closed or closing.

@@ -288,6 +288,7 @@ class SqliteVault(SqlVault):
     @contextmanager
     def _alone(self) -> Iterator[Patience]:
         """Hold the lock between writing threads; yield the call's patience."""
+        self._process.check()  # a forked child would wait for a thread of its parent
         waiting = patience(self._most)
         if not waiting.takes(self._lock):
             raise StoreBusy(f"{self.name}: another thread of this process is writing or waiting to write; try again.")
