@@ -412,7 +412,7 @@ class _Revising:
             raise NotFound(f"there is no memory {revision.cube_id!r} of this user and agent")
         refuse_absorbed(reader, found)
         promoter = self.corrector.promoter
-        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_stated=True)
+        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_told=True)
         cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
