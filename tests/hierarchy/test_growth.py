@@ -18,7 +18,8 @@ from sqlalchemy import Connection, func, select
 import memoryos
 from memoryos import Memory, Role, Subject
 from memoryos.cube import Fact, MemCube, Turn, to_json
-from memoryos.errors import StaleVersion
+from memoryos.errors import OnHold, StaleVersion
+from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
@@ -757,6 +758,46 @@ def test_a_chain_stays_as_it_was_if_another_version_comes_while_it_is_described(
         memory.update(pages[0], "🍵 coffee", expected_version=1)
     assert [memory.get(page).payload.chain_summary for page in pages[1:]] == before
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("on", list(HeldThing))
+def test_a_hold_that_comes_while_a_chain_is_described_is_kept(world: World, monkeypatch, on: HeldThing):
+    """Holds were looked at once, before the chain was described, and the page on hold got the new words."""
+    monkeypatch.setattr(followers, "CHARS_AT_ONCE", 60)
+    memory = world.open(short_term_capacity=1, scope=replace(ANN, session="case"))
+    pages = added(memory, (f"🍵 tea {number}" for number in range(40)))
+    held = {HeldThing.MEMORY: {"memory": pages[0]}, HeldThing.SESSION: {"session": "case"}, HeldThing.OWNER: {}}[on]
+    shorten = correct.shorten_chains
+
+    def overtaken(*given: Any) -> Any:
+        done = shorten(*given)
+        memory.governance.hold(reason="a case", **held)
+        return done
+
+    monkeypatch.setattr(correct, "shorten_chains", overtaken)
+    before = memory.get(pages[0])
+    with pytest.raises(OnHold):
+        memory.update(pages[0], "🍵 coffee", mode="append")
+    assert memory.get(pages[0]) == before
+    assert verify(world.vault).is_sound
+
+
+def test_a_hold_that_comes_between_the_plan_and_its_writing_is_kept(world: World, monkeypatch):
+    memory = world.open(short_term_capacity=1)
+    page = memory.add("🍵 tea")
+    planned = correct._Revising.planned
+
+    def overtaken(revising: Any, reader: Reader) -> Any:
+        step = planned(revising, reader)
+        if not memory.governance.holds():
+            memory.governance.hold(reason="a case", memory=page)
+        return step
+
+    monkeypatch.setattr(correct._Revising, "planned", overtaken)
+    before = memory.get(page)
+    with pytest.raises(OnHold):
+        memory.update(page, "🍵 coffee", expected_version=1)
+    assert memory.get(page) == before
 
 
 def test_chains_forget_a_page_to_their_ends(world: World):

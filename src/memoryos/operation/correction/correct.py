@@ -185,19 +185,9 @@ class Corrector:
         them.
         """
         segments = self._segments_of(pages)
-        given = {*pages, *others}
         for home in self.homes:
             with self._vault.read(home) as reader:
-                derived = derived_from(reader, pages)
-                built = built_on(reader, {*given, *segments, *derived})
-                states = reader.states({*given, *segments, *derived, *built, *reader.successions(derived)})
-                _refuse_held(reader, given, {*segments, *derived, *built})
-                for frozen in (one for one, state in states.items() if state is State.FROZEN):
-                    reason = "" if frozen in given else ", which depends on it,"
-                    raise CubeProtected(
-                        f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first",
-                        memory_id=frozen,
-                    )
+                _refuse_protected(reader, pages, segments, {*pages, *others})
 
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""
@@ -363,6 +353,7 @@ class _Revising:
     def planned(self, reader: Reader) -> Step:
         """The new words, with what follows from them; nothing, if the memories say all of it already."""
         changes, promoter = Changes(reader), self.corrector.promoter
+        reached = self._refuse_protected(reader)  # again: a hold may have come since the work began
         entries = self._changed(reader, changes)
         if not entries:
             return Step(changes.flush, self._ids)
@@ -388,9 +379,18 @@ class _Revising:
             if is_for_later:
                 writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
 
-        chains = Followers(reader, {*pages, *changes.touched})
+        chains, held = Followers(reader, {*pages, *changes.touched}), reader.whole.retention.held(reached)
+
+        def holds(writer: Writer) -> bool:
+            return chains.are_as_they_were(writer) and writer.whole.retention.held(reached) == held
+
         rests_on = {*self._ids, *evidence.ids, *changes.touched}
-        return Step(write, rests_on, holds=chains.are_as_they_were, ahead=planned.ahead())
+        return Step(write, rests_on, holds=holds, ahead=planned.ahead())
+
+    def _refuse_protected(self, reader: Reader) -> set[str]:
+        pages = [one for one, kind in reader.kinds(self._ids).items() if kind is Kind.PAGE]
+        segments = [link.target for link in reader.whole.targets(pages, LinkKind.MEMBER_OF)]
+        return _refuse_protected(reader.whole, pages, segments, self._ids)
 
     @property
     def _ids(self) -> list[str]:
@@ -425,9 +425,26 @@ class _Revising:
         return len(self.corrector.again(self.home).lessons(pages)) > CUBES_AT_ONCE
 
 
-def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[str]) -> None:
-    """Raise OnHold if a memory that is given is on hold, or one that depends on it is by itself."""
-    for cube_id, hold in reader.retention.held({*given, *dependent}).items():
+def _refuse_protected(
+    reader: Reader, pages: Sequence[str], segments: Sequence[str], given: Collection[str]
+) -> set[str]:
+    """Raise CubeProtected for what `refuse_frozen` refuses in one home; returns what may not come on hold."""
+    derived = derived_from(reader, pages)
+    built = built_on(reader, {*given, *segments, *derived})
+    reached = {*given, *segments, *derived, *built}
+    _refuse_held(reader, given, reached)
+    states = reader.states({*reached, *reader.successions(derived)})
+    for frozen in (one for one, state in states.items() if state is State.FROZEN):
+        reason = "" if frozen in given else ", which depends on it,"
+        raise CubeProtected(
+            f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first", memory_id=frozen
+        )
+    return reached
+
+
+def _refuse_held(reader: Reader, given: Collection[str], reached: Iterable[str]) -> None:
+    """Raise OnHold if a memory that is given is on hold, or one that is reached is by itself."""
+    for cube_id, hold in reader.retention.held(reached).items():
         if cube_id in given or hold.on is HeldThing.MEMORY:
             raise hold.refusal(cube_id)
 

@@ -21,9 +21,7 @@ VALUE_CHARS = 100_000
 
 def stated_fact(text: str, vector: Vector, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:
     """A fact that the caller states."""
-    return Lesson(
-        Fact(subject=subject, text=text), (), at, SemanticType.FACT, origin, vector=vector, is_told=True
-    )
+    return Lesson(Fact(subject=subject, text=text), (), at, SemanticType.FACT, origin, vector=vector, is_told=True)
 
 
 def stated_field(field: str, value: str, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:
