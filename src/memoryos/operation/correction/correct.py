@@ -11,13 +11,14 @@ call again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoryos.about import NOTHING, About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound, StaleVersion
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.built_cubes import built_on
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
@@ -121,27 +122,34 @@ class Corrector:
         self.refuse_frozen(pages, [cube_id])
         self._load_rules()
         revision = _Revising(self, home, [Revision(cube_id, change, labels, detail)])
-        chain = self._done_before(revision, cube, change) if cube.kind is Kind.PAGE else Shortened()
-        try:
+        chain = Shortened()
+        with ExitStack() as refused:  # whatever ends it, the chain does not tell words that were not stored
+            refused.callback(self._undo, chain, revision)
+            if cube.kind is Kind.PAGE:
+                self._done_before(revision, cube, change, chain)
             take(self._vault, home, revision.planned)
-        except StaleVersion:
-            chain.undo(self._vault, home)
-            raise
+            refused.pop_all()
         revised = self.find(cube_id)[0]
         if revised.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(revised, revision.read_before)
         return revised
 
-    def _done_before(self, revision: _Revising, page: MemCube, change: NextVersion) -> Shortened:
+    def _done_before(self, revision: _Revising, page: MemCube, change: NextVersion, chain: Shortened) -> None:
         """What comes before the new words of a page; of what another version may still prevent, only the chain."""
         home = revision.home
-        chain = shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]))
+        shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]), chain)
         if not change.rests_on_stored:  # else what rests on the page follows in one step
             with self._vault.read(home) as reader:
                 _, *later = some_at_a_time(derived_from(reader, [page.id])) or [[]]
             for some in later:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
-        return chain
+
+    def _undo(self, chain: Shortened, revision: _Revising) -> None:
+        """Describe the chain as before, unless the new words were stored: an interrupt may come after that."""
+        with self._vault.read(revision.home) as reader:
+            is_stored = revision.is_stored(reader)
+        if not is_stored:
+            chain.undo(self._vault, revision.home)
 
     def revising(self, home: Scope, revisions: Sequence[Revision]) -> Callable[[Reader], Step]:
         """The same for several memories of one home, as a plan of one step. Raises CubeProtected."""
@@ -327,6 +335,12 @@ class _Revising:
     read_before: Sequence[str] = ()  #: the pages, if all they say is to be learned now
     _prepared: set[str] = field(default_factory=set)  # what was derived again before
     _carried: CarriedChains = field(default_factory=CarriedChains)
+    _told: Sequence[Entry] = ()  # what the last plan stores
+
+    def is_stored(self, reader: Reader) -> bool:
+        """Whether the memories have their new words."""
+        stored = reader.get(entry.cube.id for entry in self._told)
+        return any(entry.cube.text == stored[entry.cube.id].text for entry in self._told if entry.cube.id in stored)
 
     @property
     def _again(self) -> Again:
@@ -354,7 +368,7 @@ class _Revising:
         """The new words, with what follows from them; nothing, if the memories say all of it already."""
         changes, promoter = Changes(reader), self.corrector.promoter
         reached = self._refuse_protected(reader)  # again: a hold may have come since the work began
-        entries = self._changed(reader, changes)
+        self._told = entries = self._changed(reader, changes)
         if not entries:
             return Step(changes.flush, self._ids)
         pages = [entry.cube.id for entry in entries if entry.cube.kind is Kind.PAGE]
