@@ -1243,6 +1243,34 @@ def test_a_long_history_that_a_user_stated_leaves_in_steps_when_the_memory_is_de
     assert verify(world.vault).is_sound
 
 
+@pytest.mark.parametrize("before", ["thin_out", "take"])
+def test_a_memory_that_is_no_longer_withdrawn_does_not_leave(world: World, monkeypatch, before: str):
+    """Whether it was withdrawn was asked once, before its links went, and before it went itself."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = resting_on_all(world, 60)
+    (trait,) = world.cubes(Kind.TRAIT)
+    going = getattr(renewal, before)
+
+    def believed_again(vault: SqlVault, home: Scope, *given: Any, **options: Any) -> Any:
+        with vault.write(home) as writer:
+            cube = writer.get([trait.id])[trait.id]
+            if cube.is_withdrawn:
+                writer.update(
+                    [Entry(replace(trait, state=State.ACTIVATED, descriptive=cube.descriptive))], Operation.REFRESH
+                )
+        return going(vault, home, *given, **options)
+
+    monkeypatch.setattr(renewal, before, believed_again)
+    page = memory.pages.list()[7].id
+    renewal.Renewal(Corrector(world.promoter(LineExtractor()), ANN).again(ANN)).renew([page], {page})
+    (left,) = [cube for cube in world.cubes(Kind.TRAIT) if cube.id == trait.id]
+    assert not left.is_withdrawn
+    if before == "thin_out":
+        assert left.descriptive.provenance == trait.descriptive.provenance
+        assert len(world.links(LinkKind.DERIVED_FROM, trait.id)) == 60
+
+
 @pytest.mark.parametrize("call", ["update", "unlink", "delete"])
 def test_a_deletion_that_dies_while_a_large_memory_is_derived_anew_is_completed_by_the_next(
     world: World, monkeypatch, call: str
