@@ -76,10 +76,11 @@ class About:
             governance=replace(cube.governance, lifespan=lifespan, access=access, sensitivity=sensitivity),
         )
 
-    def add_to(self, cube: MemCube, *, is_stated: bool = False) -> MemCube:
+    def add_to(self, cube: MemCube, *, is_told: bool = False) -> MemCube:
         """Return a known memory with these details added: tags and metadata join those that it has.
 
-        If a caller stated them, all together keep the limits of one memory: else this raises InvalidInput.
+        If a caller tells them now, all together keep the limits of one memory: else this raises InvalidInput. What is
+        stored already joins without: nobody could take back the labels that make it too long.
         """
         if self == NOTHING:
             return cube
@@ -87,7 +88,7 @@ class About:
         known = {**cube.metadata, **(json.loads(self.metadata) if self.metadata else {})}
         metadata = json_text("metadata", known) if known else ""
         joined = replace(self, tags=tags, metadata=metadata, expires_at=None).describe(cube)
-        if is_stated:
+        if is_told:
             _check_joined(cube, joined)
         return joined
 

@@ -316,7 +316,7 @@ class Engine:
         if labels != NOTHING:
             labels = privacy.value("", labels).tagged(privacy.tags(labels))
             cube, home = self.corrector(owner).find(cube_id, Action.WRITE)
-            check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube, is_stated=True)).labels)
+            check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube, is_told=True)).labels)
         why = self.said("reason", reason, owner, limit=arguments.REASON_CHARS) if reason != "" else ""
         detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
         return words, labels.tagged(tags), detail

@@ -9,7 +9,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from memoryos import Memory, Role, Scope, Strategy, Subject, Tier
+from memoryos import Kind, Memory, Role, Scope, Strategy, Subject, Tier
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.revised import NewWords
@@ -157,6 +157,28 @@ def test_what_was_stated_outright_stays(world: World):
     corrector(world).delete(page)
     assert texts(memory.profile.get().user.facts) == ["likes tea"]
     assert memory.profile.get().user.fields == {"city": "Rome"}
+
+
+@pytest.mark.parametrize("ends", ["deleted", "expired"])
+def test_a_page_goes_although_what_was_stated_of_two_facts_is_long_together(world: World, ends: str):
+    """The fact that rested on the page joins the other one, and their tags are more than a caller may add to one."""
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    page = memory.add("🍵\nfact: works as a nurse")
+    memory.add("🚲 end")
+    world.extract()
+    (fact,) = memory.profile.get().user.facts
+    ours, others = ([f"{name}{number}" + "x" * 40 for number in range(220)] for name in "ab")
+    memory.facts.add("likes tea", tags=others)
+    memory.update(fact.id, "likes tea", tags=ours)
+    if ends == "deleted":
+        memory.delete(page)
+    else:
+        memory.governance.expire(page)
+        memory.jobs.run()
+    assert page not in {left.id for left in world.cubes(Kind.PAGE)}
+    (left,) = memory.profile.get().user.facts
+    assert left.descriptive.provenance == ()
+    assert set(left.descriptive.tags) == {*ours, *others}
 
 
 @pytest.mark.parametrize("stated_first", [True, False])

@@ -18,7 +18,8 @@ from sqlalchemy import Connection, func, select
 import memoryos
 from memoryos import Memory, Role, Subject
 from memoryos.cube import Fact, MemCube, Turn, to_json
-from memoryos.errors import StaleVersion
+from memoryos.errors import CubeProtected, NotFound, OnHold, StaleVersion
+from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
@@ -734,29 +735,165 @@ def test_an_update_that_says_very_much_is_read_by_a_job(world: World):
     assert [fact.text for fact in memory.profile.get().user.facts] == ["Tom lives in Town99."]
 
 
-def test_a_chain_stays_as_it_was_if_another_version_comes_while_it_is_described(world: World, monkeypatch):
-    """What follows the page is described before its new words are stored, a few pages at a time."""
+def chained(world: World, monkeypatch) -> tuple[Memory, list[str]]:
+    """A long chain, of which each step describes two pages."""
     monkeypatch.setattr(followers, "CHARS_AT_ONCE", 60)
     memory = world.open(short_term_capacity=1)
-    pages = added(memory, (f"🍵 tea {number}" for number in range(40)))
-    memory.add("🚲 bye")
-    before = [memory.get(page).payload.chain_summary for page in pages[1:]]
-    shorten = correct.shorten_chains
+    return memory, added(memory, (f"🍵 tea {number}" for number in range(40)))
 
-    def overtaken(*given: Any) -> Any:
-        done = shorten(*given)
+
+def summaries(memory: Memory, pages: Sequence[str]) -> list[str]:
+    return [memory.get(page).payload.chain_summary for page in pages]
+
+
+def revise_it(memory: Memory, page_id: str) -> None:
+    with memory._engine.vault.write(ANN) as writer:
+        page = writer.get([page_id])[page_id]
+        writer.update([Entry(replace(page, version=replace(page.version, number=2)))], Operation.REVISE)
+
+
+def freeze_it(memory: Memory, page_id: str) -> None:
+    memory.governance.freeze(page_id)
+
+
+def delete_it(memory: Memory, page_id: str) -> None:
+    memory.delete(page_id)
+
+
+def interrupt_it(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+COMES_BETWEEN = [
+    (revise_it, StaleVersion),
+    (freeze_it, CubeProtected),
+    (delete_it, NotFound),
+    (interrupt_it, KeyboardInterrupt),
+]
+
+
+@pytest.mark.parametrize(("comes", "error"), COMES_BETWEEN)
+def test_a_chain_stays_as_it_was_if_something_comes_while_it_is_described(world: World, monkeypatch, comes, error):
+    """What follows the page is described before its new words are stored, a few pages at a time."""
+    memory, pages = chained(world, monkeypatch)
+    before = summaries(memory, pages[-5:])
+    shorten = correct.shorten_chains
+    later: list[str] = []
+
+    def overtaken(*given: Any) -> None:
+        shorten(*given)
         assert "coffee" in memory.get(pages[-1]).payload.chain_summary
-        with world.vault.write(ANN) as writer:
-            page = writer.get([pages[0]])[pages[0]]
-            newer = replace(page, version=replace(page.version, number=2))
-            writer.update([Entry(newer)], Operation.REVISE)
-        return done
+        later.append(memory.add("🍵 tea last"))
+        comes(memory, pages[0])
 
     monkeypatch.setattr(correct, "shorten_chains", overtaken)
-    with pytest.raises(StaleVersion):
+    with pytest.raises(error):
         memory.update(pages[0], "🍵 coffee", expected_version=1)
-    assert [memory.get(page).payload.chain_summary for page in pages[1:]] == before
+    assert comes is delete_it or summaries(memory, pages[-5:]) == before
+    left = [page for page in [*pages, *later] if comes is not delete_it or page != pages[0]]
+    assert not any("coffee" in told for told in summaries(memory, left))
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_a_chain_stays_as_it_was_if_describing_it_is_interrupted(world: World, monkeypatch, after: int):
+    memory, pages = chained(world, monkeypatch)
+    before = summaries(memory, pages[1:])
+    update, written = SqlWriter.update, list[int]()
+
+    def interrupting(writer: SqlWriter, *given: Any) -> None:
+        update(writer, *given)
+        written.append(len(written))
+        if len(written) == after + 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(SqlWriter, "update", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        memory.update(pages[0], "🍵 coffee", expected_version=1)
+    assert len(written) > after
+    assert summaries(memory, pages[1:]) == before
+    assert verify(world.vault).is_sound
+
+
+def test_a_chain_stays_described_if_the_interrupt_comes_after_the_new_words(world: World, monkeypatch):
+    memory, pages = chained(world, monkeypatch)
+    taking = correct.take
+
+    def interrupting(*given: Any) -> None:
+        taking(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(correct, "take", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        memory.update(pages[0], "🍵 coffee", expected_version=1)
+    assert "coffee" in memory.get(pages[0]).text
+    assert all("coffee" in told for told in summaries(memory, pages[1:]))
+
+
+@pytest.mark.parametrize("call", ["update", "other", "delete", "rebuild"])
+def test_a_chain_that_a_crash_left_with_other_words_is_described_by_the_next_change(
+    world: World, monkeypatch, call: str
+):
+    """A killed process cannot describe it as before."""
+    memory, pages = chained(world, monkeypatch)
+    shorten = correct.shorten_chains
+
+    def killed(*given: Any) -> None:
+        shorten(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(correct, "shorten_chains", killed)
+        patched.setattr(followers.Shortened, "undo", lambda *_: None)
+        memory.update(pages[0], "🍵 coffee", expected_version=1)
+    assert "coffee" in memory.get(pages[-1]).payload.chain_summary
+    if call == "delete":
+        memory.delete(pages[0])
+    elif call == "rebuild":
+        memory.upkeep.rebuild()
+    else:
+        memory.update(pages[0], "🍵 coffee" if call == "update" else "🍵 water", expected_version=1)
+    told = summaries(memory, pages[1:])
+    assert [call == "update"] * len(told) == ["coffee" in one for one in told]
+
+
+@pytest.mark.parametrize("on", list(HeldThing))
+def test_a_hold_that_comes_while_a_chain_is_described_is_kept(world: World, monkeypatch, on: HeldThing):
+    """Holds were looked at once, before the chain was described, and the page on hold got the new words."""
+    monkeypatch.setattr(followers, "CHARS_AT_ONCE", 60)
+    memory = world.open(short_term_capacity=1, scope=replace(ANN, session="case"))
+    pages = added(memory, (f"🍵 tea {number}" for number in range(40)))
+    held = {HeldThing.MEMORY: {"memory": pages[0]}, HeldThing.SESSION: {"session": "case"}, HeldThing.OWNER: {}}[on]
+    shorten = correct.shorten_chains
+
+    def overtaken(*given: Any) -> None:
+        shorten(*given)
+        memory.governance.hold(reason="a case", **held)
+
+    monkeypatch.setattr(correct, "shorten_chains", overtaken)
+    before = memory.get(pages[0])
+    with pytest.raises(OnHold):
+        memory.update(pages[0], "🍵 coffee", mode="append")
+    assert memory.get(pages[0]) == before
+    assert verify(world.vault).is_sound
+
+
+def test_a_hold_that_comes_between_the_plan_and_its_writing_is_kept(world: World, monkeypatch):
+    memory = world.open(short_term_capacity=1)
+    page = memory.add("🍵 tea")
+    planned = correct._Revising.planned
+
+    def overtaken(revising: Any, reader: Reader) -> Any:
+        step = planned(revising, reader)
+        if not memory.governance.holds():
+            memory.governance.hold(reason="a case", memory=page)
+        return step
+
+    monkeypatch.setattr(correct._Revising, "planned", overtaken)
+    before = memory.get(page)
+    with pytest.raises(OnHold):
+        memory.update(page, "🍵 coffee", expected_version=1)
+    assert memory.get(page) == before
 
 
 def test_chains_forget_a_page_to_their_ends(world: World):
@@ -1104,6 +1241,34 @@ def test_a_long_history_that_a_user_stated_leaves_in_steps_when_the_memory_is_de
     assert trait.id not in {cube.id for cube in world.cubes(Kind.TRAIT)}
     assert len(world.cubes(Kind.TRAIT)) == 1
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("before", ["thin_out", "take"])
+def test_a_memory_that_is_no_longer_withdrawn_does_not_leave(world: World, monkeypatch, before: str):
+    """Whether it was withdrawn was asked once, before its links went, and before it went itself."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = resting_on_all(world, 60)
+    (trait,) = world.cubes(Kind.TRAIT)
+    going = getattr(renewal, before)
+
+    def believed_again(vault: SqlVault, home: Scope, *given: Any, **options: Any) -> Any:
+        with vault.write(home) as writer:
+            cube = writer.get([trait.id])[trait.id]
+            if cube.is_withdrawn:
+                writer.update(
+                    [Entry(replace(trait, state=State.ACTIVATED, descriptive=cube.descriptive))], Operation.REFRESH
+                )
+        return going(vault, home, *given, **options)
+
+    monkeypatch.setattr(renewal, before, believed_again)
+    page = memory.pages.list()[7].id
+    renewal.Renewal(Corrector(world.promoter(LineExtractor()), ANN).again(ANN)).renew([page], {page})
+    (left,) = [cube for cube in world.cubes(Kind.TRAIT) if cube.id == trait.id]
+    assert not left.is_withdrawn
+    if before == "thin_out":
+        assert left.descriptive.provenance == trait.descriptive.provenance
+        assert len(world.links(LinkKind.DERIVED_FROM, trait.id)) == 60
 
 
 @pytest.mark.parametrize("call", ["update", "unlink", "delete"])

@@ -11,13 +11,14 @@ call again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoryos.about import NOTHING, About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound, StaleVersion
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.built_cubes import built_on
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
@@ -121,27 +122,34 @@ class Corrector:
         self.refuse_frozen(pages, [cube_id])
         self._load_rules()
         revision = _Revising(self, home, [Revision(cube_id, change, labels, detail)])
-        chain = self._done_before(revision, cube, change) if cube.kind is Kind.PAGE else Shortened()
-        try:
+        chain = Shortened()
+        with ExitStack() as refused:  # whatever ends it, the chain does not tell words that were not stored
+            refused.callback(self._undo, chain, revision)
+            if cube.kind is Kind.PAGE:
+                self._done_before(revision, cube, change, chain)
             take(self._vault, home, revision.planned)
-        except StaleVersion:
-            chain.undo(self._vault, home)
-            raise
+            refused.pop_all()
         revised = self.find(cube_id)[0]
         if revised.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(revised, revision.read_before)
         return revised
 
-    def _done_before(self, revision: _Revising, page: MemCube, change: NextVersion) -> Shortened:
+    def _done_before(self, revision: _Revising, page: MemCube, change: NextVersion, chain: Shortened) -> None:
         """What comes before the new words of a page; of what another version may still prevent, only the chain."""
         home = revision.home
-        chain = shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]))
+        shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]), chain)
         if not change.rests_on_stored:  # else what rests on the page follows in one step
             with self._vault.read(home) as reader:
                 _, *later = some_at_a_time(derived_from(reader, [page.id])) or [[]]
             for some in later:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
-        return chain
+
+    def _undo(self, chain: Shortened, revision: _Revising) -> None:
+        """Describe the chain as before, unless the new words were stored: an interrupt may come after that."""
+        with self._vault.read(revision.home) as reader:
+            is_stored = revision.is_stored(reader)
+        if not is_stored:
+            chain.undo(self._vault, revision.home)
 
     def revising(self, home: Scope, revisions: Sequence[Revision]) -> Callable[[Reader], Step]:
         """The same for several memories of one home, as a plan of one step. Raises CubeProtected."""
@@ -185,19 +193,9 @@ class Corrector:
         them.
         """
         segments = self._segments_of(pages)
-        given = {*pages, *others}
         for home in self.homes:
             with self._vault.read(home) as reader:
-                derived = derived_from(reader, pages)
-                built = built_on(reader, {*given, *segments, *derived})
-                states = reader.states({*given, *segments, *derived, *built, *reader.successions(derived)})
-                _refuse_held(reader, given, {*segments, *derived, *built})
-                for frozen in (one for one, state in states.items() if state is State.FROZEN):
-                    reason = "" if frozen in given else ", which depends on it,"
-                    raise CubeProtected(
-                        f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first",
-                        memory_id=frozen,
-                    )
+                _refuse_protected(reader, pages, segments, {*pages, *others})
 
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""
@@ -337,6 +335,12 @@ class _Revising:
     read_before: Sequence[str] = ()  #: the pages, if all they say is to be learned now
     _prepared: set[str] = field(default_factory=set)  # what was derived again before
     _carried: CarriedChains = field(default_factory=CarriedChains)
+    _told: Sequence[Entry] = ()  # what the last plan stores
+
+    def is_stored(self, reader: Reader) -> bool:
+        """Whether the memories have their new words."""
+        stored = reader.get(entry.cube.id for entry in self._told)
+        return any(entry.cube.text == stored[entry.cube.id].text for entry in self._told if entry.cube.id in stored)
 
     @property
     def _again(self) -> Again:
@@ -363,7 +367,8 @@ class _Revising:
     def planned(self, reader: Reader) -> Step:
         """The new words, with what follows from them; nothing, if the memories say all of it already."""
         changes, promoter = Changes(reader), self.corrector.promoter
-        entries = self._changed(reader, changes)
+        reached = self._refuse_protected(reader)  # again: a hold may have come since the work began
+        self._told = entries = self._changed(reader, changes)
         if not entries:
             return Step(changes.flush, self._ids)
         pages = [entry.cube.id for entry in entries if entry.cube.kind is Kind.PAGE]
@@ -388,9 +393,18 @@ class _Revising:
             if is_for_later:
                 writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
 
-        chains = Followers(reader, {*pages, *changes.touched})
+        chains, held = Followers(reader, {*pages, *changes.touched}), reader.whole.retention.held(reached)
+
+        def holds(writer: Writer) -> bool:
+            return chains.are_as_they_were(writer) and writer.whole.retention.held(reached) == held
+
         rests_on = {*self._ids, *evidence.ids, *changes.touched}
-        return Step(write, rests_on, holds=chains.are_as_they_were, ahead=planned.ahead())
+        return Step(write, rests_on, holds=holds, ahead=planned.ahead())
+
+    def _refuse_protected(self, reader: Reader) -> set[str]:
+        pages = [one for one, kind in reader.kinds(self._ids).items() if kind is Kind.PAGE]
+        segments = [link.target for link in reader.whole.targets(pages, LinkKind.MEMBER_OF)]
+        return _refuse_protected(reader.whole, pages, segments, self._ids)
 
     @property
     def _ids(self) -> list[str]:
@@ -412,7 +426,7 @@ class _Revising:
             raise NotFound(f"there is no memory {revision.cube_id!r} of this user and agent")
         refuse_absorbed(reader, found)
         promoter = self.corrector.promoter
-        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_stated=True)
+        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_told=True)
         cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
@@ -425,9 +439,26 @@ class _Revising:
         return len(self.corrector.again(self.home).lessons(pages)) > CUBES_AT_ONCE
 
 
-def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[str]) -> None:
-    """Raise OnHold if a memory that is given is on hold, or one that depends on it is by itself."""
-    for cube_id, hold in reader.retention.held({*given, *dependent}).items():
+def _refuse_protected(
+    reader: Reader, pages: Sequence[str], segments: Sequence[str], given: Collection[str]
+) -> set[str]:
+    """Raise CubeProtected for what `refuse_frozen` refuses in one home; returns what may not come on hold."""
+    derived = derived_from(reader, pages)
+    built = built_on(reader, {*given, *segments, *derived})
+    reached = {*given, *segments, *derived, *built}
+    _refuse_held(reader, given, reached)
+    states = reader.states({*reached, *reader.successions(derived)})
+    for frozen in (one for one, state in states.items() if state is State.FROZEN):
+        reason = "" if frozen in given else ", which depends on it,"
+        raise CubeProtected(
+            f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first", memory_id=frozen
+        )
+    return reached
+
+
+def _refuse_held(reader: Reader, given: Collection[str], reached: Iterable[str]) -> None:
+    """Raise OnHold if a memory that is given is on hold, or one that is reached is by itself."""
+    for cube_id, hold in reader.retention.held(reached).items():
         if cube_id in given or hold.on is HeldThing.MEMORY:
             raise hold.refusal(cube_id)
 

@@ -16,7 +16,7 @@ from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.correction.followers import Followers, shorten_chains
+from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.renewal import Renewal, links_stored_anew
@@ -73,7 +73,9 @@ class Removal:
         """Take steps until the last one, each after the chains of the pages that go are described to their ends."""
         is_last = False
         while not is_last:
-            shorten_chains(self._vault, self._home, lambda reader: _unchained(Changes(reader), going(reader)))
+            shorten_chains(
+                self._vault, self._home, lambda reader: _unchained(Changes(reader), going(reader)), Shortened()
+            )
             is_last = take(self._vault, self._home, plan).is_last
 
     def _unlearn(self, pages: Sequence[str], leaving: frozenset[str]) -> None:

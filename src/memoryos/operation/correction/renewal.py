@@ -69,7 +69,7 @@ class Renewal:
             cube = reader.get([memory]).get(memory)
             support = [link.target for link in reader.targets([memory], LinkKind.DERIVED_FROM)]
         if cube and cube.is_withdrawn:
-            thin_out(self._vault, self._home, [memory], frozenset(support) - pages)
+            thin_out(self._vault, self._home, [memory], frozenset(support) - pages, only_withdrawn=True)
             take(self._vault, self._home, partial(_end, memory=memory))
 
 
@@ -89,6 +89,8 @@ def links_stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:
 
 def _end(reader: Reader, *, memory: str) -> Step:
     changes = Changes(reader)
-    if memory in reader.kinds([memory]):
-        changes.remove(memory)
+    cube = reader.get([memory]).get(memory)
+    if cube is None or not cube.is_withdrawn:  # it is planned again when somebody has changed it
+        return Step(changes.flush, [memory])
+    changes.remove(memory)
     return Step(changes.flush, [memory], ahead=version_removals(reader, memory))

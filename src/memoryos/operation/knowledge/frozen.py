@@ -33,10 +33,10 @@ def described(reader: Reader, known: MemCube, lesson: Lesson, now: datetime) -> 
     """The known memory with what is said of it beside its words; one on hold as it is.
 
     What a caller says is a new version: what was said before stays in the history. Raises OnHold if a caller states
-    something else of one on hold.
+    something else of one on hold, and InvalidInput if the caller's labels are too many for one memory.
     """
-    is_stated = not lesson.pages
-    cube = lesson.about.add_to(lesson.about.extend(known, is_stated=is_stated), is_stated=is_stated)
+    later = lesson.about.extend(known, is_stated=not lesson.pages)
+    cube = lesson.about.add_to(later, is_told=lesson.is_told)
     if cube == known:
         return known
     if (hold := reader.whole.retention.held([known.id]).get(known.id)) is None:

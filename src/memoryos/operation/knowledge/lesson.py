@@ -31,6 +31,7 @@ class Lesson:
     mode: AccessMode = AccessMode.PRIVATE
     is_over: bool = False  #: of a profile field: it no longer holds; an empty value stands for whichever did
     about: About = NOTHING  #: what was said of it beside its words
+    is_told: bool = False  #: a caller says it now, whom its labels can be refused
     is_published: bool = False  #: by a trusted source: what contradicts it is not changed, but a change proposed
 
     @property

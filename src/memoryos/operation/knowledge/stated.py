@@ -21,7 +21,7 @@ VALUE_CHARS = 100_000
 
 def stated_fact(text: str, vector: Vector, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:
     """A fact that the caller states."""
-    return Lesson(Fact(subject=subject, text=text), (), at, SemanticType.FACT, origin, vector=vector)
+    return Lesson(Fact(subject=subject, text=text), (), at, SemanticType.FACT, origin, vector=vector, is_told=True)
 
 
 def stated_field(field: str, value: str, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:
@@ -31,7 +31,7 @@ def stated_field(field: str, value: str, *, subject: Subject, at: datetime, orig
         field=checked_text("field", field, limit=FIELD_CHARS),
         value=checked_text("value", value, limit=VALUE_CHARS),
     )
-    return Lesson(payload, (), at, SemanticType.PROFILE, origin)
+    return Lesson(payload, (), at, SemanticType.PROFILE, origin, is_told=True)
 
 
 def told_in(reader: Reader, lesson: Lesson, new: Collection[str], now: datetime) -> str | None:

@@ -23,19 +23,24 @@ LINKS_AT_ONCE = 1_000  # removed in one transaction
 FEW = LINKS_AT_ONCE // CUBES_AT_ONCE  # pages that one memory may lose where it is derived again beside others
 
 
-def thin_out(vault: Vault, scope: Scope, memories: Iterable[str], going: Collection[str]) -> None:
-    """Take pages that are `going` from those of the memories that rest on many of them, except the last page."""
+def thin_out(
+    vault: Vault, scope: Scope, memories: Iterable[str], going: Collection[str], *, only_withdrawn: bool = False
+) -> None:
+    """Take pages that are `going` from those of the memories that rest on many of them, except the last page.
+
+    With `only_withdrawn`, memories stay as they are that are not withdrawn when it is their turn.
+    """
     leaving = frozenset(going)
     with vault.read(scope) as reader:
         links = reader.targets(memories, LinkKind.DERIVED_FROM)
     lost = Counter(link.source for link in links if link.target in leaving)
     for memory in (one for one, count in lost.items() if count > FEW):
-        take(vault, scope, partial(_thinning, memory=memory, going=leaving))
+        take(vault, scope, partial(_thinning, memory=memory, going=leaving, only_withdrawn=only_withdrawn))
 
 
-def _thinning(reader: Reader, *, memory: str, going: frozenset[str]) -> Step:
+def _thinning(reader: Reader, *, memory: str, going: frozenset[str], only_withdrawn: bool) -> Step:
     parts: list[Callable[[Writer], None]] = []
-    for cube in reader.get([memory]).values():
+    for cube in (one for one in reader.get([memory]).values() if one.is_withdrawn or not only_withdrawn):
         *lost, _ = [page for page in cube.descriptive.provenance if page in going] or [""]
         smaller = _without(cube, frozenset(lost))
         rests_on = frozenset(smaller.descriptive.provenance)
@@ -43,7 +48,7 @@ def _thinning(reader: Reader, *, memory: str, going: frozenset[str]) -> Step:
         parts.append(partial(_store, entry=Entry(smaller).prepared))
         doomed = [link for link in stored if link.target not in rests_on]
         parts += [partial(_unlink, links=some) for some in some_at_a_time(doomed, LINKS_AT_ONCE)]
-    *ahead, last = parts or [lambda _: None]  # it is gone, or damaged
+    *ahead, last = parts or [lambda _: None]  # it is gone, damaged, or stays
     return Step(last, [memory], ahead=ahead)
 
 
