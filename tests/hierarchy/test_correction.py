@@ -181,6 +181,20 @@ def test_a_page_goes_although_what_was_stated_of_two_facts_is_long_together(worl
     assert set(left.descriptive.tags) == {*ours, *others}
 
 
+def test_what_was_stated_without_an_end_outlasts_a_page_whose_fact_joined_it(world: World):
+    """The fact that rested on the page handed its end on when the page expired, and the stated one went with it."""
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    memory.add("🍵 tea\nfact: works as a nurse", ttl=60)
+    memory.add("🚲 end")
+    world.extract()
+    (fact,) = memory.profile.get().user.facts
+    memory.facts.add("likes tea")
+    memory.update(fact.id, "likes tea")
+    world.clock.advance(seconds=61)
+    memory.jobs.run()
+    assert texts(memory.profile.get().user.facts) == ["likes tea"]
+
+
 @pytest.mark.parametrize("stated_first", [True, False])
 def test_a_stated_value_comes_back_when_a_page_that_contradicts_it_goes(world: World, stated_first):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)

@@ -35,7 +35,7 @@ def described(reader: Reader, known: MemCube, lesson: Lesson, now: datetime) -> 
     What a caller says is a new version: what was said before stays in the history. Raises OnHold if a caller states
     something else of one on hold, and InvalidInput if the caller's labels are too many for one memory.
     """
-    later = lesson.about.extend(known, is_stated=not lesson.pages)
+    later = lesson.about.extend(known, is_stated=lesson.is_told or lesson.is_published)
     cube = lesson.about.add_to(later, is_told=lesson.is_told)
     if cube == known:
         return known

@@ -204,7 +204,7 @@ class LongTerm:
         heard = set(known.descriptive.provenance)
         fresh = [page for page in lesson.pages if page not in heard]
         provenance = (*known.descriptive.provenance, *fresh)
-        later = lesson.about.extend(_later(known, lesson, provenance), is_stated=not lesson.pages)
+        later = lesson.about.extend(_later(known, lesson, provenance), is_stated=lesson.is_told or lesson.is_published)
         later = lesson.about.add_to(later, is_told=lesson.is_told)
         if lesson.is_over and later is known:
             return  # it ends another value than this one
