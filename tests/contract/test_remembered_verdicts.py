@@ -12,7 +12,7 @@ import pytest
 from attack.governed import statements_in
 from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import PermissionDenied
+from memoryos.errors import CubeProtected, PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import CubeClass, Entry, Operation
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes
@@ -132,6 +132,32 @@ def test_a_fact_with_other_labels_is_decided_anew(store):
     assert seen(store) == PART
     store.of(ANN, OWNER).facts.add("has bees", sensitivity=["diagnosis"])
     assert seen(store) == {OPEN}
+
+
+def test_a_verdict_within_a_write_that_is_undone_is_forgotten(store, vault, rules):
+    """The next events get the numbers of those that were undone."""
+    (rules / "more.cedar").write_text('permit (principal in Role::"guest", action == Action::"write", resource is Cube);')
+    mine = store.of(ANN, OWNER)
+    secret = next(fact.id for fact in mine.facts.list() if fact.governance.sensitivity)
+    mine.wait()
+
+    def begin() -> None:
+        with vault.write(ANN) as writer:
+            cube = writer.get([secret])[secret]
+            public = replace(cube, governance=replace(cube.governance, sensitivity=()))
+            writer.update([Entry(public)], Operation.REFRESH)
+            raise CubeProtected("it stands in the way", memory_id=secret)
+
+    def facts() -> set[str]:
+        return {fact.text for fact in store.of(ANN, GUEST).facts.list()}
+
+    assert facts() == {"has bees"}
+    with pytest.raises(CubeProtected):
+        acting(GUEST, begin)
+    for _ in range(3):
+        mine.search("bees")
+        mine.wait()
+        assert facts() == {"has bees"}
 
 
 def test_a_label_that_nothing_had_is_decided_when_it_comes(store):

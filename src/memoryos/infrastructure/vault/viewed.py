@@ -69,7 +69,8 @@ class ViewedReader(SqlReader):
         # A shared persona rests on pages of other scopes, whose changes are not events of this one.
         is_alone = self._scope.agent is not None
         self._permitted = dict[str, bool]()
-        if is_alone:
+        # Only what is shown is committed: what a transaction undoes leaves its numbers to the events of others.
+        if is_alone and is_shown:
             self._permitted = view.decided(self._scope, self.sequence(), self._are_classes_of)
 
     @property
