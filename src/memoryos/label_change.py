@@ -21,3 +21,4 @@ class LabelChange(Plain):
     by: str  #: identity of the caller, or "memoryos" for background work
     call: str  #: the method that was called, such as `facts.add`, or "background"
     context: CallContext  #: the job, and the purpose, session and application of the caller
+    places: tuple[int, ...] = ()  #: where the removed ones stood among all; empty: an older store did not note it

@@ -114,7 +114,7 @@ def test_invalid_keys_are_in_the_audit_log_with_the_address_and_few_entries(plac
         assert api.ask("GET", "/pages").status_code == 401  # without a key
         (noted,) = [one for one in store.audit.list() if one.caller == "unknown"]
         assert (noted.operation, noted.decision.value) == ("keys.caller", "refused")
-        assert noted.context == {"network": "127.0.0.1"}
+        assert noted.context == {"network": "127.0.0.1", "key": "invalid"}
 
 
 @pytest.mark.once

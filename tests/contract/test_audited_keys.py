@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from memoryos import Caller, MemoryOS, load_settings
-from memoryos.errors import PermissionDenied
+from memoryos.caller import NAME_LIMIT
+from memoryos.errors import PermissionDenied, StorageError
 from memoryos.infrastructure.vault.audit_entry import AuditEntry
 from memoryos.models.hashing import Hashing
-from memoryos.operation.calls.invalid_keys import MOST_SOURCES
+from memoryos.operation.calls.audit_trail import AuditTrail
+from memoryos.operation.calls.invalid_keys import INVALID, MOST_SOURCES
 
 pytestmark = pytest.mark.memory
 
@@ -35,7 +39,7 @@ def store(opened) -> MemoryOS:
 
 def uses(store: MemoryOS) -> list[tuple[str | None, str | None]]:
     """The address and the number of each entry about invalid keys."""
-    found = [one for one in store.audit.list() if one.caller == "unknown"]
+    found = [one for one in store.audit.list() if one.context.get("key") == INVALID]
     assert all(_is_refusal(one) for one in found)
     return [(one.context.get("network"), one.context.get("times")) for one in found]
 
@@ -86,7 +90,7 @@ def test_further_uses_of_a_minute_are_counted(store, clock):
     assert uses(store) == [("10.0.0.1", None), ("10.0.0.2", None), ("10.0.0.1", "49")]
     use(store, "nonsense", "10.0.0.2")
     use(store, "nonsense", "10.0.0.2")
-    clock.advance(minutes=1)
+    clock.advance(minutes=2)
     use(store, "nonsense")
     assert uses(store)[3:] == [("10.0.0.2", None), ("10.0.0.2", "1"), (None, None)]
 
@@ -100,6 +104,23 @@ def test_who_comes_from_many_addresses_fills_nothing(store, clock):
     assert found[MOST_SOURCES:] == [("other addresses", None), ("other addresses", str(200 - MOST_SOURCES - 1))]
 
 
+def test_the_windows_of_an_attack_get_longer_up_to_an_hour(store, clock):
+    """What it writes in a day, and then, after a pause, how soon its uses are told again."""
+    for _ in range(24 * 60):
+        use(store, "nonsense", "10.0.0.1")
+        use(store, "nonsense", "10.0.0.1")
+        clock.advance(minutes=1)
+    found = uses(store)
+    assert 2 * 24 <= len(found) <= 2 * (24 + 6)  # the first six windows take the first hour
+    assert sum(int(times or 1) for _, times in found) > 2 * 23 * 60
+    clock.advance(hours=2)
+    assert uses(store)
+    use(store, "nonsense", "10.0.0.2")
+    use(store, "nonsense", "10.0.0.2")
+    clock.advance(minutes=1)
+    assert uses(store)[-2:] == [("10.0.0.2", None), ("10.0.0.2", "1")]
+
+
 def test_what_was_counted_is_written_when_the_store_is_closed(opened):
     first, second = opened(), opened()
     for _ in range(3):
@@ -108,9 +129,55 @@ def test_what_was_counted_is_written_when_the_store_is_closed(opened):
     assert uses(second) == [("10.0.0.1", None), ("10.0.0.1", "2")]
 
 
+def test_an_invalid_key_is_refused_whatever_else_is_wrong(store, clock, monkeypatch):
+    for network in ("", "n" * (NAME_LIMIT + 1), "a\0b"):
+        use(store, "nonsense", network)
+    assert uses(store) == []
+
+    def full(trail: AuditTrail) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(AuditTrail, "flush", full)
+    monkeypatch.setattr("memoryos.operation.calls.audit_trail.MOST_WAITING", 0)
+    use(store, "nonsense", "10.0.0.1")
+    monkeypatch.undo()
+
+
+def test_a_caller_of_that_name_is_told_from_an_invalid_key(store):
+    """Whoever may make keys can name one so."""
+    key = store.keys.create("unknown", purposes=["support"]).key
+    with pytest.raises(PermissionDenied, match="purpose"):
+        store.keys.caller(key, purpose="marketing")
+    use(store, "nonsense")
+    refused, invalid = (one for one in store.audit.list() if one.operation == "keys.caller")
+    assert refused.caller == invalid.caller == "unknown"
+    assert "key" not in refused.context
+    assert invalid.context == {"key": INVALID}
+
+
 def test_a_valid_key_and_a_store_without_a_log_note_nothing(store, place, clock):
     made = store.keys.create("lee")
     assert isinstance(store.keys.caller(made.key), Caller)
     with MemoryOS.open(place, settings=load_settings(embedder="hashing"), embedder=Hashing(), clock=clock) as other:
         use(other, "nonsense")
     assert uses(store) == []
+
+
+WITHOUT_CLOSE = """
+import sys, time
+from memoryos import MemoryOS, load_settings
+from memoryos.errors import PermissionDenied
+
+store = MemoryOS.open(sys.argv[1], settings=load_settings(embedder="hashing", audit=True))
+for number in range(4):
+    try:
+        store.keys.caller("nonsense")
+    except PermissionDenied:
+        time.sleep(0 if number else 2)  # the first one is written, and nothing waits
+"""
+
+
+@pytest.mark.file
+def test_what_was_counted_is_written_when_the_program_ends_without_closing(place, opened):
+    subprocess.run([sys.executable, "-c", WITHOUT_CLOSE, str(place)], check=True, timeout=60)
+    assert uses(opened()) == [(None, None), (None, "3")]

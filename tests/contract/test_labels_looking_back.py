@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -15,9 +16,11 @@ from memoryos.cube import Access, Lifespan, MemCube
 from memoryos.engine import Engine
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.labelling import read_label_change
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import AccessMode
 from memoryos.models.hashing import Hashing
+from memoryos.operation.recall.former_labels import FormerLabels
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
 
@@ -61,6 +64,17 @@ def relabel(vault: Vault, memory_id: str, **governance: object) -> None:
     acting(SYSTEM, write)
 
 
+def retag(vault: Vault, memory_id: str, *tags: str) -> None:
+    """Give a memory other tags, without a version."""
+
+    def write() -> None:
+        with vault.write(ANN) as writer:
+            cube = writer.get([memory_id])[memory_id]
+            writer.update([Entry(replace(cube, descriptive=replace(cube.descriptive, tags=tags)))], Operation.REFRESH)
+
+    acting(SYSTEM, write)
+
+
 def labels(cube: MemCube) -> tuple:
     known = cube.governance
     return cube.tags, known.sensitivity, known.access.mode.value, known.lifespan.expires_at
@@ -100,6 +114,31 @@ def test_labels_are_those_of_the_moment(ann, vault, clock, kind):
     assert shown(ann, one, "second") == [second] * ways
     assert shown(ann, one, third) == [(("a",), (), "shared", end)] * ways
     assert labels(ann.get(one)) == (("a",), (), "shared", None)
+
+
+def test_tags_and_sensitivity_have_the_order_of_the_moment(ann, vault, clock):
+    """Also of those that were removed since, between others that stay."""
+    one = ann.add("I keep bees.", tags=["x", "y", "z", "w"], sensitivity=["p", "q", "r"], metadata={"hive": 1})
+    ann.wait()
+    ann.snapshots.create("first")
+    clock.advance(days=1)
+    retag(vault, one, "y", "new", "w")
+    ann.snapshots.create("second")
+    clock.advance(days=1)
+    relabel(vault, one, sensitivity=("q",))
+    clock.advance(days=1)
+    retag(vault, one, "w")
+    first, second, now = (labels(ann.get(one, as_of=when))[:2] for when in ("first", "second", None))
+    assert first == (("x", "y", "z", "w"), ("p", "q", "r"))
+    assert second == (("y", "new", "w"), ("p", "q", "r"))
+    assert now == (("w",), ("q",))
+
+
+def test_labels_that_an_older_store_removed_stand_at_the_end(ann):
+    """It noted no places."""
+    cube = ann.get(ann.add("I keep bees.", tags=["y", "z"]))
+    told = {"added": ["tag:z"], "removed": ["tag:x", "tag:w"], "ends": [None, None], "by": "ann", "call": "facts.add"}
+    assert FormerLabels.before(cube, [read_label_change(0, json.dumps(told))]).of(cube).tags == ("y", "x", "w")
 
 
 def test_a_former_version_has_the_labels_of_its_moment(ann, clock):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +12,18 @@ import pytest
 from attack.governed import statements_in
 from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import PermissionDenied
-from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import CubeClass, Entry, Operation
+from memoryos.errors import CubeProtected, PermissionDenied
+from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.records import (
+    CHANGES_NO_CLASS,
+    RESTING,
+    CubeClass,
+    Entry,
+    Link,
+    LinkKind,
+    Operation,
+)
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes
 from memoryos.models.hashing import Hashing
 
@@ -132,6 +141,125 @@ def test_a_fact_with_other_labels_is_decided_anew(store):
     assert seen(store) == PART
     store.of(ANN, OWNER).facts.add("has bees", sensitivity=["diagnosis"])
     assert seen(store) == {OPEN}
+
+
+def test_a_verdict_within_a_write_that_is_undone_is_forgotten(store, vault, rules):
+    """The next events get the numbers of those that were undone."""
+    (rules / "more.cedar").write_text(
+        'permit (principal in Role::"guest", action == Action::"write", resource is Cube);'
+    )
+    mine = store.of(ANN, OWNER)
+    secret = next(fact.id for fact in mine.facts.list() if fact.governance.sensitivity)
+    mine.wait()
+
+    def begin() -> None:
+        with vault.write(ANN) as writer:
+            cube = writer.get([secret])[secret]
+            public = replace(cube, governance=replace(cube.governance, sensitivity=()))
+            writer.update([Entry(public)], Operation.REFRESH)
+            raise CubeProtected("it stands in the way", memory_id=secret)
+
+    def facts() -> set[str]:
+        return {fact.text for fact in store.of(ANN, GUEST).facts.list()}
+
+    assert facts() == {"has bees"}
+    with pytest.raises(CubeProtected):
+        acting(GUEST, begin)
+    for _ in range(3):
+        mine.search("bees")
+        mine.wait()
+        assert facts() == {"has bees"}
+
+
+def changed(vault: Vault, write: Callable[[Writer], object]) -> tuple[dict[str, list[CubeClass]], set[Operation]]:
+    """What a transaction makes of the classes of memories, where that is something else, and its events."""
+
+    def run() -> tuple[dict[str, list[CubeClass]], set[Operation]]:
+        with vault.write(ANN) as writer:
+            ids = [one.id for one in writer.placed()]
+            before, sequence = writer.classes(ids), writer.sequence()
+            write(writer)
+            after = writer.classes(ids)
+            events = {one.operation for one in writer.events(after=sequence)}
+        return {one: after[one] for one in after if after[one] != before[one]}, events
+
+    return acting(SYSTEM, run)
+
+
+@pytest.mark.parametrize("kind", RESTING)
+def test_links_that_change_who_may_read_are_events(store, vault, kind):
+    """Also where nothing else is written of the memory: a load and a copy write the links last."""
+    mine = store.of(ANN, OWNER)
+    page = next(page.id for page in mine.pages.list() if page.governance.sensitivity)
+    fact = next(fact.id for fact in mine.facts.list() if not fact.governance.sensitivity)
+    mine.wait()
+    assert seen(store) == PART
+    told, events = changed(vault, lambda writer: writer.link([Link(fact, kind, page)]))
+    assert (set(told), events) == ({fact}, {Operation.REFRESH})
+    assert seen(store) == {OPEN}
+    told, events = changed(vault, lambda writer: writer.unlink([Link(fact, kind, page)]))
+    assert (set(told), events) == ({fact}, {Operation.REFRESH})
+    assert seen(store) == PART
+
+
+def test_a_visit_beside_a_link_does_not_hide_it(store, vault):
+    mine = store.of(ANN, OWNER)
+    page = next(page.id for page in mine.pages.list() if page.governance.sensitivity)
+    fact = next(fact.id for fact in mine.facts.list() if not fact.governance.sensitivity)
+
+    def write(writer: Writer) -> None:
+        writer.update([Entry(writer.get([fact])[fact])], Operation.VISIT)
+        writer.link([Link(fact, LinkKind.DERIVED_FROM, page)])
+
+    assert changed(vault, write)[1] == {Operation.VISIT, Operation.REFRESH}
+
+
+def test_links_written_with_their_memory_are_no_further_events(store, vault):
+    mine = store.of(ANN, OWNER)
+    page, fact = mine.pages.list()[0].id, mine.facts.list()[0].id
+
+    def write(writer: Writer) -> None:
+        writer.update([Entry(writer.get([fact])[fact])], Operation.REVISE)
+        writer.link([Link(fact, LinkKind.DERIVED_FROM, page), Link(page, LinkKind.EXTRACTED, page)])
+
+    assert changed(vault, write)[1] == {Operation.REVISE}
+
+
+def test_each_operation_that_changes_who_may_read_has_an_event_that_makes_decisions_void(
+    store, rules, tmp_path, monkeypatch
+):
+    """Its transactions have an event other than those that change no class."""
+    mine, silent, changing = store.of(ANN, OWNER), set[str](), set[str]()
+    written = SqlVault.write
+
+    @contextmanager
+    def watched(vault: SqlVault, scope: Scope) -> Iterator[Writer]:
+        with written(vault, scope) as writer:
+            before, sequence = writer.classes(one.id for one in writer.placed()), writer.sequence()
+            yield writer
+            after = writer.classes(one.id for one in writer.placed())
+            told = {event.operation for event in writer.events(after=sequence)}
+        changing.update([step] if after != before else [])
+        silent.update([step] if after != before and told <= set(CHANGES_NO_CLASS) else [])
+
+    monkeypatch.setattr(SqlVault, "write", watched)
+    page, secret = (one.id for one in mine.pages.list())
+    (rules / "more.cedar").write_text('permit (principal == User::"operator", action, resource);')
+    step = ""
+    kept = tmp_path / "kept.jsonl"
+    deeds: dict[str, Callable[[], object]] = {
+        "label": lambda: mine.facts.add("has bees", tags=["new"], sensitivity=["diagnosis"]),
+        "tag": lambda: mine.update(page, tags=["hive"]),
+        "extract": lambda: (mine.add("My name is Ann. I live in Rome."), mine.consolidate()),
+        "correct": lambda: mine.update(page, "I moved to Paris. I have a dog."),
+        "branch": lambda: mine.branches.create("try"),
+        "delete": lambda: mine.delete(secret),
+        "forget": lambda: (mine.export(kept), mine.forget()),
+        "load": lambda: store.admin.load(kept, again=True),
+    }
+    for step in deeds:
+        deeds[step]()
+    assert (silent, changing) == (set(), set(deeds))
 
 
 def test_a_label_that_nothing_had_is_decided_when_it_comes(store):

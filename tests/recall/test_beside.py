@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from threading import Barrier, get_ident
 
@@ -61,3 +63,31 @@ def test_a_forked_process_has_threads_of_its_own():
         shared([lambda: both.wait(SECONDS) and None, lambda: both.wait(SECONDS) and None])
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+_LATE = """
+import atexit, sys, threading
+from memoryos.operation.index.beside import beside, shared
+
+done = []
+
+def late():
+    shared([lambda number=number: done.append(number) for number in range(3)])
+    done.append(beside(lambda: 7).result())
+    try:
+        shared([[].pop])
+    except IndexError:
+        print(done)
+
+if sys.argv[1] == "atexit":
+    atexit.register(late)
+else:
+    threading.Thread(target=lambda: threading.main_thread().join() or late()).start()
+"""
+
+
+@pytest.mark.parametrize("when", ["atexit", "thread"])
+def test_the_caller_does_all_at_the_end_of_the_program(when):
+    """No other thread takes work then."""
+    told = subprocess.run([sys.executable, "-c", _LATE, when], capture_output=True, text=True, timeout=SECONDS)
+    assert (told.stdout, told.stderr) == ("[0, 1, 2, 7]\n", "")

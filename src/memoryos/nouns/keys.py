@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -11,7 +12,7 @@ from memoryos.about import about
 from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied, StorageError
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keyed_gate import valid_key
@@ -135,7 +136,8 @@ class Keys:
             return valid_key(self._engine.vault.keys, key, self._engine.clock())
         except PermissionDenied:
             if self._engine.trail:
-                self._engine.trail.key_refused(network)
+                with suppress(InvalidInput, StorageError):  # whatever else is wrong, the key is refused
+                    self._engine.trail.key_refused(network)
             raise
 
     def exist(self) -> bool:

@@ -63,7 +63,7 @@ class AuditEntry(Plain):
     roles: tuple[str, ...]  #: roles of the caller
     context: Mapping[
         str, str
-    ]  #: purpose, session, application, network, time and pipeline, as far as given; place of a copy; further `times`
+    ]  #: purpose, session, application, network, time, pipeline; place of a copy; `key: invalid`; further `times`
     action: Action  #: read, write, share, delete or administer
     operation: str  #: the method that was called, such as `memory.search`
     change: str | None  #: what happened to the memories, as in `log.events`; None: nothing was changed

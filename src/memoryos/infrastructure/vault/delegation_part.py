@@ -30,7 +30,7 @@ class DelegationRow(NamedTuple):
     delegate: str
     actions: str
     created_at: int
-    expires_at: int
+    expires_at: int | None  #: None: a granted role without an end
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ def _of(tenant: str, user: str) -> tuple[ColumnElement[bool], ...]:
 def delegation_of(row: Row[Any] | DelegationRow) -> Delegation:
     """The delegation of a row."""
     with legible("delegations"):
+        if row.expires_at is None:
+            raise ValueError("a delegation has an end")
         return Delegation(
             id=row.id,
             tenant=row.tenant,

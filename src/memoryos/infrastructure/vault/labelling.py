@@ -35,7 +35,8 @@ def label_details(rows: Iterable[Mapping[str, Any]], stored: Mapping[str, Standi
             ends = before.expires_at, row["expires_at"]
             told = {"added": [one for one in new if one not in old], "removed": [one for one in old if one not in new]}
             if any(told.values()) or ends[0] != ends[1]:  # else only the metadata changed
-                found[row["id"]] = json.dumps({**told, "ends": ends}, ensure_ascii=False)
+                places = {"places": [old.index(one) for one in told["removed"]]} if told["removed"] else {}
+                found[row["id"]] = json.dumps({**told, **places, "ends": ends}, ensure_ascii=False)
     return found
 
 
@@ -43,8 +44,8 @@ def read_label_change(at: int, detail: str) -> LabelChange:
     """The change that such an event tells."""
     told, author = json.loads(detail), read_author(detail)
     before, after = (None if end is None else from_micros(end) for end in told["ends"])
-    added, removed = tuple(told["added"]), tuple(told["removed"])
-    return LabelChange(from_micros(at), added, removed, before, after, told["by"], told["call"], author.context)
+    added, removed, places = (tuple(told.get(name, ())) for name in ("added", "removed", "places"))
+    return LabelChange(from_micros(at), added, removed, before, after, told["by"], told["call"], author.context, places)
 
 
 def _named(tags: str | None) -> list[str]:

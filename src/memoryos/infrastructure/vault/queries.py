@@ -37,7 +37,7 @@ from sqlalchemy import (
 from memoryos.filter import Filter
 from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, LinkKind, Operation
+from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, RESTING, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.infrastructure.vault.text_size import stored_size
 from memoryos.kinds import Kind, State, Tier
@@ -231,7 +231,7 @@ def _beneath(cube: ColumnElement[str], page: ColumnElement[str], *kinds: LinkKin
 CLASSES: CompoundSelect[Any] = (
     union_all(  # cubes with their kind and labels, and without a kind with those of the pages beneath them
         select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags).where(_owned_by_key(), _among(_cubes.c.id)),
-        _beneath(_links.c.source, _links.c.target, LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM),
+        _beneath(_links.c.source, _links.c.target, *RESTING),
         _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF),
     )
 )

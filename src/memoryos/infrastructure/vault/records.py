@@ -58,6 +58,9 @@ class LinkKind(StrEnum):
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 
+RESTING = (LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM)  # whoever may not read the target may not read the source
+
+
 class Operation(StrEnum):
     """What happened to a cube in an event."""
 
@@ -75,6 +78,9 @@ class Operation(StrEnum):
     WARM = "warm"  # and came back
     TRANSITION = "transition"  # its state changed, with another operation; `detail`: before, after, by, cause
     LABEL = "label"  # its tags, sensitivity, access or end changed, with another operation; `detail`: what, by, call
+
+
+CHANGES_NO_CLASS = (Operation.VISIT, Operation.TRANSITION)  # whoever may read a cube may do so after these events
 
 
 class JobKind(StrEnum):

@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Row, bindparam, delete, insert, literal, literal_column, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Row,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.delegation import Delegation
@@ -24,7 +35,7 @@ _IDENTITY: BindParameter[str] = bindparam("identity")
 _NOW: BindParameter[int] = bindparam("now")
 
 
-def _lasts(now: Any) -> Any:
+def _lasts(now: ColumnElement[int]) -> ColumnElement[bool]:
     return or_(_grants.c.expires_at.is_(None), _grants.c.expires_at > now)
 
 

@@ -27,6 +27,8 @@ from memoryos.infrastructure.vault.cube_documents import (
 from memoryos.infrastructure.vault.labelling import Standing, label_details, read_label_change
 from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
+    CHANGES_NO_CLASS,
+    RESTING,
     Archived,
     AskedJob,
     CubePlace,
@@ -160,6 +162,7 @@ class SqlWriter(SqlReader):
     merges = False  # whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None = None  # how many earlier versions are kept; None: all
     changes: dict[Operation, list[AuditedCube]] | None = None  # by operation; None: nobody asks for them
+    _told = frozenset[str]()  # of which cubes the events of this transaction make decisions void
 
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
@@ -272,11 +275,18 @@ class SqlWriter(SqlReader):
             self._check_owned(link.source for link in links)
             # Only a repeated link is ignored; a second segment for a page still fails.
             insert_links(self._connection, self._scope.tenant, links)
+            self._tell_of_pages(links)
 
     def unlink(self, links: Sequence[Link]) -> None:
         if links:
             self._check_owned(link.source for link in links)
             delete_links(self._connection, self._scope.tenant, links)
+            self._tell_of_pages(links)
+
+    def _tell_of_pages(self, links: Iterable[Link]) -> None:
+        """Log that memories rest on other pages, which decide who may read them, where nothing else is logged of it."""
+        if silent := {link.source for link in links if link.kind in RESTING} - self._told:
+            self._log_rows(self._asked(queries.HEADS, silent), Operation.REFRESH)
 
     def enqueue(
         self,
@@ -448,6 +458,8 @@ class SqlWriter(SqlReader):
         """Log what was done to cubes, each by its id, kind and version."""
         at = micros(self._clock())
         changed = list(changed)
+        if operation not in CHANGES_NO_CLASS:
+            self._told |= {cube_id for cube_id, _, _ in changed} - self._told
         if self.changes is not None:
             self.changes.setdefault(operation, []).extend(AuditedCube(*one) for one in changed)
         rows = [

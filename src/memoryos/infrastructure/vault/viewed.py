@@ -23,6 +23,7 @@ from memoryos.cube import MemCube, Trait
 from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.authors import Author
 from memoryos.infrastructure.vault.records import (
+    CHANGES_NO_CLASS,
     Census,
     CubeClass,
     CubePlace,
@@ -32,7 +33,6 @@ from memoryos.infrastructure.vault.records import (
     JobState,
     Link,
     LinkKind,
-    Operation,
     alone,
     labels_text,
 )
@@ -44,7 +44,6 @@ from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
-_CHANGES_NO_CLASS = (Operation.VISIT, Operation.TRANSITION)  # a transition comes with another operation
 _MOST_VISITS = 100  # between two snapshots of a caller: to read more takes longer than to decide anew
 _OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
@@ -69,7 +68,8 @@ class ViewedReader(SqlReader):
         # A shared persona rests on pages of other scopes, whose changes are not events of this one.
         is_alone = self._scope.agent is not None
         self._permitted = dict[str, bool]()
-        if is_alone:
+        # Only what is shown is committed: what a transaction undoes leaves its numbers to the events of others.
+        if is_alone and is_shown:
             self._permitted = view.decided(self._scope, self.sequence(), self._are_classes_of)
 
     @property
@@ -203,7 +203,7 @@ class ViewedReader(SqlReader):
     def _are_classes_of(self, sequence: int) -> bool:
         """Whether nothing since that event can have changed a class: only visits, and few of them."""
         since = self._whole.events(after=sequence, limit=_MOST_VISITS)
-        return len(since) < _MOST_VISITS and all(event.operation in _CHANGES_NO_CLASS for event in since)
+        return len(since) < _MOST_VISITS and all(event.operation in CHANGES_NO_CLASS for event in since)
 
     def _between_permitted(self, links: Sequence[Link]) -> list[Link]:
         known = self.permitted(end for link in links for end in (link.source, link.target))

@@ -95,6 +95,8 @@ class AuditTrail:
         """Note that somebody at that address used a key that is not valid; further uses are counted for a while."""
         for deed in self._invalid_keys.used(network, self._clock()):
             self.keep(deed)
+        if self._invalid_keys.has_counted and not self._is_written_later():
+            self.flush()
 
     def keep(self, deed: Deed, *, is_open: bool = False) -> _Waiting:
         """Keep an entry until it is written; an open one is completed by `complete`.
@@ -105,8 +107,7 @@ class AuditTrail:
         with self._lock:
             self._waiting.append(waiting)
             is_full = len(self._waiting) > MOST_WAITING
-            starts, self._is_thread_running = not self._is_thread_running, True
-        if is_full or (starts and not self._started()):
+        if is_full or not self._is_written_later():
             self.flush()
         return waiting
 
@@ -143,7 +144,7 @@ class AuditTrail:
         Raises StorageError; what was not written is kept, also after an interrupt.
         """
         with self._flushing:
-            counted = self._invalid_keys.over(None if self._is_closing.is_set() else self._clock())
+            counted = self._invalid_keys.over(self._clock() if self._goes_on() else None)
             self._write([*(one.deed for one in self._taken()), *counted])
 
     def _write(self, deeds: list[Deed]) -> None:
@@ -179,6 +180,12 @@ class AuditTrail:
             self._waiting = [one for one in self._waiting if not one.is_taken]
             return taken
 
+    def _is_written_later(self) -> bool:
+        """Whether the thread runs; where it does not, it is started."""
+        with self._lock:
+            starts, self._is_thread_running = not self._is_thread_running, True
+        return not starts or self._started()
+
     def _started(self) -> bool:
         """Start the thread; return False at the end of the program, when none can start.
 
@@ -213,9 +220,9 @@ class AuditTrail:
         return main_thread().is_alive() and not self._is_closing.is_set()
 
     def _has_more(self) -> bool:
-        """Whether entries wait; if none does, the thread ends, and the next entry starts another one."""
+        """Whether entries wait, or uses are counted; else the thread ends, and what comes next starts another one."""
         with self._lock:
-            self._is_thread_running = bool(self._waiting)
+            self._is_thread_running = bool(self._waiting) or self._invalid_keys.has_counted
             return self._is_thread_running
 
 

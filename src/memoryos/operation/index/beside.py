@@ -13,8 +13,16 @@ T = TypeVar("T")
 
 
 def beside(work: Callable[[], T]) -> Future[T]:
-    """Start the work in another thread; the caller waits for its end."""
-    return _others(os.getpid()).submit(work)
+    """Start the work in another thread; the caller waits for its end.
+
+    At the end of the program no other thread takes any: then the caller does it here, and gets its errors here.
+    """
+    try:
+        return _others(os.getpid()).submit(work)
+    except RuntimeError:
+        done = Future[T]()
+    done.set_result(work())
+    return done
 
 
 def shared(parts: Iterable[Callable[[], None]]) -> None:

@@ -53,20 +53,25 @@ class Word:
         return BY_CHARACTERS * _part(self.characters, text) if self.characters else 0.0
 
 
-class _WordPlaces(dict[str, Sequence[tuple[int, float]]]):
+class WordPlaces:
     """The words that a stem stands for, by their places, and how well; found out for the stems that texts have."""
 
     def __init__(self, words: Sequence[Word]) -> None:
         self._shares = [{**word.near, word.stem: 1.0} for word in words]
+        self._found: dict[str, Sequence[tuple[int, float]]] = {}  # no more than the stems of the question
 
     @property
     def stems(self) -> frozenset[str]:
         """The stems in ASCII."""
         return frozenset(filter(str.isascii, chain.from_iterable(self._shares)))
 
-    def __missing__(self, form: str) -> Sequence[tuple[int, float]]:
-        """Find the words for a stem."""
-        self[form] = found = [(place, one[form]) for place, one in enumerate(self._shares) if form in one]
+    def of(self, form: str) -> Sequence[tuple[int, float]]:
+        """The words for a stem, each with how well it stands for it."""
+        if form in self._found:
+            return self._found[form]
+        found = [(place, one[form]) for place, one in enumerate(self._shares) if form in one]
+        if found:
+            self._found[form] = found
         return found
 
 
@@ -78,7 +83,7 @@ class AskedWords:
     weights: Sequence[float]  #: of each
     passages: int  #: in the memory
     stems: frozenset[str]  #: in ASCII, of the words and of those near
-    places: Mapping[str, Sequence[tuple[int, float]]]  #: for each stem, the words that it stands for, and how well
+    places: WordPlaces  #: for each stem, the words that it stands for, and how well
     spelt: Sequence[int]  #: the words that stems in ASCII cannot tell
 
     @classmethod
@@ -91,7 +96,7 @@ class AskedWords:
     @classmethod
     def from_words(cls, found: Sequence[Word], passages: int) -> AskedWords:
         """The words, and the stems by which they are found."""
-        places = _WordPlaces(found)
+        places = WordPlaces(found)
         spelt = [place for place, word in enumerate(found) if word.characters or not word.stem.isascii()]
         return cls(found, [word.weight for word in found], passages, places.stems, places, spelt)
 
@@ -117,7 +122,7 @@ class AskedWords:
             return 0.0
         shares = [0.0] * len(self.words)
         for form in found:
-            for place, share in self.places[form]:
+            for place, share in self.places.of(form):
                 shares[place] = max(shares[place], share)
         for place in self.spelt:
             shares[place] = max(shares[place], self.words[place].share_of_letters(said.folded))

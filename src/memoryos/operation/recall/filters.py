@@ -80,8 +80,8 @@ class Filters:
         """Whether a page passes, with at least one of its turns."""
         return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
-    def admits_then(self, page: MemCube) -> bool:
-        """Whether a page that passes as it is now does so as it was: its labels and its end are those of now."""
+    def is_in_reach(self, page: MemCube) -> bool:
+        """Whether a page is in the tiers and has a turn in the time; its kind, labels and end are not looked at."""
         return self._is_in_tiers(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:

@@ -26,10 +26,9 @@ class FormerLabels:
     @classmethod
     def before(cls, cube: MemCube, changes: Sequence[LabelChange]) -> FormerLabels:
         """Those before its latest changes, which are given oldest first."""
-        names, ends = dict.fromkeys(_names(cube)), cube.governance.lifespan.expires_at
+        names, ends = list(dict.fromkeys(_names(cube))), cube.governance.lifespan.expires_at
         for change in reversed(changes):
-            names = {name: None for name in (*names, *change.removed) if name not in change.added}
-            ends = change.ends_before
+            names, ends = _before(names, change), change.ends_before
         return cls(tuple(names), ends)
 
     def of(self, cube: MemCube) -> MemCube:
@@ -52,6 +51,15 @@ class FormerLabels:
 
     def _with(self, prefix: str) -> tuple[str, ...]:
         return tuple(name.removeprefix(prefix) for name in self.names if name.startswith(prefix))
+
+
+def _before(names: Sequence[str], change: LabelChange) -> list[str]:
+    """The names before a change, each removed one where it stood, or else at the end."""
+    found = [name for name in names if name not in change.added and name not in change.removed]
+    places = change.places or range(len(found), len(found) + len(change.removed))
+    for name, place in zip(change.removed, places, strict=True):
+        found.insert(place, name)
+    return found
 
 
 def _names(cube: MemCube) -> list[str]:

@@ -172,7 +172,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
-    passes = search.filters.admits if owner.since is None else search.filters.admits_then
+    passes = search.filters.admits if owner.since is None else search.filters.is_in_reach
     recent = [page for page in held(owner, owner.recent(settings, search)) if passes(page.cube)]
     recalled = Recall(
         query=asked.text,
