@@ -248,7 +248,7 @@ def _is_somebody_elses(one: Assertion) -> bool:
         return True
     if (frame := _INVENTED.search(lead)) and not (_OWN_PART.search(lead) or re.search(_WORK, one.claim)):
         return "我" in lead[frame.end() :] or "我" not in lead
-    if (behind := told_by_others_in_chinese(one.behind)) and not (
+    if (behind := told_by_others_in_chinese(one.whole, one.upto - one.sentence[0])) and not (
         _names(one.claim, behind) or re.search(_TELLS, one.claim)
     ):
         return True

@@ -449,7 +449,7 @@ def _is_somebody_elses(one: Assertion) -> bool:
 
 def _is_handed_on_behind(one: Assertion) -> bool:
     """Whether the words behind say who said it, and the claim does not."""
-    told = told_by_others(one.behind)
+    told = told_by_others(one.whole, one.upto - one.sentence[0])
     return bool(told) and not (_names(one.claim, told) or re.search(rf"\b{_TELLS}\b", one.claim))
 
 
