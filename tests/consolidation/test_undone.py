@@ -15,6 +15,7 @@ from consolidation.undone_sentences import (
     LATER_BELIEVED,
     LATER_REJECTED,
     OTHERS_BELIEVED,
+    REACH_BELIEVED,
 )
 from memoryos.operation.consolidation.assertion import Stance
 from memoryos.operation.consolidation.attribution import is_attributed
@@ -27,7 +28,7 @@ def test_what_came_about_and_what_is_told_as_undone_is_believed(said, quote, fac
     assert flaw(said, quote, fact) is None
 
 
-@pytest.mark.parametrize(("said", "quote", "fact"), OTHERS_BELIEVED)
+@pytest.mark.parametrize(("said", "quote", "fact"), [*OTHERS_BELIEVED, *REACH_BELIEVED])
 def test_what_is_said_beside_it_denies_no_statement(said, quote, fact):
     assert flaw(said, quote, fact) is None
 
