@@ -137,14 +137,22 @@ READERS: list[Callable[[str], object]] = [
 ]
 
 
+def check_is_read_fast(text: str) -> None:
+    for number, read in enumerate(READERS):
+        began = time.thread_time()
+        read(text)
+        assert time.thread_time() - began < SECONDS, f"reader {number}: {text[:80]!r}"
+
+
 def test_no_repetition_is_slow_to_read_or_ends_in_an_error(long):
     assert len(repetitions()) > 5_000
     for before, part in repetitions() if long else repetitions()[::ONE_IN]:
-        text = (before + part * (CHARS // len(part)))[:CHARS] + "\x01!"
-        for number, read in enumerate(READERS):
-            began = time.thread_time()
-            read(text)
-            assert time.thread_time() - began < SECONDS, f"reader {number}: {text[:80]!r}"
+        check_is_read_fast((before + part * (CHARS // len(part)))[:CHARS] + "\x01!")
+
+
+@pytest.mark.parametrize("text", ["我" + "，" * CHARS, "我住在北京" + "—" * CHARS])
+def test_signs_between_clauses_are_not_slow_to_read(text):
+    check_is_read_fast(text)
 
 
 def test_the_page_about_reliability_tells_how_many_there_are():

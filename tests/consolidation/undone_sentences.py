@@ -135,3 +135,92 @@ LAST_REJECTED = (
     ("I live in Rome, they wrote.", "I live in Rome", "The user lives in Rome."),
     ("I own a castle, my brother claims.", "I own a castle", "The user owns a castle."),
 )
+
+# True statements that the rules lost: what others say of something else, and what an undone deed says nothing of.
+OTHERS_BELIEVED = (
+    (
+        "I am vegan because it is what my doctor suggested.",
+        "I am vegan",
+        "The user is vegan.",
+    ),
+    ("I moved to Berlin because it was what my parents suggested.", "moved to Berlin", "The user moved to Berlin."),
+    ("I live in Rome and my only problem is what people think of me.", "I live in Rome", "The user lives in Rome."),
+    (
+        "I work as a teacher and what matters to me is what students think.",
+        "I work as a teacher",
+        "The user works as a teacher.",
+    ),
+    (
+        "My name is Anna and my salary is what my boss told me it would be.",
+        "My name is Anna",
+        "The user's name is Anna.",
+    ),
+    ("My name is Anna and my salary is what my boss told me.", "My name is Anna", "The user's name is Anna."),
+    (
+        "I work as a nurse; it is how my mother put food on the table.",
+        "I work as a nurse",
+        "The user works as a nurse.",
+    ),
+    ("I live in Rome; my address is what the clerk wrote in the form.", "I live in Rome", "The user lives in Rome."),
+    ("I live in Berlin and the quiet is what my uncle suggested.", "I live in Berlin", "The user lives in Berlin."),
+    ("I moved to Berlin, so my friends suggested.", "I moved to Berlin", "The user moved to Berlin."),
+    ("I am diabetic, that's what my doctor told me.", "I am diabetic", "The user is diabetic."),
+    ("My wife is allergic to nuts, she says.", "My wife is allergic to nuts", "The user's wife is allergic to nuts."),
+    ("My brother works as a nurse, he says.", "My brother works as a nurse", "The user's brother works as a nurse."),
+    (
+        "My brother is getting married, he said!",
+        "My brother is getting married",
+        "The user's brother is getting married.",
+    ),
+    ("My parents live in Turin, they wrote.", "My parents live in Turin", "The user's parents live in Turin."),
+    ("我对花生过敏，这是医生说的。", "我对花生过敏", "用户对花生过敏。"),
+    ("我是素食者，这是医生说的。", "我是素食者", "用户是素食者。"),
+    ("我妻子怀孕了，这是她说的。", "我妻子怀孕了", "用户的妻子怀孕了。"),
+    ("我住在北京，那是公司写的地址。", "我住在北京", "用户住在北京。"),
+)
+REACH_BELIEVED = (
+    ("I meant to tell you I bought a dog, but you were away.", "I bought a dog", "The user bought a dog."),
+    ("I missed the chance to study and became a waiter.", "became a waiter", "The user became a waiter."),
+    (
+        "I was too tired to cook after I started work as a nurse.",
+        "started work as a nurse",
+        "The user started work as a nurse.",
+    ),
+    (
+        "I put off cleaning and painted the kitchen green.",
+        "painted the kitchen green",
+        "The user painted the kitchen green.",
+    ),
+    (
+        "I tried many diets and became vegan before my restaurant failed.",
+        "became vegan",
+        "The user became vegan.",
+    ),
+    ("I lost my chance of a medal and took up rowing.", "took up rowing", "The user took up rowing."),
+    ("I skipped eating breakfast and drank two coffees.", "drank two coffees", "The user drank two coffees."),
+    ("I missed my chance to retire and still work as a nurse.", "work as a nurse", "The user works as a nurse."),
+    ("我努力学习考上了北大，后来创业失败了。", "考上了北大", "用户考上了北大。"),
+    ("我懒得做饭就学会了点外卖。", "学会了点外卖", "用户学会了点外卖。"),
+    ("为了阻止他抽烟我买了口香糖。", "我买了口香糖", "用户买了口香糖。"),
+    ("我来不及吃早饭就买了面包。", "买了面包", "用户买了面包。"),
+)
+# Beside them: the same words, and the deed is theirs.
+BESIDE_REJECTED = (
+    ("My name is Anna is what they wrote.", "My name is Anna", "The user is called Anna."),
+    ("I like cats and dogs is what they wrote in the paper.", "I like cats and dogs", "The user likes cats and dogs."),
+    ("I live in Rome because I work there is what she claims.", "I live in Rome", "The user lives in Rome."),
+    ("I live in Rome, or so my friends suggested.", "I live in Rome", "The user lives in Rome."),
+    ("我住在罗马，这是她说的。", "我住在罗马", "用户住在罗马。"),
+    ("I missed the chance to study and became a waiter.", "the chance to study", "The user studied."),
+    (
+        "I forgot to book the flight that I wanted to Oslo.",
+        "book the flight that I wanted to Oslo",
+        "The user booked a flight to Oslo.",
+    ),
+    ("I forgot to book the flight and buy a tent.", "buy a tent", "The user bought a tent."),
+    ("All the efforts I made to learn Greek came to nothing.", "learn Greek", "The user learned Greek."),
+    ("I tried to quit smoking and saw a doctor, but failed.", "quit smoking", "The user quit smoking."),
+    ("我努力减肥，后来还是失败了。", "减肥", "用户减肥了。"),
+    ("我差点就买了房子。", "买了房子", "用户买了房子。"),
+    ("我没能考上大学就去打工了。", "考上大学", "用户考上了大学。"),
+)

@@ -12,7 +12,7 @@ from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others_in_chinese
 from memoryos.operation.consolidation.chinese import KIN
 from memoryos.operation.consolidation.foregone import is_foregone_in_chinese
-from memoryos.operation.consolidation.outcome import did_not_come_about_in_chinese, tells_outcome_in_chinese
+from memoryos.operation.consolidation.outcome import Claimed, did_not_come_about_in_chinese, tells_outcome_in_chinese
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.regex import regex
 
@@ -188,7 +188,7 @@ def _is_denied(one: Assertion) -> bool:
         before = before.replace("除了", "")
     if _FAR.search(one.words) and _BESIDE.search(part) and not _FAR.search(part):
         return True
-    if did_not_come_about_in_chinese(before, one.behind):
+    if did_not_come_about_in_chinese(Claimed(part, stems), before, one.behind):
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
         return not (_NOT.search(part) or tells_outcome_in_chinese(part, before) or is_less)
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
@@ -248,7 +248,7 @@ def _is_somebody_elses(one: Assertion) -> bool:
         return True
     if (frame := _INVENTED.search(lead)) and not (_OWN_PART.search(lead) or re.search(_WORK, one.claim)):
         return "我" in lead[frame.end() :] or "我" not in lead
-    if (behind := told_by_others_in_chinese(one.behind)) and not (
+    if (behind := told_by_others_in_chinese(one.whole, one.upto - one.sentence[0])) and not (
         _names(one.claim, behind) or re.search(_TELLS, one.claim)
     ):
         return True

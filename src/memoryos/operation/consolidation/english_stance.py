@@ -11,7 +11,7 @@ from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.foregone import is_foregone
-from memoryos.operation.consolidation.outcome import did_not_come_about, tells_outcome
+from memoryos.operation.consolidation.outcome import Claimed, did_not_come_about, tells_outcome
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
 from memoryos.regex import regex
@@ -363,7 +363,7 @@ def _is_denied(one: Assertion) -> bool:
     part = _without(_IDIOMS, one.part)
     if _FAR.search(before) and _BESIDE.search(part) and not _FAR.search(part):
         return True
-    if did_not_come_about(before, one.behind):
+    if did_not_come_about(Claimed(part, stems), before, one.behind):
         return not (_NOT.search(part) or tells_outcome(part, before) or _says_less(part, one.words))
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         return not (_NOT.search(part) or _repeats(_UNDONE, part, before) or _says_less(part, one.words))
@@ -449,7 +449,7 @@ def _is_somebody_elses(one: Assertion) -> bool:
 
 def _is_handed_on_behind(one: Assertion) -> bool:
     """Whether the words behind say who said it, and the claim does not."""
-    told = told_by_others(one.behind)
+    told = told_by_others(one.whole, one.upto - one.sentence[0])
     return bool(told) and not (_names(one.claim, told) or re.search(rf"\b{_TELLS}\b", one.claim))
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from memoryos.operation.consolidation.assertion import Stems
+from memoryos.operation.consolidation.english_words import PAST_VERBS, alternatives
 from memoryos.regex import regex
+
+_REACH = 200  # characters behind a verb that it may say something of
 
 _TELLING = (
     r"(?:mention|say|tell|add|note|point\ out|let\ (?:you|them)\ know|introduce|explain|admit|talk|speak|share|write)\b"
@@ -15,12 +20,12 @@ _NOT_DONE = regex(
       |disdain(?:s|ed)?|hesitat(?:e|es|ed|ing))\ to\ (?!{_TELLING})
     | \b(?:was|were|had\ been)\ (?:just\ |only\ )?
       (?:about\ to|on\ the\ (?:point|verge|brink|cusp)\ of|(?:this\ )?close\ to)\b
-    | (?<!only\ )\btoo\ (?!late\ to\ (?:stop|quit))\w+\ (?:for\ me\ )?to\ (?!{_TELLING}|be\b|see\b)
+    | (?<!only\ )\btoo\ (?!late\ to\ (?:stop|quit))\w{{1,30}}\ (?:for\ me\ )?to\ (?!{_TELLING}|be\b|see\b)
     | \b(?:miss(?:es|ed|ing)?|los[et]|pass(?:ed|ing)?\ up|wast(?:ed|ing))\ (?:out\ on\ )?(?:the|my|an?|our|every|that)
-      \ (?:\w+\ )?(?:chance|opportunity)\ (?:to|of)\b
-    | \b(?:prevent|stop|discourag|dissuad|ban|barr|disqualif|restrain)\w*\ (?:me\ |us\ )?from\b
+      \ (?:\w{{1,30}}\ )?(?:chance|opportunity)\ (?:to|of)\b
+    | \b(?:prevent|stop|discourag|dissuad|ban|barr|disqualif|restrain)\w{{0,5}}\ (?:me\ |us\ )?from\b
     | \bke(?:ep|eps|pt)\ (?:me|us)\ from\b | \b(?:talked|scared|priced)\ (?:me\ |us\ )?out\ of\b
-    | \b(?:put(?:s|ting)?\ off|postpon(?:e|es|ed|ing)|shied\ away\ from|skip(?:s|ped|ping)?)(?=\ \w+ing\b)
+    | \b(?:put(?:s|ting)?\ off|postpon(?:e|es|ed|ing)|shied\ away\ from|skip(?:s|ped|ping)?)(?=\ \w{{1,30}}ing\b)
     | \b(?:tried|attempted)\ (?:and\ failed|in\ vain|unsuccessfully|without\ success)\b
     | \b(?:unsuccessful(?:ly)?|failed|vain|futile|fruitless)\ (?:attempts?|efforts?|bid|try|tries|tried)\b""",
     re.VERBOSE | re.IGNORECASE,
@@ -40,6 +45,22 @@ _QUITS = regex(
     r"\b(?:quit(?:s|ting)?|stop(?:s|ped|ping)?|giv(?:e|es|ing)\ up|gave\ up|avoid(?:s|ed|ing)?)\b", re.IGNORECASE
 )
 
+_AS_BEFORE = {"read", "hit", "quit", "hurt"}  # a past that is written like the verb
+_PAST = (
+    *(verb for verb in PAST_VERBS if not verb.endswith("ed") and verb not in _AS_BEFORE),
+    *"became began came kept left drank ate chose told said thought felt got sent slept spoke wore woke sat".split(),
+    *"stood rode fought fed lent hid threw held knew paid".split(),
+    *"am is are was were has had did does can could will would".split(),
+)
+_FINITE = rf"(?:\w{{2,15}}(?<!e)ed|{alternatives(_PAST)})\b"
+# Where another statement begins, of which a verb before says nothing: "... and became a waiter", "... after I moved".
+_ENDS = regex(
+    rf"""(?:,\ |\ (?:and|or|but|then)\ ){{1,2}}(?:(?:\w{{1,20}}ly|then|so|now|instead|soon|later)\ ){{0,2}}{_FINITE}
+    | \ (?:and|but)\ (?:still|now|therefore)\ \w | \b(?:I|we|he|she|they)\b
+    | \b(?:after|before|until|till|once|as)\ (?:my|our|the|his|her)\ \w{{1,30}}\ {_FINITE}""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
 _ZH_TELLING = r"(?:跟|和|向|对)?(?:你|您|大家)?(?:说|告诉|提|讲|补充|介绍|解释|写)"
 _ZH_NOT_DONE = regex(
     rf"忘(?:了|记了?|掉了?)(?!\w{{0,3}}?{_ZH_TELLING}|我|自己|[他她]|[那这]|过去|曾|是|有)|差一?点|险些|几乎(?!每|都|所有|天天|全)"
@@ -53,16 +74,41 @@ _ZH_IN_VAIN = regex(
 _ZH_CHANCE = regex(r"(?:错过|失去|放弃|浪费)了?")
 _ZH_OF_CHANCE = regex(r"^[^，,。；;！!？?]{0,4}?的?(?:机会|时机|良机)")
 _ZH_FAILED = regex(r"^[^，,。；;！!？?不没未]{0,4}?(?:失败|未遂|告吹|泡汤|落空|无果|半途而废)")
+_ZH_ENDS = regex(
+    r"就(?!学(?![会习到])|[业职读诊医餐近任寝])|所以|于是|因此|后来|然后|只[好得]|才(?![能华艺])|(?<![之以然])后(?=[^\W来面天果悔年代]\w?了)"
+    r"|(?<![给和跟对为向让叫替被把帮陪同带劝求请])我(?!们?的)"
+)
+_ZH_LATER = regex(rf"(?:后来|之后|虽然|尽管)(?!(?:还是|[又也却都就]|最终|最后)*(?:{_ZH_IN_VAIN.pattern}))")
 _ZH_QUITS = regex(r"戒|停止|放弃")
 
 
-def did_not_come_about(before: str, behind: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A clause of a claim, and how words of its language are compared."""
+
+    part: str
+    stems: Stems
+
+    def is_governed(self, signs: re.Pattern[str], ends: re.Pattern[str], before: str) -> bool:
+        """Whether one of the signs in the words of a clause is about what the claim says."""
+        return any(self._is_in(before[sign.end() : sign.end() + _REACH], ends) for sign in signs.finditer(before))
+
+    def _is_in(self, words: str, ends: re.Pattern[str]) -> bool:
+        """Whether the claim is about the words up to where another statement begins, which may not be at once."""
+        until = next((end.start() for end in ends.finditer(words) if self._stems(words[: end.start()])), None)
+        return until is None or not self._stems(self.part).isdisjoint(self._stems(words[:until]))
+
+    def _stems(self, words: str) -> set[str]:
+        return {stem for stem, _ in self.stems(words)}
+
+
+def did_not_come_about(claimed: Claimed, before: str, behind: str) -> bool:
     """Whether what an English clause says was not done, by what stands before its words or behind them."""
-    if _NOT_DONE.search(before):
+    if claimed.is_governed(_NOT_DONE, _ENDS, before):
         return True
-    if _MEANT.search(before) and _BUT.search(behind):
+    if _BUT.search(behind) and claimed.is_governed(_MEANT, _ENDS, before):
         return True
-    return _TRIES.search(before) is not None and _IN_VAIN.search(behind) is not None
+    return _IN_VAIN.search(behind) is not None and claimed.is_governed(_TRIES, _ENDS, before)
 
 
 def tells_outcome(part: str, before: str) -> bool:
@@ -72,13 +118,15 @@ def tells_outcome(part: str, before: str) -> bool:
     return _QUITS.search(before) is not None and _QUITS.search(part) is None
 
 
-def did_not_come_about_in_chinese(before: str, behind: str) -> bool:
+def did_not_come_about_in_chinese(claimed: Claimed, before: str, behind: str) -> bool:
     """Whether what a Chinese clause says was not done, by what stands before its words or behind them."""
-    if _ZH_NOT_DONE.search(before) or _ZH_FAILED.search(behind):
+    if claimed.is_governed(_ZH_NOT_DONE, _ZH_ENDS, before) or _ZH_FAILED.search(behind):
         return True
     if _ZH_CHANCE.search(before) and _ZH_OF_CHANCE.search(behind):
         return True
-    return _ZH_TRIES.search(before) is not None and _ZH_IN_VAIN.search(behind) is not None
+    later = _ZH_LATER.search(behind)
+    is_in_vain = _ZH_IN_VAIN.search(behind, 0, later.start() if later else len(behind)) is not None
+    return is_in_vain and claimed.is_governed(_ZH_TRIES, _ZH_ENDS, before)
 
 
 def tells_outcome_in_chinese(part: str, before: str) -> bool:
