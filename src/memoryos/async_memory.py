@@ -229,6 +229,7 @@ class AsyncMemory(Awaited[Memory]):
         return AsyncAnswerStream(partial(self.sync.respond_stream, query, role=role))
 
     async def __aenter__(self) -> Self:
+        self.sync.__enter__()  # a child of a fork is refused
         return self
 
     async def __aexit__(
@@ -353,6 +354,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     close = awaited(MemoryOS.close)
 
     async def __aenter__(self) -> Self:
+        self.sync.__enter__()  # a child of a fork is refused
         return self
 
     async def __aexit__(

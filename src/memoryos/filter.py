@@ -134,6 +134,15 @@ def checked_tags(field: str, value: object) -> tuple[str, ...]:
     return tags
 
 
+def read_labels(stored: str | None) -> list[str] | None:
+    """The labels of a memory as the store keeps them; None if they are damaged."""
+    try:
+        found = json.loads(stored or "[]")
+    except ValueError:
+        return None
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
+
+
 def json_text(field: str, value: object) -> str:
     """Return a value as canonical JSON. Raises InvalidInput."""
     try:

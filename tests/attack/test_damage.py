@@ -196,6 +196,18 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     assert SECRET not in caplog.text
 
 
+@pytest.mark.parametrize("tags", ["NaN", "[1]", '["a', "{}"])
+def test_damaged_labels_of_a_memory_stop_no_search_and_no_change(store, tags):
+    by_hand(store, f"UPDATE cubes SET tags = '{tags}' WHERE kind = 'page'")
+    assert {one.detail for one in stores.verify(store).damages if one.fault is Fault.COLUMNS} == {"tags"}
+    with opened(store) as memory:
+        found = memory.search(f"{SECRET} number 7 kitchen").hits
+        assert found
+        memory.update(found[0].id, "It is gone.", tags=["old"])
+        memory.consolidate()
+        assert memory.get(found[0].id).tags == ("old",)
+
+
 def test_a_damaged_column_of_a_damaged_document_is_an_error_with_the_id(store, tmp_path):
     changed(store, 7, b"kitchen", b"\xffitchen")
     page = the_damaged(store)

@@ -17,7 +17,7 @@ import pytest
 
 import memoryos
 from forked import fork
-from memoryos import AnswerStream, AsyncMemory, Memory, MemoryOS, Role, Turn, load_settings
+from memoryos import AnswerStream, AsyncMemory, AsyncMemoryOS, Memory, MemoryOS, Role, Turn, load_settings
 from memoryos.errors import ModelError, StorageError
 from memoryos.frameworks.mem0 import Memory as Mem0Memory
 from memoryos.models.chat import Answer
@@ -192,6 +192,9 @@ def test_a_block_of_a_parents_memory_is_not_entered_in_a_child(tmp_path):
             with pytest.raises(StorageError, match="open it again"), block:
                 pass
         mem0.__exit__(None, None, None)
+        for block in (AsyncMemory(memory), AsyncMemoryOS(store)):
+            with pytest.raises(StorageError, match="open it again"):
+                asyncio.run(block.__aenter__())
 
     with MemoryOS.open(tmp_path / "a.db", settings=SETTINGS) as store:
         memory = store.memory(user="ann")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import pkgutil
 import random
 import re
@@ -26,6 +27,8 @@ import pytest
 import memoryos
 from memoryos import MemCube, Turn, detect
 from memoryos.cube import Page
+from memoryos.infrastructure.vault.labelling import Standing, label_details
+from memoryos.kinds import State
 from memoryos.language.quotation import quotation
 from memoryos.language.times import asked_periods, told_periods
 from memoryos.operation.consolidation.grounding import Evidence
@@ -153,6 +156,19 @@ def test_no_repetition_is_slow_to_read_or_ends_in_an_error(long):
 @pytest.mark.parametrize("text", ["我" + "，" * CHARS, "我住在北京" + "—" * CHARS])
 def test_signs_between_clauses_are_not_slow_to_read(text):
     check_is_read_fast(text)
+
+
+def test_other_labels_by_the_thousand_are_told_in_time():
+    """Under the write lock: each was looked for among all others."""
+    before, after = (json.dumps([f"{name}{number}" for number in range(8_000)]) for name in "ab")
+    began = time.thread_time()
+    (told,) = label_details([{"id": "x", "tags": after, "expires_at": None}], {"x": standing(before)}).values()
+    assert time.thread_time() - began < SECONDS
+    assert len(json.loads(told)["added"]) == 8_000
+
+
+def standing(tags: str) -> Standing:
+    return Standing(State.GENERATED, tags, None)
 
 
 def test_the_page_about_reliability_tells_how_many_there_are():

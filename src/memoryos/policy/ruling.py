@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any
 
 from memoryos.bounded import Bounded
-from memoryos.filter import METADATA_LABEL
+from memoryos.errors import StoreCorrupt
+from memoryos.filter import METADATA_LABEL, read_labels
 from memoryos.policy.policies import Policies, cedar
 from memoryos.policy.policy_decision import PolicyDecision
 from memoryos.policy.policy_request import PolicyRequest, as_text
@@ -136,6 +137,12 @@ class Ruling:
 
 
 def _governed(stored: Iterable[str | None]) -> frozenset[str]:
-    """The labels that policies can ask for: all but those of the metadata, of which each cube may have its own."""
-    labels = (label for text in stored if text for label in json.loads(text))
+    """The labels that policies can ask for: all but those of the metadata, of which each cube may have its own.
+
+    Raises StoreCorrupt if they are damaged: then nobody can tell who may read the cube.
+    """
+    read = [read_labels(text) for text in stored]
+    labels = [label for some in read if some is not None for label in some]
+    if None in read:
+        raise StoreCorrupt("the labels of a memory are damaged: run `memoryos verify`, or restore from a backup")
     return frozenset(label for label in labels if not label.startswith(METADATA_LABEL))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from memoryos.clock import from_micros
-from memoryos.filter import ACCESS_LABEL, RESERVED, SENSITIVITY_LABEL
+from memoryos.filter import ACCESS_LABEL, RESERVED, SENSITIVITY_LABEL, read_labels
 from memoryos.infrastructure.vault.authors import read_author
 from memoryos.kinds import State
 from memoryos.label_change import LabelChange
@@ -35,7 +35,7 @@ def label_details(rows: Iterable[Mapping[str, Any]], stored: Mapping[str, Standi
             ends = before.expires_at, row["expires_at"]
             told = {"added": [one for one in new if one not in old], "removed": [one for one in old if one not in new]}
             if any(told.values()) or ends[0] != ends[1]:  # else only the metadata changed
-                places = {"places": [old.index(one) for one in told["removed"]]} if told["removed"] else {}
+                places = {"places": [old[one] for one in told["removed"]]} if told["removed"] else {}
                 found[row["id"]] = json.dumps({**told, **places, "ends": ends}, ensure_ascii=False)
     return found
 
@@ -48,12 +48,12 @@ def read_label_change(at: int, detail: str) -> LabelChange:
     return LabelChange(from_micros(at), added, removed, before, after, told["by"], told["call"], author.context, places)
 
 
-def _named(tags: str | None) -> list[str]:
-    """The labels that decide something, by their names."""
-    found = []
-    for label in json.loads(tags or "[]"):
+def _named(tags: str | None) -> dict[str, int]:
+    """The names of the labels that decide something, each with its place among them; none of damaged ones."""
+    found = dict[str, int]()
+    for label in read_labels(tags) or ():
         if not label.startswith(RESERVED):
-            found.append(f"tag:{label}")
+            found.setdefault(f"tag:{label}", len(found))
         elif label.startswith((SENSITIVITY_LABEL, ACCESS_LABEL)):
-            found.append(label.removeprefix(RESERVED))
+            found.setdefault(label.removeprefix(RESERVED), len(found))
     return found

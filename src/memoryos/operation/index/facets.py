@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
 from itertools import islice
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.bounded import Bounded
-from memoryos.filter import Filter
+from memoryos.filter import Filter, read_labels
 from memoryos.infrastructure.vault.records import COLD_TIER, MERGED_TIER, Facet, StoredPassage
 from memoryos.kinds import Tier
 from memoryos.operation.index.column import Column
@@ -187,7 +186,7 @@ class Facets:
         number = self._set_numbers.get(text)
         if number is None:
             number = self._set_numbers[text] = len(self._set_numbers)
-            for tag in json.loads(text or "[]"):
+            for tag in read_labels(text) or ():  # `verify` names those that are damaged
                 self._sets_with.setdefault(tag, set()).add(number)
         return number
 
