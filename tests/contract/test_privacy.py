@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 import memoryos
-from attack.arguments import _NAMES
+from attack.arguments import NAMES
 from contract import server
 from memoryos import Action, AddStep, Attachment, Caller, Memory, MemoryOS, Pipeline, Scope, Turn
 from memoryos.engine import Engine
@@ -45,7 +45,7 @@ def text_parameters() -> set[tuple[str, str]]:
     for kind in (Memory, MemoryOS):
         for name in methods_of(kind):
             function = function_of(kind, name)
-            hints = get_type_hints(function, localns=_NAMES)
+            hints = get_type_hints(function, localns=NAMES)
             named = {
                 one.name: hints[one.name]
                 for one in inspect.signature(function).parameters.values()
