@@ -235,8 +235,8 @@ class Vault(Reembeddable, Protocol):
         """Return the scopes of a user (default: of all) for which the store has more than deletion records."""
         ...
 
-    def sweep_blobs(self, scope: Scope) -> int:
-        """Remove the bytes that no cube of the owner refers to any more; return how many objects.
+    def sweep_blobs(self, scope: Scope) -> None:
+        """Remove the bytes that no cube of the owner refers to any more.
 
         Raises ObjectsUnreachable. A writer does this after the commit if it deleted references.
         """

@@ -201,8 +201,8 @@ class SqlVault(ABC):
         if writer.blobs.has_let_go:
             self._sweep_now(scope)
 
-    def sweep_blobs(self, scope: Scope) -> int:
-        """Remove the bytes that no cube of the owner refers to any more; returns how many objects."""
+    def sweep_blobs(self, scope: Scope) -> None:
+        """Remove the bytes that no cube of the owner refers to any more."""
         now = self._clock()
         with self.read(scope, current_action()) as reader:  # whoever may delete alone, too
             due = reader.blobs.due(now)
@@ -213,7 +213,6 @@ class SqlVault(ABC):
                 self.blobs.remove(name)
             with self.write(scope) as writer:
                 writer.blobs.forget(names)
-        return len(due)
 
     def _sweep_now(self, scope: Scope) -> None:
         """Remove bytes after the commit that let them go; where that fails, a job does it later."""

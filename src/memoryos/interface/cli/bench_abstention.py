@@ -27,7 +27,7 @@ _SHOWN = 1024  # tokens of the context whose loss a table tells
 def abstention(
     data: Annotated[
         list[Path],
-        typer.Option(help="A recall set, as JSON Lines, or LoCoMo; may be repeated.", show_default=False),
+        typer.Option(help="A recall set, a JSON document, or LoCoMo; may be repeated.", show_default=False),
     ],
     limit: Annotated[
         int | None,

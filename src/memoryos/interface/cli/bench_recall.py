@@ -29,7 +29,7 @@ _TOLD = ("tokens", "tokens_attainable", "turns", "sessions")  # what a program r
 def recall(
     data: Annotated[
         list[Path],
-        typer.Option(help="A recall set, as JSON Lines, or LoCoMo; may be repeated.", show_default=False),
+        typer.Option(help="A recall set, a JSON document, or LoCoMo; may be repeated.", show_default=False),
     ],
     strategy: Annotated[
         list[Strategy] | None,

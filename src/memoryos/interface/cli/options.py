@@ -5,7 +5,7 @@ The help of a command, and the completion of its options, do not load the librar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -32,30 +32,18 @@ Db = Annotated[
         show_default=False,
     ),
 ]
-User = Annotated[
-    str,
-    typer.Option(
-        "--user",
-        envvar="MEMORYOS_USER",
-        show_envvar=False,
-        help="The user (or MEMORYOS_USER).",
-        autocompletion=names("user"),
-    ),
-]
-Agent = Annotated[
-    str,
-    typer.Option(
-        "--agent",
-        envvar="MEMORYOS_AGENT",
-        show_envvar=False,
-        help="The agent (or MEMORYOS_AGENT).",
-        autocompletion=names("agent"),
-    ),
-]
-Tenant = Annotated[
-    str,
-    typer.Option("--tenant", envvar="MEMORYOS_TENANT", show_envvar=False, help="The tenant (or MEMORYOS_TENANT)."),
-]
+
+
+def _of_owner(name: str, completion: Callable[..., list[str]] | None = None) -> Any:
+    """An option that names a part of the owner; without it, the environment does."""
+    variable = f"MEMORYOS_{name.upper()}"
+    told = f"The {name} (or {variable})."
+    return typer.Option(f"--{name}", envvar=variable, show_envvar=False, help=told, autocompletion=completion)
+
+
+User = Annotated[str, _of_owner("user", names("user"))]
+Agent = Annotated[str, _of_owner("agent", names("agent"))]
+Tenant = Annotated[str, _of_owner("tenant")]
 _AS_OF = "A moment: what had been said by then. stored:MOMENT, or the name of a snapshot: what the store held then."
 AsOf = Annotated[str | None, typer.Option(help=_AS_OF, autocompletion=names("snapshot"))]
 Session = Annotated[str | None, typer.Option("--session", help="The session.", show_default=False)]
