@@ -196,6 +196,23 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     assert SECRET not in caplog.text
 
 
+def test_a_version_without_a_number_is_named(store):
+    by_hand(store, "UPDATE versions SET version = 'x'")
+    (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.VERSIONS]
+    assert "no number" in damage.detail
+
+
+def test_a_damaged_record_of_the_last_audit_entry_is_named_and_an_error_of_ours(tmp_path, caplog):
+    path, settings = tmp_path / "audited.db", SETTINGS.model_copy(update={"audit": True})
+    with memoryos.open(path, user="ann", settings=settings) as memory:
+        memory.add("I keep bees.")
+    by_hand(path, "UPDATE audit_heads SET number = 'x'")
+    assert any(one.fault is Fault.AUDIT for one in stores.verify(path).damages)
+    with pytest.raises(StoreCorrupt, match="audit"), memoryos.open(path, user="ann", settings=settings) as memory:
+        memory.add("I keep hens.")
+    assert "Traceback" not in caplog.text
+
+
 @pytest.mark.parametrize("tags", ["NaN", "[1]", '["a', "{}"])
 def test_damaged_labels_of_a_memory_stop_no_search_and_no_change(store, tags):
     by_hand(store, f"UPDATE cubes SET tags = '{tags}' WHERE kind = 'page'")

@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Result, Select, bindparam, sel
 
 from memoryos.caller import SYSTEM, Action, acting_caller, current_action, running_call
 from memoryos.clock import micros
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, StoreCorrupt
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.audit_entry import (
     BACKGROUND,
@@ -135,12 +135,14 @@ def deeds_of(owner: Scope, at: datetime, changes: Mapping[Operation, Sequence[Au
 def append(connection: Connection, scope: Scope | None, deeds: Sequence[Deed]) -> list[Deed]:
     """Add entries to the chain of an owner, in a transaction that excludes other writers of the owner.
 
-    Returns what the chain of the store has to tell: that a chain began, and with which entry.
+    Returns what the chain of the store has to tell: that a chain began, and with which entry. Raises StoreCorrupt.
     """
     if not deeds:
         return []
     owner = dict(zip(OWNER, _columns(scope), strict=True))
     number, previous = next(iter(ask(connection, _HEAD, owner)), (0, ""))
+    if not isinstance(number, int):
+        raise StoreCorrupt("the record of the last audit entry is damaged: `memoryos verify` names it")
     is_new = scope is not None and not number
     rows = []
     for columns in (columns for deed in deeds for columns in deed.columns()):
@@ -261,7 +263,7 @@ class _Chain:
             self._break(self.number, "the record of the last entry is missing")
         elif (head["number"], head["hash"]) == (self.number, self.hash):
             return
-        elif isinstance(self.number, int) and head["number"] > self.number:
+        elif isinstance(self.number, int) and isinstance(head["number"], int) and head["number"] > self.number:
             self._break(self.number + 1, "it is missing")
         else:
             self._break(self.number, "it is not the last entry that was recorded")
