@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--process-per-site"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+# Another owner in the address of an open page is no new page: it is drawn a moment later, the old links stay so long.
+DRAWN = "(told => [...document.querySelectorAll(`nav a[href^='#/']`)].every(way => way.hash.endsWith(told)))"
 VIEWS = "overview search timeline topics knowledge graph sharing jobs usage audit manage".split()
 
 
@@ -88,6 +91,7 @@ class Sight:
         told = urlencode(owner)
         self.page.goto(f"{self.url}/ui/#/{'/'.join(filter(None, (view, memory)))}{'?' * bool(told)}{told}")
         self.page.locator("main").wait_for()
+        self.until(f"{DRAWN}({json.dumps(told)})")
         return self
 
     def go(self, view: str) -> Locator:
