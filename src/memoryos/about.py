@@ -167,19 +167,21 @@ def about(
 
 
 def _mode(value: AccessMode | str) -> AccessMode:
-    if value not in tuple(AccessMode):
+    if not isinstance(value, str) or value not in tuple(AccessMode):
         known = ", ".join(AccessMode)
         raise InvalidInput("access", f"{shown(value)} is unknown", f"Use one of: {known}")
     return AccessMode(value)
 
 
 def _metadata(value: Mapping[str, Any] | None) -> str:
-    if not value and (value is None or isinstance(value, Mapping)):
+    if value is None:
         return ""
     if not isinstance(value, Mapping):
         raise InvalidInput(
             "metadata", f"expected a dict, got {type(value).__name__}", "Pass e.g. {'project': 'apollo'}"
         )
+    if not value:
+        return ""
     for key in value:
         if not isinstance(key, str):
             problem = f"the key {shown(key)} is no text but {type(key).__name__}"

@@ -341,7 +341,7 @@ def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choi
         raise InvalidInput(field, f"expected a list, got {type(value).__name__}", f"Pass some of: {known}")
     named = tuple(value)
     for one in named:
-        if one not in choices:
+        if not isinstance(one, str) or one not in choices:
             raise InvalidInput(field, f"{shown(one)} is unknown", f"Use some of: {known}")
     return frozenset(choice for choice in choices if choice in named)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
@@ -92,8 +92,12 @@ class Packing:
         """What the found pages tell that no longer holds, by page."""
         if by is None:
             return {}
-        is_narrow = any(map(only.get, _NARROWING))
+        is_narrow = any(_is_given(only.get(name)) for name in _NARROWING)
         return self.engine.replacements.of(self.scope, recalled, names=names, by=by, least=least, is_narrow=is_narrow)
+
+
+def _is_given(filter_: object) -> bool:
+    return filter_ is not None and not (isinstance(filter_, Sized) and len(filter_) == 0)
 
 
 def _turns(engine: Engine, scope: Scope, dialogue: Messages) -> Sequence[Turn]:

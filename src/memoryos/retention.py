@@ -39,7 +39,7 @@ class RetentionRule(Plain):
     namespace: tuple[str, ...] | None = None  #: of a tenant's rule: only in it and below it; None: everywhere
 
     def __post_init__(self) -> None:
-        if [self.ttl_seconds, self.until, self.half_life_seconds].count(None) != _OTHER_WAYS:
+        if sum(one is None for one in (self.ttl_seconds, self.until, self.half_life_seconds)) != _OTHER_WAYS:
             problem = "and `until` and `half_life` are all missing, or several are passed"
             raise InvalidInput("ttl", problem, "Pass one of them")
 

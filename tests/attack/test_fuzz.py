@@ -19,6 +19,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
+import numpy
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -129,8 +130,9 @@ EXPORTED = [getattr(memoryos, name) for name in memoryos.__all__]
 CHOICES = [one for one in EXPORTED if inspect.isclass(one) and issubclass(one, Enum)]
 OF_SETTINGS = [one.annotation for one in Settings.model_fields.values() if inspect.isclass(one.annotation)]
 CHOICES += [one for one in dict.fromkeys(OF_SETTINGS) if issubclass(one, Enum) and one not in CHOICES]
-WRONG = [None, 5, 1.5, "zz", b"x", object(), ValueError(), *UNHASHABLE, NESTED, [NESTED], {"a": NESTED}]
-WRONG_LISTS = [5, ValueError(), [{}], [[]], NESTED, {"a": NESTED}]
+ARRAYS = [numpy.array([1.0, 2.0]), numpy.array(["ann", "bob"]), numpy.zeros((2, 2)), numpy.float32(2)]
+WRONG = [None, 5, 1.5, "zz", b"x", object(), ValueError(), *UNHASHABLE, *ARRAYS, NESTED, [NESTED], {"a": NESTED}]
+WRONG_LISTS = [*ARRAYS, 5, ValueError(), [{}], [[]], NESTED, {"a": NESTED}]
 FUNCTIONS: dict[Callable[..., Any], dict[str, Any]] = {  # exported, and right arguments of each
     detect: {"text": "Write to bob@example.org."},
     entries_of: {
@@ -275,6 +277,33 @@ def taking_several(function: Callable[..., Any]) -> list[str]:
 
 def origins(hint: Any) -> set[Any]:
     return {get_origin(hint), *(get_origin(one) for one in get_args(hint))}
+
+
+@pytest.mark.once
+def test_each_argument_is_refused_an_array(memory):
+    """Its comparisons are arrays, too, and no truth value: `if given == ""` raises ValueError."""
+    store = MemoryOS(memory._engine)
+    public = [(Memory, memory, METHODS), (MemoryOS, store, STORE_METHODS)]
+    for kind, holder, name in ((kind, holder, name) for kind, holder, names in public for name in names):
+        function = function_of(kind, name)
+        for parameter, wrong in itertools.product(parameters_of(function), ARRAYS):
+            positional, named = plain(function)
+            call = inspect.signature(function).bind(holder, *positional, **named)
+            more = {} if parameter in inspect.signature(function).parameters else {parameter: wrong}
+            call.arguments.update({} if more else {parameter: wrong})
+            refusal(method_of(holder, name), *call.args[1:], named=call.kwargs | more)
+
+
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """Those that are passed one by one; what a mapping of options holds, too."""
+    signature, hints = inspect.signature(function).parameters, get_type_hints(function, localns=NAMES)
+    single = [
+        one.name
+        for one in signature.values()
+        if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    unpacked = [get_args(one)[0] for one in hints.values() if get_origin(one) is Unpack]
+    return [*single, *(name for one in unpacked for name in get_type_hints(one))]
 
 
 @pytest.mark.parametrize("name", STORE_METHODS)

@@ -52,7 +52,7 @@ class Activations(Noun):
         if len(chosen) > MOST_MEMORIES:
             raise InvalidInput("ids", f"names {len(chosen):,} memories", f"Pass at most {MOST_MEMORIES:,}")
         self._check_place(wanted, chosen)
-        if bits not in (None, 8):
+        if bits is not None and not (isinstance(bits, int) and bits == 8):
             raise InvalidInput(
                 "bits", "is neither 8 nor None", "Pass 8 for a smaller state, or nothing for an exact one"
             )

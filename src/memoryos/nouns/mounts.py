@@ -50,7 +50,7 @@ class Mounts:
         self._engine.mounted.check(mount)
         seconds = self._engine.settings.mount_timeout_seconds
         adapter = LazyMount(mount.name, lambda: self._adapter(mount), seconds)
-        if not later:
+        if not arguments.flag("later", later):
             adapter.open()
         with ExitStack() as undo:
             undo.callback(adapter.close)

@@ -193,7 +193,9 @@ class MemScheduler(Noun):
             inf if ms is None else arguments.duration("ms", ms, most=MOST_MS),
             inf if size_bytes is None else arguments.natural("size_bytes", size_bytes),
         )
-        return PlacementTask(asked, self._scope, budget, priorities=_priorities(priorities or {}))
+        return PlacementTask(
+            asked, self._scope, budget, priorities=_priorities({} if priorities is None else priorities)
+        )
 
     def _planned(self, task: PlacementTask) -> PlacementPlan:
         found = self._memory.search(task.query, mounts=())
