@@ -196,6 +196,20 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     assert SECRET not in caplog.text
 
 
+@pytest.mark.parametrize("column", ["attempts", "created_at", "lease_until", "priority", "not_before"])
+def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, column):
+    by_hand(store, f"UPDATE jobs SET state = 'queued', {column} = 'x'")
+    assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
+    for user in ("ann", "bob"):
+        with memoryos.open(store, user=user, settings=SETTINGS) as memory:
+            for number in range(4):
+                memory.add(f"The bees are back for the {number}. time.")
+            memory.consolidate()
+            memory.wait()
+            assert {job.state for job in memory.jobs.list()} == {"done"}
+    assert "failed" not in caplog.text
+
+
 def test_a_version_without_a_number_is_named(store):
     by_hand(store, "UPDATE versions SET version = 'x'")
     (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.VERSIONS]

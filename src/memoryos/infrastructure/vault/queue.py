@@ -43,14 +43,18 @@ class _Row(NamedTuple):
     payload: str | None  #: as `_written` writes it
 
 
+# SQLite keeps text in a column for numbers, where it is more than any of them: what is damaged so is no job any more.
+_numbers = {"attempts": 2**31 - 1, "priority": 2**31 - 1} | dict.fromkeys(
+    ("created_at", "lease_until", "not_before"), 2**63 - 1
+)
+has_numbers = and_(*(or_(_jobs.c[name].is_(None), _jobs.c[name] <= most) for name, most in _numbers.items()))
+_is_unfinished = and_(or_(*(_jobs.c.state == state.value for state in _UNFINISHED)), has_numbers)
+_mine = [_jobs.c[name] == bindparam(name) for name in OWNER]
 _JOBS = (  # of an owner, in the states that are the `ids`
     select(*(_jobs.c[name] for name in _Row._fields))
-    .where(*(_jobs.c[name] == bindparam(name) for name in OWNER), _jobs.c.state.in_(bindparam("ids", expanding=True)))
+    .where(*_mine, _jobs.c.state.in_(bindparam("ids", expanding=True)), has_numbers)
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
-
-_is_unfinished = or_(*(_jobs.c.state == state.value for state in _UNFINISHED))
-_mine = [_jobs.c[name] == bindparam(name) for name in OWNER]
 _ASKED = (  # as in `records.AskedJob`
     select(*(_jobs.c[name] for name in AskedJob._fields))
     .where(*_mine, _is_unfinished)
@@ -69,7 +73,8 @@ _ALIKE = (  # the unfinished jobs of a kind
 )
 _LATEST = (  # the latest job of a kind, with one of the payloads that are the `ids`
     select(*(_jobs.c[name] for name in _Row._fields))
-    .where(*_mine, _jobs.c.kind == bindparam("kind"), _jobs.c.payload.in_(bindparam("ids", expanding=True)))
+    .where(*_mine, has_numbers)
+    .where(_jobs.c.kind == bindparam("kind"), _jobs.c.payload.in_(bindparam("ids", expanding=True)))
     .order_by(_jobs.c.created_at.desc(), _jobs.c.id.desc())
     .limit(1)
 )
@@ -277,7 +282,7 @@ def waiting_owners(now: datetime, known: Collection[str] | None = None) -> Selec
     is_held = func.max(case((_leased(now), 1), else_=0))
     return (
         select(*owner)
-        .where(_jobs.c.state.in_([state.value for state in _UNFINISHED]))
+        .where(_is_unfinished)
         .group_by(*owner)
         .having(oldest.is_not(None), is_held == 0)
         .order_by(oldest, *owner)
