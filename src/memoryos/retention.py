@@ -20,6 +20,7 @@ from memoryos.kinds import Kind, State
 from memoryos.lifecycle import EndByRule
 from memoryos.plain import Plain
 
+MOST_RULES = 200  # of one owner or tenant: each of them is tried on each memory that is stored or swept
 _OTHER_WAYS = 2  # to say how long, beside the one of a rule
 COUNTED = (Kind.PAGE, Kind.FACT)  # whose use is counted: every search returns traits and fields
 GOVERNED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a segment goes with the last of its pages
@@ -112,6 +113,14 @@ class VersionLimit:
 
 _DAY = 86_400.0
 _ARCHIVABLE = (State.GENERATED, State.ACTIVATED)
+
+
+def check_room(name: str, known: Iterable[RetentionRule | UnusedRule]) -> None:
+    """Raise InvalidInput if there are so many rules that a further one, of this name, is too many."""
+    names = {rule.name for rule in known}
+    if name not in names and len(names) >= MOST_RULES:
+        problem = f"would be rule {MOST_RULES + 1} here; there can be {MOST_RULES}"
+        raise InvalidInput("name", problem, "Replace a rule by its name, or remove one")
 
 
 def governed(cube: MemCube, rules: Sequence[RetentionRule]) -> MemCube:

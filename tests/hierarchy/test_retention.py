@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contract.back_ends import files_on
-from memoryos import Kind, Memory
+from memoryos import Kind, Memory, MemoryOS
 from memoryos.caller import Action, Caller
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.infrastructure.vault.retention_part import RULES
 from memoryos.operation.correction import retention_job
-from memoryos.retention import RetentionRule, governed
+from memoryos.retention import MOST_RULES, RetentionRule, governed
 
 from .world import ANN, START, Clock, World
 
@@ -162,6 +162,22 @@ def test_rules_are_of_one_owner_and_survive(world: World) -> None:
     assert [one.name for one in memory.governance.retention()] == ["all", "chat"]
     assert memory.forget().is_complete
     assert memory.governance.retention() == []
+
+
+def test_there_are_so_many_rules_and_no_more(world: World) -> None:
+    memory = world.open(**SMALL)
+    store = MemoryOS(memory._engine)
+    ways = [
+        lambda name: memory.governance.retain(name, ttl=90),
+        lambda name: memory.archiving.add(name, unused=90),
+        lambda name: store.retention.add(name, ttl=90),
+    ]
+    for add in ways:
+        for number in range(MOST_RULES):
+            add(f"rule {number}")
+        with pytest.raises(InvalidInput, match=f"there can be {MOST_RULES}"):
+            add("another")
+        assert add("rule 7").name == "rule 7"
 
 
 def test_a_rule_that_says_nothing_is_refused_and_so_is_an_unknown_one(world: World) -> None:

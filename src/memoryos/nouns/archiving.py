@@ -13,7 +13,7 @@ from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
-from memoryos.retention import COUNTED, UnusedRule
+from memoryos.retention import COUNTED, UnusedRule, check_room
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
@@ -44,7 +44,12 @@ class Archiving(Noun):
         labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
         most = None if visits is None else arguments.natural("visits", visits, most=arguments.MOST)
         rule = UnusedRule(checked, arguments.lifetime("unused", unused), most, labels, _counted(kinds))
-        self._change(lambda writer: writer.retention.write_unused_rule(rule))
+
+        def write(writer: Writer) -> None:
+            check_room(checked, writer.retention.unused_rules())
+            writer.retention.write_unused_rule(rule)
+
+        self._change(write)
         return rule
 
     def list(self) -> Sequence[UnusedRule]:

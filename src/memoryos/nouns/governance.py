@@ -31,7 +31,7 @@ from memoryos.operation.correction.revised import KeptPayload
 from memoryos.operation.correction.states import expire, freeze, thaw
 from memoryos.operation.recall.provenance import Provenance, provenance_of
 from memoryos.policy.policy_decision import PolicyDecision
-from memoryos.retention import RetentionRule
+from memoryos.retention import RetentionRule, check_room
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 from memoryos.version_diff import VersionDiff, version_diff
@@ -183,6 +183,7 @@ class MemGovernance(Noun):
 
         def write() -> None:
             with self._engine.vault.write(self._scope.owner) as writer:
+                check_room(checked, writer.retention.own_rules())
                 writer.retention.write_rule(rule)
                 writer.enqueue(JobKind.RETAIN)
 

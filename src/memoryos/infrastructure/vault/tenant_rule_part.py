@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.records import JobKind
 from memoryos.infrastructure.vault.retention_part import tenant_rules
 from memoryos.infrastructure.vault.statements import insert_rows
 from memoryos.infrastructure.vault.tables import OWNER, owner_row, rules_of
-from memoryos.retention import RetentionRule
+from memoryos.retention import RetentionRule, check_room
 from memoryos.scope import Scope
 
 _cubes, _meta = tables.cubes, tables.meta
@@ -44,6 +44,7 @@ class TenantRulePart:
         """Store a rule, in the place of one with its name; return the owners who have a job to apply it."""
         with self.changing() as connection:
             earlier = _drop(connection, tenant, rule.name)
+            check_room(rule.name, tenant_rules(connection, tenant))
             connection.execute(insert(_meta), {"key": _key(tenant, rule.name), "value": rule.written()})
             return self._ask_owners(connection, tenant, [*earlier, rule])
 
