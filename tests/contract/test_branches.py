@@ -6,6 +6,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
+from uuid_utils.compat import uuid7
 
 from built_cubes import put_built
 from memoryos import Attachment, Caller, MemoryOS, Scope, load_settings
@@ -13,7 +14,7 @@ from memoryos.engine import Engine
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StoreFull
 from memoryos.kinds import Kind, State
 from memoryos.models.hashing import Hashing
-from memoryos.operation.correction.branch import branches
+from memoryos.operation.correction.branch import BranchPlace, branches, new_branch_id
 from memoryos.operation.correction.branch_maker import BranchMaker
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_gate import PolicyGate
@@ -337,3 +338,34 @@ def test_a_branch_that_was_cut_short_is_none_and_can_be_made_again(open_memory, 
         assert [branch.name for branch in branches(reader)] == ["again"]
     scopes = [scope for scope in memory._engine.vault.owners_of("default", "tom") if scope.is_branch]
     assert scopes == [memory.branch("again").scope]
+
+
+def test_of_facts_that_one_page_told_the_last_one_holds_in_a_branch_too(open_memory):
+    """The ids of copies had no order, and facts of one moment are in that of their ids."""
+    memory = open_memory()
+    memory.add(" ".join(f"I live in Town{number}." for number in range(30)))
+    later = memory.add("I live in Madrid.")
+    for word in ("Bye.", "See you.", "Well."):
+        memory.add(word)
+    memory.consolidate()
+    memory.branches.create("try")
+    branch = memory.branch("try")
+    memory.delete(later)
+    memory.wait()
+    for one in (memory, branch):
+        assert [fact.text for fact in one.facts.list()] == ["User lives in Town29."]
+
+
+def test_the_ids_of_copies_have_the_order_of_the_originals():
+    originals = sorted(str(uuid7()) for _ in range(2_000))
+    place = BranchPlace(new_branch_id(), "try")
+    copies = [place.id_of(one) for one in originals]
+    assert copies == sorted(copies)
+    assert not {*copies}.intersection(originals)
+    assert len({*copies, *map(BranchPlace(new_branch_id(), "try").id_of, originals)}) == 4_000
+    assert place.id_of("no UUID") != "no UUID"
+
+
+def test_a_branch_of_an_earlier_version_still_finds_its_copies():
+    place = BranchPlace("0193a0f2-6a1c-7000-8000-000000000000", "try")
+    assert place.id_of("0193a0f2-6a1c-7000-8000-000000000001") == "ae3d47c5-97e7-5778-9753-a31c77d9288a"

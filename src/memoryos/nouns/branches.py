@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from uuid_utils.compat import uuid7
-
 from memoryos import arguments
 from memoryos.caller import Action, doing
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_all
-from memoryos.operation.correction.branch import Branch
+from memoryos.operation.correction.branch import Branch, new_branch_id
 from memoryos.operation.correction.brancher import BranchDiff
 from memoryos.text import checked_text
 
@@ -54,7 +52,7 @@ class Branches(Noun):
         if len(known) >= settings.most_snapshots:
             problem = f"would be one more than the {settings.most_snapshots} that the setting most_snapshots allows"
             raise InvalidInput("name", problem, "Discard a branch")
-        made = brancher.create(Branch(str(uuid7()), checked, now, self._caller.identity, now + life))
+        made = brancher.create(Branch(new_branch_id(), checked, now, self._caller.identity, now + life))
         self._engine.housekeeping.written(made.scope(self._scope))
         self._engine.housekeeping.queued(self._scope)
         return made

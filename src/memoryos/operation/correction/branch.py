@@ -7,12 +7,15 @@ copy is made of the branch and of the id of the original, so both can be compare
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import NAMESPACE_OID, uuid5
+from hashlib import sha256
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import AwareDatetime
+from uuid_utils.compat import uuid7
 
 from memoryos.clock import from_micros, micros
 from memoryos.cube import Fact, MemCube, ProfileField, Trait
@@ -21,6 +24,15 @@ from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.kinds import State
 from memoryos.plain import Plain
 from memoryos.scope import BRANCH, Scope
+
+_EARLIER = "-"  # in the ids of branches that an earlier version made, with copies that have other ids
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWN_BYTES = 4  # of an id, the last, which are random: those before them count up
+
+
+def new_branch_id() -> str:
+    """An id for a branch."""
+    return uuid7().hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +47,14 @@ class BranchPlace(Plain):
         return replace(home.owner, namespace=(*home.namespace, f"{BRANCH}{self.name}:{self.id}"))
 
     def id_of(self, original: str) -> str:
-        """The id of the copy of a memory."""
-        return str(uuid5(NAMESPACE_OID, f"{self.id}\n{original}"))
+        """The id of the copy of a memory.
+
+        Copies have the order of the originals: of facts that were said at one moment, the one with the last id holds.
+        """
+        if _EARLIER in self.id or not _UUID.fullmatch(original):
+            return str(uuid5(NAMESPACE_OID, f"{self.id}\n{original}"))
+        own = int.from_bytes(sha256(self.id.encode()).digest()[:_OWN_BYTES])
+        return str(UUID(int=UUID(original).int ^ own))
 
 
 @dataclass(frozen=True, slots=True)
