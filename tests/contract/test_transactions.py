@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.sqlite import log_cut, sqlite_vault
 from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.kinds import Kind
 from memoryos.scope import Scope
+from public import store_of
 
 ALICE = Scope(user="alice")
 TESTS = Path(__file__).parents[1]
@@ -196,6 +197,22 @@ def test_a_log_that_a_reader_kept_after_an_erasure_is_copied_while_others_write(
     assert len(held) == 2, "the write, and what empties the log"
     store("ants")
     assert copied == [False]
+
+
+def test_each_transaction_on_the_whole_store_is_timed(open_memory):
+    """Those of keys and roles were not."""
+    memory = open_memory()
+    store, vault, held = store_of(memory), memory._engine.vault, list[Hold]()
+
+    vault.on_lock = held.append
+    for change in (
+        lambda: store.keys.create("ann"),
+        lambda: store.roles.grant("ann", ["doctor"]),
+        lambda: store.retention.add("a day", ttl=86_400),
+    ):
+        held.clear()
+        change()
+        assert held
 
 
 @pytest.mark.file

@@ -101,10 +101,10 @@ class SqlVault(ABC):
         self.merges = False
         self.version_limit: VersionLimit | None = None
         self.views: Views | None = None
-        self.keys = KeyPart(self._reading, self._rewriting)
+        self.keys = KeyPart(self._reading, self._timed_rewriting)
         self.erasure = ErasurePart(name, clock, self.snapshot, self.change)
-        self.delegations = DelegationPart(self._reading, self._rewriting, clock)
-        self.roles = RolePart(self._reading, self._rewriting, clock)
+        self.delegations = DelegationPart(self._reading, self._timed_rewriting, clock)
+        self.roles = RolePart(self._reading, self._timed_rewriting, clock)
         self.tenant_rules = TenantRulePart(self._reading, self.change, clock)
         self.tallies = UserPart(self._reading)
         self.agents = AgentPart(self._reading)
@@ -234,7 +234,10 @@ class SqlVault(ABC):
     def audit(self) -> AuditPart:
         """The audit log."""
         return AuditPart(
-            self.snapshot, lambda owner: self._locked(self._writing(owner)), self._chaining, self.is_one_writer
+            self.snapshot,
+            lambda owner: self._locked(self._writing(owner)),
+            lambda: self._locked(self._chaining()),
+            self.is_one_writer,
         )
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
@@ -254,7 +257,7 @@ class SqlVault(ABC):
     @contextmanager
     def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
         """A write transaction on the whole store, towards that embedder."""
-        with self._locked(self._rewriting()) as connection:
+        with self._timed_rewriting() as connection:
             yield SqlReembedding(connection, embedder, self._clock, self.packs)
 
     def snapshot(self) -> AbstractContextManager[Connection]:
@@ -264,7 +267,7 @@ class SqlVault(ABC):
     @contextmanager
     def change(self) -> Iterator[Connection]:
         """A transaction on the whole store that excludes all other writers."""
-        with self._locked(self._rewriting()) as connection:
+        with self._timed_rewriting() as connection:
             self._check_embedder(connection)
             yield connection
 
@@ -397,6 +400,10 @@ class SqlVault(ABC):
     @abstractmethod
     def _rewriting(self) -> AbstractContextManager[Connection]:
         """A transaction on the whole store that excludes all other writers."""
+
+    def _timed_rewriting(self) -> AbstractContextManager[Connection]:
+        """The same, whose time is told to `on_lock`."""
+        return self._locked(self._rewriting())
 
     def _chaining(self) -> AbstractContextManager[Connection]:
         """A transaction on the store's chain of the audit log, which excludes others on that chain."""
