@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from memoryos.clock import parse_time
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
-from memoryos.filter import LABEL_CHARS, checked_sensitivity, checked_tags, json_text, labels_about
+from memoryos.filter import LABEL_CHARS, MOST_LABELS, checked_sensitivity, checked_tags, json_text, labels_about
 from memoryos.kinds import AccessMode, Origin
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
@@ -26,7 +26,7 @@ _LAST = datetime.max.year - 1
 class AboutArguments(TypedDict, total=False):
     """The keyword arguments of `add`, `add_many` and `facts.add` that describe a memory."""
 
-    tags: Sequence[str]  #: labels for filters, of 16,000 characters in all at most
+    tags: Sequence[str]  #: labels for filters: at most 1,000, of 16,000 characters in all
     metadata: Mapping[str, Any]  #: further details as JSON; searches can filter by its keys
     ttl: timedelta | float  #: time until it expires, as a timedelta or in seconds
     expires_at: datetime | str  #: when it expires; an alternative to `ttl`
@@ -126,6 +126,9 @@ def _check_joined(known: MemCube, joined: MemCube) -> None:
         if len(new) > max(most, len(old)):
             problem = f"has {len(new):,} characters together with what the memory has"
             raise InvalidInput(field, problem, f"Keep all together below {most:,}")
+    if len(after.tags) > max(MOST_LABELS, len(before.tags)):
+        problem = f"has {len(after.tags):,} labels together with what the memory has"
+        raise InvalidInput("tags", problem, f"Keep all together below {MOST_LABELS:,}")
 
 
 def about_of(cube: MemCube) -> About:

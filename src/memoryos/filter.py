@@ -27,6 +27,7 @@ METADATA_LABEL, SENSITIVITY_LABEL, ACCESS_LABEL = (
     f"{RESERVED}{name}:" for name in ("metadata", "sensitivity", "access")
 )
 
+MOST_LABELS = 1_000  # of one memory, or in another list: they are compared and written under the lock
 LABEL_CHARS = 16_000  # of all tags of one memory, or of another list of labels
 
 _DEEPEST = 100  # lists and dicts in each other
@@ -190,6 +191,8 @@ def _texts(field: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
     texts = tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+    if len(texts) > MOST_LABELS:
+        raise InvalidInput(field, f"has {len(texts):,} labels", f"Pass at most {MOST_LABELS:,}")
     if (chars := sum(map(len, texts))) > LABEL_CHARS:
         raise InvalidInput(field, f"has {chars:,} characters in all", f"Keep them below {LABEL_CHARS:,}")
     return texts

@@ -12,7 +12,7 @@ from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.about import METADATA_CHARS
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, StaleVersion
-from memoryos.filter import LABEL_CHARS
+from memoryos.filter import LABEL_CHARS, MOST_LABELS
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.models.hashing import Hashing
 from memoryos.policy.policy_files import PolicyFiles
@@ -177,3 +177,17 @@ def test_labels_that_are_added_again_and_again_keep_the_limits_of_one_memory(ope
     for cube in (*memory.pages.list(), *memory.facts.list()):
         assert sum(map(len, cube.descriptive.tags)) <= LABEL_CHARS
         assert len(cube.descriptive.metadata) <= METADATA_CHARS
+
+
+@pytest.mark.parametrize("call", ["facts.add", "update"])
+def test_a_memory_has_so_many_tags_and_no_more(opened, call):
+    """16,000 of one character each were compared under the write lock."""
+    memory = opened().memory("ann")
+    page = memory.add("I like tea.", tags=[str(number) for number in range(MOST_LABELS)])
+    memory.facts.add("I like tea.", tags=[str(number) for number in range(MOST_LABELS)])
+    with pytest.raises(InvalidInput, match="tags"):
+        memory.add("I like tea.", tags=[str(number) for number in range(MOST_LABELS + 1)])
+    with pytest.raises(InvalidInput, match="tags"):
+        memory.facts.add("I like tea.", tags=["one more"]) if call == "facts.add" else memory.update(
+            page, tags=["more"]
+        )
