@@ -20,7 +20,9 @@ _INSIDE = regex(
     rf"(?<![\w'-])(?P<old>[\w'-]++) *(?:[,–—]|\.{{2,3}}| -+) *(?:{_LAUGHS}{_NO})+(?:it's |its )?{_NEW}$", re.IGNORECASE
 )
 _BEHIND = regex(
-    rf"{_LAUGHS}(?:{_NO})+{_LAUGHS}(?:it's|its|it is|that's|make that) (?:actually |really )?{_NEW}", re.IGNORECASE
+    rf"(?:{_LAUGHS}(?:{_NO})+{_LAUGHS}(?:it's|its|it is|that's|make that) (?:actually |really )?"
+    rf"|{_LAUGHS}(?:no,? wait|wait,? no|scratch that|make that|correction)[\s,:.]+){_NEW}",
+    re.IGNORECASE,
 )
 _NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve".split())
 

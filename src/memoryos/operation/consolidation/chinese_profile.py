@@ -20,7 +20,7 @@ _PLACE_LIMIT = 12  # characters in a place name
 _HAN = r"[\u4e00-\u9fff]"
 _END = r"(?=\W|$)"
 
-_REJECT = regex(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
+_REJECT = regex(r"[?？]|如果|要是|假如|万一|是不是|不是我|吗[。！]?$|[“「\"]我")
 # After an introduction, or behind what was before, the subject is left out: 我叫李明，今年28岁，住在上海.
 # Not if others come into it.
 _INTRODUCES = regex(

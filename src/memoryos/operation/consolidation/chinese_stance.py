@@ -12,6 +12,7 @@ from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others_in_chinese
 from memoryos.operation.consolidation.chinese import KIN
 from memoryos.operation.consolidation.foregone import is_foregone_in_chinese
+from memoryos.operation.consolidation.other_world import is_of_another_world
 from memoryos.operation.consolidation.outcome import Claimed, did_not_come_about_in_chinese, tells_outcome_in_chinese
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.regex import regex
@@ -23,9 +24,12 @@ _IDIOMS = regex(  # they have a 不 or 没 and deny nothing
     r"不(?:如|仅|但|只|光|单|止|过(?![敏分时瘾期关问去来度])|久|断|错|管|论|得不|得了|好意思|同|少|知不觉|由得?|禁|可或缺|可缺少|时|料|愧|妨|然|后悔|停|用说"
     r"|瞒|怕|介意|远|满|锈|动产|等|一定)|差不多|没(?:错|关系|问题|想到|事|忘)|别(?:的|人|墅|忘)|[特区告离分个级性]别|非(?:常|洲|凡|遗)"
     r"|未(?:来|婚[妻夫])|无(?:论|所谓|锡|比|数|线|人机|障碍)|[对了]不起|来不及|忍不住|[免少]不了|要不|离不开|忘不了|从不(?:错过|缺席|缺)"
-    r"|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
+    r"|没(?:什么|几个|多少|有几个|有多少)人(?=知道)|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
 )
 _NOT = regex(r"[不没未无莫勿别]|并非|非")
+# 连一辆车都没有, 一点兴趣都没有
+_NOT_EVEN = regex(r"连|一[点丝毫]|半[点分毫]|一\w(?=\w{1,4}$)")
+_ALSO_NOT = regex(r"^\w{0,3}?[都也](?:没|不|未|无)")
 _TAKEN_FOR = (
     r"误认为?|误以为|错[认当看]|[认当看]错|(?:把|将)我(?:当[成作做]|认[成作]|看[成作])"
     r"|被(?:\w{0,4})?(?:当[成作]|认[成作]|看[成作])"
@@ -97,7 +101,8 @@ _WHO = (
     r"|(?![我你您这那就还真总也都又再听虽但而且所以是不没很])\w{2,4}?"
 )
 _REPORT = regex(
-    rf"(?:^|[，,。！!？?；;\n])\s*(?P<who>{_WHO})(?:都|总|常常?|曾|昨天|今天)?(?:(?P<holds>{_HOLDS})|{_TELLS})了?[：:，,]?"
+    rf"(?:^|[，,。！!？?；;\n])\s*(?P<who>{_WHO})(?:都|总|就|又|还|也|老|常常?|经常|曾|当时|昨天|今天){{0,2}}"
+    rf"(?:(?P<holds>{_HOLDS})|{_TELLS})了?[：:，,]?"
 )
 _WORK = r"(?:小说|电影|电视剧|歌词?|剧本|游戏|故事|诗|戏|漫画|动画片?|片子|书|剧)"
 _INVENTED = regex(rf"(?<!在){_WORK}(?:里|中)|(?:主角|主人公|旁白|反派)[^，,。]{{0,4}}?{_TELLS}")
@@ -191,6 +196,8 @@ def _is_denied(one: Assertion) -> bool:
     if did_not_come_about_in_chinese(Claimed(part, stems), before, one.behind):
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
         return not (_NOT.search(part) or tells_outcome_in_chinese(part, before) or is_less)
+    if _ALSO_NOT.match(one.behind) and _NOT_EVEN.search(before):
+        return not _NOT.search(part)
     if _is_left_out(one) or _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         is_undone = _UNDONE.search(part) is not None and not _NOT.search(before)
         is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
@@ -221,7 +228,8 @@ def _is_wanting(one: Assertion) -> bool:
 
 
 def _is_supposed(one: Assertion) -> bool:
-    if _WISHED.search(one.behind) and not _HEDGED.search(one.claim):
+    is_elsewhere = is_of_another_world(one.earlier + one.before)
+    if (is_elsewhere or _WISHED.search(one.behind)) and not _HEDGED.search(one.claim):
         return True
     before = _without(_POLITE, one.before)
     if _PLANS.search(before):

@@ -11,6 +11,7 @@ from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.foregone import is_foregone
+from memoryos.operation.consolidation.other_world import is_of_another_world
 from memoryos.operation.consolidation.outcome import Claimed, did_not_come_about, tells_outcome
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
@@ -78,13 +79,23 @@ _IDIOMS = _any_of(  # they have a "not" and deny nothing
     r"\b(?:never|not|don't|didn't|won't|doesn't) (?:ever )?(?:miss|fail|tire|regret|forget|mind|doubt|deny)\w{0,4}\b",
     r"\b(?:can't|cannot|couldn't) (?:quite |really )?believe\b|\bnot (?:kidding|joking)\b|\bno joke\b",
     r"\bno (?:doubt|wonder|problem|worries|matter|kidding|offen[cs]e|fewer|less|later|sooner)\b|\bno(?=,)|\bno \d",
+    r"\bno (?:denying|question|secret|mystery|surprise|hiding|coincidence|exaggeration)\b",
+    r"\b(?:not (?:many|a lot of)(?: people| folks)?|nobody|no one|hardly anyone|don't tell anyone,?(?: but)?)"
+    r"(?: (?:\w+ ){0,3}?(?:knows?|knew|reali[sz]es?|believes?|guess(?:es)?|suspects?)(?: that)?)? (?=(?:I|my)\b)",
     r"\bnot a problem\b|\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
     r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b|(?:\bnot|n't) (?:\w+ ){0,2}far (?:away )?from\b",
     r"\b(?:can't|cannot|couldn't|never|don't|won't|not)\b[\w ]{0,20}\bwithout\b",
     r"\b(?:is|are|did|do|does|was|have|has|can|wo|could|would|should)n't (?=(?:I|you|it|we|he|she|they)\b)",
 )
+# "I would never sell my piano": who says so has one.
+_KEEPS = regex(
+    r"\b(?:(?:would|could|will|wo|ca)(?:n't| not| never)|cannot|never) (?:ever )?"
+    r"(?P<verb>trade|swap|sell|exchange|give up|give away|part with|be without|live without|do without) (?=my\b)",
+    re.IGNORECASE,
+)
 _NOT = _any_of(
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n't\b",
+    r"\bzero\b(?! (?:regrets?|doubts?|in|on|or|degrees|percent|waste|problems?|trouble|fat|sugar|calorie|gravity)\b)",
     r"\b(?:dont|doesnt|didnt|isnt|wasnt|arent|cant|wont|havent|hasnt|couldnt|wouldnt)\b",
 )
 _FAR = regex(r"\b(?:far|miles|hours|a long way|a (?:\w+ )?(?:drive|flight)) (?:away )?from\b", re.IGNORECASE)
@@ -101,6 +112,7 @@ _UNDONE = _any_of(
     r"\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
     r"\black(?:s|ed|ing)?\b|\b(?:short|devoid|deprived|in need) of\b|\b(?:out of|between) (?=work|jobs)",
     r"\bl(?:ie[sd]?|ying) (?:about me )?that\b",
+    r"(?<!a )\blittle (?:interest|desire|appetite|patience|love|intention) (?:in|for|to|of)\b",
     r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
     r"\bthe last (?:thing|person|place) (?:that )?(?:I|I'd|you|you'd)\b",
     r"\b(?:opposite of|far cry from|(?:furthest|farthest) thing from|instead of|rather than|as opposed to)"
@@ -159,8 +171,8 @@ _SUPPOSES = _any_of(
     r"\bgive (?:anything|everything|my \w+ \w+)\b|\baim(?:s|ed|ing)? to\b",
     r"\b(?:goal|ambition|aim) is\b|\bfanc(?:y|ies) \w+ing\b",
     r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
-    r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say|kill)\b)",
-    r"'d (?=(?:die|give|pay)\b)",
+    r"'d (?=(?:like|love|rather|sooner|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
+    r"'d (?=(?:kill|die|give|pay)\b)",
 )
 _HEDGED = _any_of(
     r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",
@@ -206,7 +218,9 @@ _REPORT = regex(
     r"(?:\s+(?:me|us|him|her|them|to me))?(?:\s+that)?\s",
     re.IGNORECASE,
 )
+_MACHINES = r"(?:horoscope|quiz|algorithm|CRM|Alexa|Siri|database|fortune cookie|psychic|palm reader|recommender)"
 _SOURCES = (
+    regex(rf"\b(?P<who>{_MACHINES}) (?:\w+ly )?(?:{_TELLS}|{_HOLDS}|lists?|has me)\b", re.IGNORECASE),
     regex(rf"\b(?:according to|in the words of|to quote|quoting) {_WHO}", re.IGNORECASE),
     regex(rf"\bin {_WHO}'s? (?:own )?words\b", re.IGNORECASE),
     regex(rf"\bas {_WHO} (?:puts?|sees?|tells?) it\b", re.IGNORECASE),
@@ -358,8 +372,15 @@ def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
     return _names(one.claim, f"{lead} {piece.behind}" if piece.is_marked else lead)
 
 
+def _kept(one: Assertion) -> str:
+    """The words before, without what somebody would never do with a thing of theirs, unless the claim is about that."""
+    found = _KEEPS.search(one.before)
+    is_told = found is not None and any(stem == told for told, _ in stems(found["verb"]) for stem, _ in stems(one.part))
+    return one.before if found is None or is_told else _without(_KEEPS, one.before)
+
+
 def _is_denied(one: Assertion) -> bool:
-    before = _without(_IDIOMS, one.before)
+    before = _without(_IDIOMS, _kept(one))
     part = _without(_IDIOMS, one.part)
     if _FAR.search(before) and _BESIDE.search(part) and not _FAR.search(part):
         return True
@@ -405,7 +426,9 @@ def _is_wanting(one: Assertion) -> bool:
 
 
 def _is_supposed(one: Assertion) -> bool:
-    before = _without(_POLITE, one.before)
+    if is_of_another_world(one.earlier + one.before) and not _HEDGED.search(one.claim):
+        return True
+    before = _without(_POLITE, _kept(one))
     if _PLANS.search(before):
         return not (_HEDGED.search(one.claim) or _PLANNED.search(one.claim))
     if signs := {sign.group().lower() for sign in _SUPPOSES.finditer(before)}:

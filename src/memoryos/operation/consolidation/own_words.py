@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from memoryos.language.marked import Marked, marks
 from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
-from memoryos.operation.consolidation.amended import amended_by
+from memoryos.operation.consolidation.amended import amended, amended_by
 from memoryos.operation.consolidation.attribution import is_attributed
 from memoryos.operation.consolidation.jest import is_jest
-from memoryos.operation.consolidation.taken_back import is_undone
+from memoryos.operation.consolidation.other_world import is_of_another_world
+from memoryos.operation.consolidation.taken_back import behind_retraction, is_retracted, is_undone
 from memoryos.operation.consolidation.transcript import said_by_others
 from memoryos.operation.consolidation.untrue import is_called_untrue
 from memoryos.regex import regex
@@ -41,15 +42,23 @@ _OTHERS = regex(
       (?:\ (?:again|today|yesterday|all\ (?:day|night|the\ time)))?\s*:[^\n]*
     | \b(?:(?!today|yesterday|tomorrow)\w+'s|his|her|their)\ (?:\w+\ ){0,2}(?:motto|mantra|line|catchphrase|saying
       |slogan|words|bio|status|excuse|answer|reply|response|comment|opinion)(?:\ (?:is|was))?\s*:[^\n]*
+    | \b(?:[Hh]e|[Ss]he|[Tt]hey|[Ee]veryone|(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]he)\ (?:\w+\ )?\w+
+        |(?!I\b|You\b|We\b|It\b)[A-Z]\w+)
+      \ (?:(?:(?:is|was|are|were)\ (?:just\ |all\ |totally\ )?(?:like|all)|goes|went|says|said),\s(?=I\b|[Mm]y\b))
+      [^.!?\n]*
     | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
     | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
     | (?<!我)(?:说|写|问道|回答|喊|唱|讲|嚷|念叨|宣布|强调|抱怨|告诉\w{1,4})(?:道|过|着)?[：:][^\n]*
+    | (?:^|[，,。！!？?；;])[小老阿](?![实是师妈爸婆公哥姐弟妹爷奶姨舅叔时])\w{1,2}?
+      (?:就|又|还|也|总|老|当时|昨天|今天){0,2}(?:说|讲|回答)[，,](?=我)[^。！？!?\n]*
     | (?<!我的)(?<!我)(?:口头禅|座右铭|签名|名言)(?:就?是)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
     | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
-_HAS_OTHERS = regex(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b")
+_HAS_OTHERS = regex(
+    r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b|(?:like|all|went|said),|[说讲答][，,]"
+)
 
 _WORK_ON = (
     r"(?:proof-?read|fix (?:the|my) (?:grammar|spelling|english)(?= )|translate|summari[sz]e"
@@ -189,6 +198,7 @@ def own_sentences(text: str) -> list[str]:
     end = end_of_own(plain)
     if end < len(text) or _HAS_OTHERS.search(text):
         said = [sentence for piece in _pieces(text[:end], plain[:end]) for sentence in split_sentences(piece)]
+    said = [behind_retraction(sentence) for sentence in said]
     return [one for one, following in zip(said, [*said[1:], ""], strict=False) if _stands(one, following)]
 
 
@@ -196,8 +206,11 @@ def _stands(sentence: str, following: str) -> bool:
     """Whether a sentence is meant and no form to be filled in, and neither it nor the one behind takes it back."""
     if _BLANK.search(sentence) or is_jest(sentence) or is_called_untrue(sentence) or is_attributed(sentence):
         return False
+    if is_of_another_world(sentence):
+        return False
     ahead, behind = (one if amended_by(one) is None else "" for one in (sentence, following))
-    return not is_undone(ahead, behind)
+    is_amended = amended(sentence, following) not in (sentence, "")
+    return not is_undone(ahead, behind) and (is_amended or not is_retracted(ahead, behind))
 
 
 def _meant(text: str) -> str:

@@ -21,10 +21,34 @@ _BACK = regex(
 # In the middle of a sentence, "j/k" may be two keys.
 _BACK_AT_ONCE = regex(r"\W*j/?k\b(?! (?:rowling|to|and|or|is|are|was|stands?)\b)")
 
+# Words that put right what was said just before.
+_RETRACTS = regex(
+    r"""(?:(?:^|[^\w\s'’])\s*)(?:(?:oh|uh|um|sorry|oops|hmm|hang\ on)[\s,]+)*
+      (?:no,?\ wait|wait,?\ no|scratch\ that|strike\ that|forget\ I\ said\ that
+        |(?:I\ )?(?:have\ to\ )?take\ (?:that|it)\ back|correction(?=[,:])|my\ mistake)\b[\s,.:;!–—-]*
+    | (?:^|[，,。.！!…—\s])(?:(?:哦|啊|噢|呃|哎呀?)[，,]?不|(?:哦|啊|噢|呃)?(?:不对|说错了?|我?口误|等等[，,]?不))
+      (?=\W|是)[，,。：:！!]?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_STATES = regex(r"(?:I|we|my|our|it's|it is)\b|I'|我", re.IGNORECASE)
+
+
+def is_retracted(sentence: str, following: str) -> bool:
+    """Whether a sentence puts right what it said itself, or the one behind it does."""
+    return bool(_RETRACTS.search(sentence, 1) or _RETRACTS.match(following))
+
+
+def behind_retraction(sentence: str) -> str:
+    """The statement with which a sentence puts itself right; the whole sentence where there is none."""
+    found = list(_RETRACTS.finditer(sentence, 1))
+    is_stated = bool(found) and _STATES.match(sentence, found[-1].end())
+    return sentence[found[-1].end() :] if is_stated else sentence
+
 
 def is_taken_back(text: str, upto: int, end: int) -> bool:
     """Whether the rest of a sentence, which ends there, or the one behind it takes back what stands up to a place."""
-    return is_undone(text[upto:end], text[end : end + _AFTER].lstrip())
+    rest, following = text[upto:end], text[end : end + _AFTER].lstrip()
+    return is_undone(rest, following) or _RETRACTS.search(rest) is not None or _RETRACTS.match(following) is not None
 
 
 def is_undone(sentence: str, following: str) -> bool:

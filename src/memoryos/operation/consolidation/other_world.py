@@ -1,0 +1,22 @@
+"""Words that put what is said into a world that is not this one: "in theory", "in an alternate universe", 理论上."""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.regex import regex
+
+_ENGLISH = regex(
+    r"""\bin\ (?:an?\ |some\ |the\ )?(?:alternate|alternative|parallel|different|another|other)
+      \ (?:universe|world|life|timeline|reality|dimension)\b(?=,?\ (?:I|my|we)\b)
+    | (?:^|[.,;:!?]\ ?)(?:but\ |so\ |well,?\ )?(?:on\ paper|in\ theory|theoretically)(?=,?\ (?:I|my|we)\b)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CHINESE = regex(
+    r"理论上|名义上|(?:平行|另一个|虚拟|异|别的)(?:世界|宇宙|时空)[里中]?|(?:上|下)辈子|(?<![从])[来前]世(?!纪)"
+)
+
+
+def is_of_another_world(words: str) -> bool:
+    """Whether the words before a statement put it into another world."""
+    return bool((_CHINESE if "我" in words else _ENGLISH).search(words))
