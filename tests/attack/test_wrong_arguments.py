@@ -31,6 +31,7 @@ from memoryos import (
 from memoryos.arguments import store_place
 from memoryos.clock import system_clock
 from memoryos.errors import InvalidInput, StorageError
+from memoryos.filter import MOST_LABELS
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
@@ -334,8 +335,10 @@ def test_a_closed_memory_is_not_entered(tmp_path):
 @pytest.mark.parametrize("field", ["tags", "sensitivity"])
 def test_labels_have_so_many_characters(tmp_path, field):
     """20,000 tags of 66 pages, in one call of 200 kB, held the write lock for 0.8 s when the pages moved."""
-    many = {field: [f"label{number}" for number in range(2_000)]}
+    many = {field: [f"label{number:020}" for number in range(MOST_LABELS)]}
     with memoryos.open("a.db", user="ann", settings=Settings(embedder="hashing")) as memory:
-        with pytest.raises(InvalidInput, match=f"{field}: has 16,"):
+        with pytest.raises(InvalidInput, match=f"{field}: has 25,"):
             memory.add("I like tea.", **many)
-        assert memory.add("I like tea.", **{field: many[field][:1_600]})
+        with pytest.raises(InvalidInput, match=f"{field}: has 1,001 labels"):
+            memory.add("I like tea.", **{field: ["tea"] * (MOST_LABELS + 1)})
+        assert memory.add("I like tea.", **{field: many[field][:600]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from memoryos.importers.dialogue import Conversation, Session
 from memoryos.importers.load import load_conversation
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.kinds import State
+from memoryos.operation.correction.copies import Copies
 
 from .world import ANN, World
 
@@ -182,6 +184,20 @@ def test_an_expired_memory_is_removed_though_its_state_says_so_twice(world: Worl
     world.clock.advance(hours=1)
     memory.jobs.run()
     assert set(sweeps(memory)) == {JobState.DONE}
+
+
+def test_a_memory_expires_though_the_job_that_removes_it_comes_before_the_call_ends(world: World, monkeypatch) -> None:
+    memory = world.open(**SMALL)
+    page = memory.add("🎲")
+
+    def remove(*_: object) -> None:
+        with suppress(NotFound):  # the job itself was faster
+            memory._engine.corrector(memory.scope).delete(page)
+
+    monkeypatch.setattr(Copies, "delete", remove)
+    expired = memory.governance.expire(page)
+    assert (expired.id, expired.state) == (page, State.EXPIRED)
+    assert page not in ids(world)
 
 
 def conversation(turns: int) -> Conversation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import JobKind, alone
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
@@ -83,13 +84,14 @@ class MemGovernance(Noun):
         self._engine.admit(Action.DELETE, self._scope)
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         home, corrector = self._home(checked, Action.WRITE), self._engine.corrector(self._scope)
+        known = corrector.find(checked)[0]  # once it expires, a job may remove it at any moment
         going = [checked, *corrector.absorbed([checked])]
         for one in going:
             corrector.removable(one)
         expire(self._engine.vault, home, going, cause)
         Copies(self._brancher).delete(going)
         self._engine.housekeeping.queued(home)
-        return corrector.find(checked)[0]
+        return replace(known, state=State.EXPIRED)
 
     def erase(self, memory_id: str) -> Forgotten:
         """Delete a memory with what rests on it alone, as `delete` does, and return counts and a signed `receipt`.
