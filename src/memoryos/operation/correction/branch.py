@@ -7,7 +7,6 @@ copy is made of the branch and of the id of the original, so both can be compare
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,10 +22,11 @@ from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.kinds import State
 from memoryos.plain import Plain
+from memoryos.regex import regex
 from memoryos.scope import BRANCH, Scope
 
 _EARLIER = "-"  # in the ids of branches that an earlier version made, with copies that have other ids
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = regex(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OWN_BYTES = 4  # of an id, the last, which are random: those before them count up
 
 
