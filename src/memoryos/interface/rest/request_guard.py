@@ -89,10 +89,7 @@ class RequestGuard:
             if self._is_streamed(passage.scope):
                 await self._app(passage.scope, receive, send)
                 return
-            body = await self._body(Headers(scope=passage.scope), receive)
-            if passage.scope["path"] not in self._unread:
-                await _check_values(body, self._limits.values)
-            await self._app(passage.scope, _again(body, receive), send)
+            await self._app(passage.scope, await self._read_again(passage.scope, receive), send)
         except ClientGone:
             pass  # before it was answered, which its span tells
         except Exception as error:  # noqa: BLE001 - a request never ends the server, and its words reach no log
@@ -104,6 +101,13 @@ class RequestGuard:
             if passage.status:
                 raise ConnectionAbortedError("the answer cannot go on") from None
             await self._refuse(passage.scope, error)(passage.scope, receive, send)
+
+    async def _read_again(self, scope: Scope, receive: Receive) -> Receive:
+        """What gives the application the checked body, and holds it no longer than until then. Raises Refusing."""
+        body = await self._body(Headers(scope=scope), receive)
+        if scope["path"] not in self._unread:
+            await _check_values(body, self._limits.values)
+        return _again(body, receive)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body. Raises Refusing if it is too large, too slow, or no JSON."""
