@@ -37,22 +37,19 @@ def decoded(url: str, field: str) -> tuple[bytes, str | None]:
     if ";base64" not in found[2].lower():
         return unquote_to_bytes(url[found.end() :]), found[1] or None
     try:
-        return _from_base64(url, found.end()), found[1] or None
+        if "%" in url:
+            return from_base64(unquote_to_bytes(url[found.end() :]).decode("ascii")), found[1] or None
+        return from_base64(url, found.end()), found[1] or None
     except (binascii.Error, ValueError):
         raise InvalidInput(field, "is not base64", _FIX) from None
 
 
-def _from_base64(url: str, begin: int) -> bytes:
-    """The bytes of the base64 from `begin` on, read in pieces so that a large text is not copied.
-
-    Raises ValueError, and binascii.Error.
-    """
-    if "%" in url:
-        url, begin = unquote_to_bytes(url[begin:]).decode("ascii"), 0
-    padding = url.find("=", begin)
-    last = begin + max((len(url) if padding < 0 else padding) - begin - 1, 0) // 4 * 4  # the group that may be padded
+def from_base64(text: str, begin: int = 0) -> bytes:
+    """The bytes of the base64 from `begin` on, read in pieces so that a large text is not copied. Raises ValueError."""
+    padding = text.find("=", begin)
+    last = begin + max((len(text) if padding < 0 else padding) - begin - 1, 0) // 4 * 4  # the group that may be padded
     found = BytesIO()
     for at in range(begin, last, _PIECE):
-        found.write(base64.b64decode(url[at : min(at + _PIECE, last)], validate=True))
-    found.write(base64.b64decode(url[last:], validate=True))
+        found.write(base64.b64decode(text[at : min(at + _PIECE, last)], validate=True))
+    found.write(base64.b64decode(text[last:], validate=True))
     return found.getvalue()
