@@ -20,6 +20,7 @@ install: .venv/installed
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
+	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt mem0ai
 	@touch $@
 
 ## browser: the Chromium that tests/page drives, where a Debian or Ubuntu has none

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from contextlib import ExitStack, closing
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ import pytest
 from generation.scripted_model import Reply, scripted_model
 from memoryos import MemoryOS, load_settings
 from memoryos.models.hashing import Hashing
-from served import serving
+from served import PATIENCE, serving
 
 pytestmark = pytest.mark.once
 
@@ -80,3 +81,32 @@ def test_many_streams_at_the_same_time_all_end(tmp_path, long):
             assert Counter(told) == {"HTTP/1.1 200 OK": count}
             store.wait()
             assert store.memory("ann").pages.count() == count, "each answer is stored once it is told"
+
+
+def test_bodies_that_together_take_too_much_memory_are_refused_until_there_is_room(store):
+    body = json.dumps({"query": "bees", "min_score": 0.5}).encode().ljust(1_000)
+    head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    whole = head + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + body
+    with serving(store, bodies_bytes=2_500) as api, ExitStack() as held:
+        slow = [held.enter_context(closing(api.connected())) for _ in range(2)]
+        for connection in slow:
+            connection.sendall(whole[:-1])
+        until(lambda: "memoryos_requests_running 3.0" in api.http.get("/metrics").text)  # this one, too
+        answer = api.raw(whole)
+        assert answer.startswith(b"HTTP/1.1 503"), answer
+        assert b"retry-after: 1\r\n" in answer.lower()
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["title"] == "TooManyBodies"
+        slow[0].sendall(whole[-1:])
+        assert b"".join(iter(lambda: slow[0].recv(65_536), b"")).startswith(b"HTTP/1.1 200")
+        slow[1].close()
+        until(lambda: "memoryos_requests_running 1.0" in api.http.get("/metrics").text)
+        assert api.raw(whole).startswith(b"HTTP/1.1 200")
+    with serving(store, bodies_bytes=500) as api:
+        assert api.raw(whole).startswith(b"HTTP/1.1 200"), "one alone, whatever its size"
+
+
+def until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -37,7 +37,8 @@ OTHERS = {
     "langgraph",
     *("httpx", "openai", "fastapi"),
     "schemathesis==4.32.5",
-}  # a small model, what examples import, and a tool that only `make fuzz` needs
+    "mem0ai",
+}  # a small model, what examples import, a tool that only `make fuzz` needs, and a client that is taken alone
 PLACES = rf"{distribution.NAME}|\.|path/to/clone|dist/memoryos_engine-[\d.]+-py3-none-any\.whl"  # of this project
 WITH_VALUE = "(?:-c|--constraint|--group|--index-url) "
 WANTED = re.compile(rf"pip install\s+(?:(?:{WITH_VALUE}\S+|-\S+)\s+)*['\"]?([^\s'\"`;)]+)")

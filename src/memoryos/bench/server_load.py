@@ -10,19 +10,20 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from memoryos.bench.actor import settings_of
-from memoryos.bench.load_calls import LoadDone, user_of
+from memoryos.bench.load_calls import ADD, LoadDone, user_of
 from memoryos.bench.machine import cpu_seconds, rss_mb
 from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.started import next_line, say, started
 from memoryos.bench.timing import percentiles
 from memoryos.config import Settings
+from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 
 CLIENTS, SECONDS = 64, 60.0
@@ -46,6 +47,8 @@ class LoadWay:
     cpu_ms: float | None  #: processor time of the process for a call; None where the system does not tell
     rss_mb: tuple[float | None, ...]  #: of the process at the start, after each quarter of the time
     steady_mb: tuple[float | None, ...]  #: the same, afterwards, while nothing is added
+    grown_kb: float | None  #: how much more memory the process had at the end of the time, for each page added in it
+    index_kb: float | None  #: of it, what the indexes of the users take, for each of their pages
 
     @property
     def is_sound(self) -> bool:
@@ -156,7 +159,7 @@ def _way(
     told = {one for ids in done.ids.values() for one in ids}
     memories = [store.memory(user_of(number), tenant=tenant) for number in range(clients)]
     there = {page.id for memory in memories for page in memory.pages.list()}
-    calls = sum(map(len, done.ms.values()))
+    calls, added = sum(map(len, done.ms.values())), len(done.ms[ADD])
     return LoadWay(
         per_second=calls / seconds,
         ms={operation: percentiles(times, 50, 95, 99) for operation, times in done.ms.items() if times},
@@ -167,4 +170,19 @@ def _way(
         cpu_ms=None if cpu_s is None or not calls else cpu_s * 1000 / calls,
         rss_mb=sizes,
         steady_mb=flat,
+        grown_kb=_grown_kb(sizes, added),
+        index_kb=_index_bytes(store, memories) / 1000 / len(there) if there else None,
     )
+
+
+def _grown_kb(sizes: _Sizes, added: int) -> float | None:
+    first, *_, last = sizes
+    return None if first is None or last is None or not added else (last - first) * 1000 / added
+
+
+def _index_bytes(store: MemoryOS, memories: Sequence[Memory]) -> int:
+    """About what the indexes of these users take: their first search makes them."""
+    before = store._engine.residency.nbytes
+    for memory in memories:
+        memory.search("Where?")
+    return store._engine.residency.nbytes - before

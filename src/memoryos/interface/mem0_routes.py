@@ -60,6 +60,8 @@ class Mem0Routes:
             door = Mem0Address(desk, MEM0 + path, name, _ANSWERS[name])
             yield Route(f"{MEM0}{path}/", door, methods=[verb])
             yield Route(MEM0 + path, door, methods=[verb])
+        for path, (about, verbs) in _ABSENT.items():
+            yield Route(MEM0 + path, Mem0Absent(MEM0 + path, about), methods=verbs)
 
     def described(self) -> dict[str, dict[str, Any]]:
         """The addresses without a slash at their ends."""
@@ -90,6 +92,20 @@ class Mem0Address:
         memory = Mem0Memory(self.desk.store.by(asking.caller), tenant=asking.tenant)
         document = await self.desk.run(lambda: self.do(memory, given), f"mem0.{self.name}")
         await JSONResponse(document)(scope, receive, send)
+
+
+@dataclass(frozen=True, slots=True)
+class Mem0Absent:
+    """An address of mem0 that is about what this library does not have, as an ASGI application."""
+
+    path: str
+    about: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - of the protocol
+        """Refuse a request by the name of what it is about: to 404 a client says that the memory is not there."""
+        scope["route"] = self
+        fix = "Memories, their history, entities and batches are served"
+        raise Refusing(501, "NotServed", f"This server has no {self.about}", fix)
 
 
 def _given(request: Request, body: bytes) -> Given:
@@ -218,6 +234,17 @@ _ANSWERS: Mapping[str, Answer] = {
     "delete_entity": _delete_entity,
     "batch_update": _batch("update", ["memory_id", "text", "metadata"], "updated"),
     "batch_delete": _batch("delete", ["memory_id"], "deleted"),
+}
+
+#: Addresses of the hosted clients that have no meaning here: what each is about, and its methods (None: all).
+_ABSENT: Mapping[str, tuple[str, list[str] | None]] = {
+    "/v1/feedback{more:path}": ("feedback", None),
+    "/v1/exports{more:path}": ("exports", None),
+    "/v1/summary{more:path}": ("summaries", None),
+    "/v2/profiles/{more:path}": ("profiles", None),
+    "/v2/entities/{kind}/{name}/profile{end:path}": ("profiles", ["GET"]),  # an entity may have this name: DELETE
+    "/api/v1/orgs/{more:path}": ("projects", None),
+    "/api/v1/webhooks/{more:path}": ("webhooks", None),
 }
 
 

@@ -61,6 +61,7 @@ def _print(report: LoadReport) -> None:
         "CPU, ms",
         "MB",
         "MB, no adds",
+        "KB a page: grown / index",
         "pages",
         "lost",
     ):
@@ -68,7 +69,8 @@ def _print(report: LoadReport) -> None:
     for way, one in (("in Python", report.python), ("over HTTP", report.http)):
         rates = f"{one.per_second:.0f}", _times(one, "add"), _times(one, "search")
         cpu = "" if one.cpu_ms is None else f"{one.cpu_ms:.1f}"
-        table.add_row(way, *rates, cpu, _sizes(one.rss_mb), _sizes(one.steady_mb), f"{one.pages:,}", str(one.lost))
+        sizes = _sizes(one.rss_mb), _sizes(one.steady_mb), _a_page(one)
+        table.add_row(way, *rates, cpu, *sizes, f"{one.pages:,}", str(one.lost))
     console = render.console()
     console.print(table)
     console.print(f"Over HTTP: {report.share:.0%} of the calls in Python. Errors: {_errors(report)}.")
@@ -77,6 +79,10 @@ def _print(report: LoadReport) -> None:
 def _sizes(told: Sequence[float | None]) -> str:
     known = [f"{size:.0f}" for size in told if size is not None]
     return f"{known[0]} - {known[-1]}" if known else ""
+
+
+def _a_page(way: LoadWay) -> str:
+    return " / ".join("" if told is None else f"{told:.0f}" for told in (way.grown_kb, way.index_kb))
 
 
 def _times(way: LoadWay, operation: str) -> str:

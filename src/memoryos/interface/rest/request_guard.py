@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryos.errors import MemoryOSError
+from memoryos.interface.rest.body_room import BodyRoom, Take
 from memoryos.interface.rest.problems import Refusing, answer
 from memoryos.interface.rest.request_passage import RequestPassage
 from memoryos.interface.rest.rest_limits import RestLimits
@@ -58,6 +59,7 @@ class RequestGuard:
         self._unread = unread
         self._admit = admit
         self._limits = limits
+        self._room = BodyRoom(limits.bodies_bytes)
         self._metrics = metrics
         self._traces = traces
 
@@ -89,10 +91,8 @@ class RequestGuard:
             if self._is_streamed(passage.scope):
                 await self._app(passage.scope, receive, send)
                 return
-            body = await self._body(Headers(scope=passage.scope), receive)
-            if passage.scope["path"] not in self._unread:
-                await _check_values(body, self._limits.values)
-            await self._app(passage.scope, _again(body, receive), send)
+            with self._room.seat() as take:
+                await self._app(passage.scope, await self._read_again(passage.scope, receive, take), send)
         except ClientGone:
             pass  # before it was answered, which its span tells
         except Exception as error:  # noqa: BLE001 - a request never ends the server, and its words reach no log
@@ -105,14 +105,21 @@ class RequestGuard:
                 raise ConnectionAbortedError("the answer cannot go on") from None
             await self._refuse(passage.scope, error)(passage.scope, receive, send)
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+    async def _read_again(self, scope: Scope, receive: Receive, take: Take) -> Receive:
+        """What gives the application the checked body, and holds it no longer than until then. Raises Refusing."""
+        body = await self._body(Headers(scope=scope), receive, take)
+        if scope["path"] not in self._unread:
+            await _check_values(body, self._limits.values)
+        return _again(body, receive)
+
+    async def _body(self, headers: Headers, receive: Receive, take: Take) -> bytes:
         """The whole body. Raises Refusing if it is too large, too slow, or no JSON."""
         most, length = self._limits.body_bytes, headers.get("content-length", "0")
         if length.isdecimal() and int(length[:20]) > most:
             raise too_large(most)
         try:
             async with asyncio.timeout(self._limits.body_seconds):
-                body = await _read(receive, most)
+                body = await _read(receive, most, take)
         except TimeoutError:
             raise too_slow() from None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -136,7 +143,7 @@ def _check_names(scope: Scope) -> None:
         raise Refusing(422, "InvalidInput", "The address or a header is not UTF-8", fix) from None
 
 
-async def _read(receive: Receive, most: int) -> bytes:
+async def _read(receive: Receive, most: int, take: Take) -> bytes:
     parts: list[bytes] = []
     size, goes_on = 0, True
     while goes_on:
@@ -147,6 +154,7 @@ async def _read(receive: Receive, most: int) -> bytes:
         size += len(parts[-1])
         if size > most:
             raise too_large(most)
+        take(len(parts[-1]))
         goes_on = message.get("more_body", False)
     return b"".join(parts)
 

@@ -10,6 +10,7 @@ class RestLimits:
     """The limits of a server. A request beyond one of them gets a problem that names it."""
 
     body_bytes: int = 10_000_000  #: of a request: more is 413
+    bodies_bytes: int = 500_000_000  #: of all requests that are not answered yet: a body beyond it gets 503
     document_bytes: int = 1_000_000_000  #: of a document that is sent as plain text: more is 413
     values: int = 100_000  #: in the JSON of a request, which is parsed while all other requests wait: more is 413
     body_seconds: float = 30.0  #: until the body of a request, or the next piece of plain text, is there: later is 408

@@ -14,7 +14,6 @@ numbers of the versions that were. A memory goes with the pages that it is made 
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +30,7 @@ from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKi
 from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
 from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.data_url import from_base64
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
@@ -368,7 +368,7 @@ def _record(number: int, size: int, document: dict[str, Any]) -> _Record:
 
 def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
     """Bytes by their sha256. Raises ValueError if the hash or the type is wrong."""
-    data = b64decode(told["base64"], validate=True)
+    data = from_base64(told["base64"])
     media_type = told.get("media_type")
     if BlobRef.of(data).sha256 != told["sha256"] or not isinstance(media_type, str | None):
         raise ValueError
