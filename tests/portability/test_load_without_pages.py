@@ -1,4 +1,4 @@
-"""A file is loaded without a page that has expired: nothing tells of it, neither its topic nor the rest of its chain."""
+"""A file is loaded without a page that has expired: neither its topic nor the rest of its chain tells of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def test_what_has_expired_is_in_no_summary_and_in_no_version(opened, clock, tmp_
     with opened("other.db") as other:
         assert store_of(other).admin.load(tmp_path / "tom.jsonl").expired == 1
         found = other.get(topic.id)
-        assert (found.payload.pages, [one.id for one in other.history(topic.id)]) == (topic.payload.pages - 1, [topic.id])
+        assert (found.payload.pages, [one.id for one in other.history(topic.id)]) == (
+            topic.payload.pages - 1,
+            [topic.id],
+        )
         assert found.payload.keywords
         assert "Norway" in found.text
         summaries = [other.get(page).payload.chain_summary for page in pages if page != pages[2]]

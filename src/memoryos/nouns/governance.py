@@ -140,7 +140,7 @@ class MemGovernance(Noun):
             kept = alone(numbered(kept_versions(reader, checked, self._engine.clock()), number))
         privacy = self._engine.privacy(self._scope)
         labels = About((*kept.tags, *privacy.tags(kept.payload)), sensitivity=kept.governance.sensitivity)
-        change = KeptPayload(privacy.value("version", kept.payload))
+        change = KeptPayload(privacy.value("version", kept.payload), number)
         detail = json.dumps({"restored": number, "reason": why}, ensure_ascii=False)
         return self._engine.revise(self._scope, checked, change, labels, detail)
 

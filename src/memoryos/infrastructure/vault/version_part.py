@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, literal, null, select, update
+from sqlalchemy import Connection, bindparam, delete, literal, null, select, update
 
 from memoryos.infrastructure.vault import checksum, tables
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
@@ -45,6 +46,12 @@ _BASES = (
 _WHOLE = _STORED.where(*_MINE, _versions.packed.is_(None), TextSize(_versions.document) <= MOST_CHARS).order_by(
     _versions.cube_id, _versions.version.desc()
 )
+_TOPICS = (
+    select(tables.links.c.target)
+    .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.MEMBER_OF.value)
+    .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
+)
+_OF_TOPICS = delete(tables.versions).where(_MINE[0], _versions.cube_id.in_(_TOPICS))
 _PACK = update(tables.versions).where(*(column == bindparam(f"of_{column.name}") for column in _KEY))
 
 
@@ -67,6 +74,11 @@ def removal_detail(numbers: Sequence[int]) -> str:
 def last_removed(detail: str) -> int:
     """The last version of `removal_detail`."""
     return int(json.loads(detail)["versions_removed"][-1])
+
+
+def leaving(links: Iterable[Link]) -> list[str]:
+    """The pages that leave their segments if these links go."""
+    return [link.source for link in links if link.kind is LinkKind.MEMBER_OF]
 
 
 def whole_documents(rows: Sequence[Any]) -> dict[int, str]:
@@ -103,6 +115,15 @@ class VersionPart:
             wanted = _read_for(left, {row.version: row.base for row in bases})
             for stored in self._of_each(_NUMBERED, [bases[0].cube_id], numbers=wanted) if left else ():
                 self._write(_rebased(stored, left))
+
+    def drop_topics(self, pages: Iterable[str]) -> bool:
+        """Remove the earlier versions of the segments of these pages, which leave them; whether there were any.
+
+        Their summaries may quote the pages. So the versions of a segment never tell of a page that it does not have,
+        and whoever removes a page finds all of them.
+        """
+        told = ({"of_tenant": self._tenant, "ids": chunk} for chunk in chunks(pages))
+        return sum(self._connection.execute(_OF_TOPICS, one).rowcount for one in told) > 0
 
     def _of_each(self, query: Any, ids: Iterable[str], **others: Any) -> Iterator[list[StoredVersion]]:
         for chunk in chunks(ids):
