@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, delete, literal, null, select, update
 
 from memoryos.infrastructure.vault import checksum, tables
-from memoryos.infrastructure.vault.records import Link, LinkKind
+from memoryos.infrastructure.vault.records import Link, LinkKind, Operation
 from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
@@ -26,7 +26,7 @@ MOST_CHARS = 256_000  # of a document that is packed under the lock: a longer on
 MOST_AT_ONCE = 64  # versions of one cube, packed in one transaction
 CHARS_AT_ONCE = 128_000  # of the documents after which no other one is packed in the same call
 
-_versions = tables.versions.c
+_versions, _events = tables.versions.c, tables.events.c
 _KEY = (_versions.tenant, _versions.cube_id, _versions.version)
 _STORED = select(
     _versions.cube_id,
@@ -52,6 +52,13 @@ _TOPICS = (
     .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
 )
 _OF_TOPICS = delete(tables.versions).where(_MINE[0], _versions.cube_id.in_(_TOPICS))
+_REVISED = (
+    _events.tenant == bindparam("of_tenant"),
+    _events.operation == Operation.REVISE.value,
+    _events.detail.is_not(None),
+)
+_TOLD_OF_TOPICS = select(_events.sequence, _events.detail).where(*_REVISED, _events.cube_id.in_(_TOPICS))
+_TELL = update(tables.events).where(_events.sequence == bindparam("of_sequence"))
 _PACK = update(tables.versions).where(*(column == bindparam(f"of_{column.name}") for column in _KEY))
 
 
@@ -119,11 +126,21 @@ class VersionPart:
     def drop_topics(self, pages: Iterable[str]) -> bool:
         """Remove the earlier versions of the segments of these pages, which leave them; whether there were any.
 
-        Their summaries may quote the pages. So the versions of a segment never tell of a page that it does not have,
-        and whoever removes a page finds all of them.
+        Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
+        tell of a page that it does not have, and whoever removes a page finds all of them.
         """
-        told = ({"of_tenant": self._tenant, "ids": chunk} for chunk in chunks(pages))
-        return sum(self._connection.execute(_OF_TOPICS, one).rowcount for one in told) > 0
+        found = 0
+        for chunk in chunks(pages):
+            mine = {"of_tenant": self._tenant, "ids": chunk}
+            if gone := self._connection.execute(_OF_TOPICS, mine).rowcount:
+                found += gone
+                self._drop_reasons(self._connection.execute(_TOLD_OF_TOPICS, mine).all())
+        return found > 0
+
+    def _drop_reasons(self, told: Iterable[Any]) -> None:
+        for sequence, detail in told:
+            author = {name: value for name, value in json.loads(detail).items() if name != "reason"}
+            self._connection.execute(_TELL, {"of_sequence": sequence, "detail": json.dumps(author)})
 
     def _of_each(self, query: Any, ids: Iterable[str], **others: Any) -> Iterator[list[StoredVersion]]:
         for chunk in chunks(ids):
