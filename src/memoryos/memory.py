@@ -176,11 +176,11 @@ class Memory(MemoryParts):
     ) -> MemCube:
         """Correct a memory. Its earlier versions stay in the history.
 
-        Of a page, the last turn with `role` gets the new text; with the mode "append", behind its words on a new line.
-        With "merge", a page (and the reason of a trait) gets the lines that it does not have, apart from case, spaces
-        and punctuation. A fact or profile field gets the new value unless the old one was said later than `at`
-        (default: now); other words for the same fact become one of its `wordings`. What adds nothing makes no version,
-        and neither does the whole `text` of a page, trait or profile field as `get` returns it.
+        Of a page, the last turn with `role` gets the new text, of a segment its summary; with the mode "append", behind
+        its words on a new line. With "merge", a page (a summary, the reason of a trait) gets the lines that it does not
+        have, apart from case, spaces and punctuation. A fact or profile field gets the new value unless the old one was
+        said later than `at` (default: now); other words for the same fact become one of its `wordings`. What adds
+        nothing makes no version, and neither does the whole `text` of another memory than a fact as `get` returns it.
         `tags` and `metadata` join those of the memory; without a `text` nothing else changes. If the stored version is
         not `expected_version`, this raises StaleVersion, and nothing is changed. `reason` is kept with the event.
         """
