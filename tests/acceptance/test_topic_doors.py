@@ -64,7 +64,9 @@ def test_by_command(tmp_path):
         return done.stdout
 
     for some in (SAID[:10], SAID[10:]):
-        talk = [{"role": role, "content": text} for one in some for role, text in (("user", one), ("assistant", "Nice."))]
+        talk = [
+            {"role": role, "content": text} for one in some for role, text in (("user", one), ("assistant", "Nice."))
+        ]
         (tmp_path / "talk.json").write_text(json.dumps(talk))
         run("add", "--messages", "talk.json")
         run("consolidate")

@@ -79,8 +79,8 @@ def removal_detail(numbers: Sequence[int]) -> str:
 
 
 def last_removed(detail: str) -> int:
-    """The last version of `removal_detail`."""
-    return int(json.loads(detail)["versions_removed"][-1])
+    """The last version of `removal_detail`; 0 if it tells something else."""
+    return int(json.loads(detail).get("versions_removed", [0])[-1])
 
 
 def leaving(links: Iterable[Link]) -> list[str]:
