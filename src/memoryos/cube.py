@@ -312,6 +312,11 @@ class MemCube(Plain):
         return self.kind is Kind.PAGE and bool(self.descriptive.title or self.descriptive.source)
 
     @property
+    def number(self) -> int:
+        """The number of this version; of an adapter, that of the training."""
+        return self.payload.number if isinstance(self.payload, Parameter) else self.version.number
+
+    @property
     def subject(self) -> Subject | None:
         """The subject of the persona that the cube describes, or None."""
         return self.payload.subject if isinstance(self.payload, _OF_PERSONAS) else None
@@ -372,7 +377,7 @@ class MemCube(Plain):
             "source_ids": list(known.source_ids),
             "provenance": list(known.provenance),
             "quote": self.payload.quote if isinstance(self.payload, Fact) else None,
-            "version": self.version.number,
+            "version": self.number,
             **({} if turns is None else {"turns": plain(turns)}),
         }
 

@@ -32,9 +32,10 @@ from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.builds import builds
 from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
-from memoryos.operation.correction.kept_versions import unexpired
+from memoryos.operation.correction.kept_versions import unended, unexpired
 from memoryos.operation.correction.revised import NewWords, SameWords
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
@@ -176,11 +177,11 @@ class Memory(MemoryParts):
     ) -> MemCube:
         """Correct a memory. Its earlier versions stay in the history.
 
-        Of a page, the last turn with `role` gets the new text; with the mode "append", behind its words on a new line.
-        With "merge", a page (and the reason of a trait) gets the lines that it does not have, apart from case, spaces
-        and punctuation. A fact or profile field gets the new value unless the old one was said later than `at`
-        (default: now); other words for the same fact become one of its `wordings`. What adds nothing makes no version,
-        and neither does the whole `text` of a page, trait or profile field as `get` returns it.
+        Of a page, the last turn with `role` gets the new text, of a segment its summary; with the mode "append", behind
+        its words on a new line. With "merge", a page (a summary, the reason of a trait) gets the lines that it does not
+        have, apart from case, spaces and punctuation. A fact or profile field gets the new value unless the old one was
+        said later than `at` (default: now); other words for the same fact become one of its `wordings`. What adds
+        nothing makes no version, and neither does the whole `text` of another memory than a fact as `get` returns it.
         `tags` and `metadata` join those of the memory; without a `text` nothing else changes. If the stored version is
         not `expected_version`, this raises StaleVersion, and nothing is changed. `reason` is kept with the event.
         """
@@ -433,7 +434,8 @@ class Memory(MemoryParts):
     def history(self, cube_id: str, *, as_of: datetime | str | None = None) -> list[MemCube]:
         """Return the versions of a memory, oldest first, the current one last. Raises NotFound, as `get` does.
 
-        The history of a fact begins with the facts that it replaced. With `as_of` (a moment, or the name of a
+        The history of a fact begins with the facts that it replaced, that of an adapter or a KV state with the earlier
+        ones that stand. With `as_of` (a moment, or the name of a
         snapshot), only the versions that were stored by then.
         """
         then = looked_back(self._engine, self._scope, as_of)
@@ -441,8 +443,8 @@ class Memory(MemoryParts):
         now = self._engine.clock()
         unexpired(cube, now)
         with self._engine.vault.view(home) as reader:
-            earlier = [one for one in predecessors(reader, cube) if not one.has_expired(now)]
-            versions = [*earlier, *reader.history(cube_id), cube]
+            earlier = unended(predecessors(reader, cube), now)
+            versions = [*earlier, *reader.history(cube_id), *unended(builds(reader, cube), now)]
             return then.versions(reader, versions) if then else versions
 
     def stats(self) -> Stats:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from memoryos.arguments import naming
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.erasure_replay import ErasureReplay, WasForgotten
-from memoryos.errors import EmbedderMismatch, InvalidInput, WrongKey
+from memoryos.errors import EmbedderMismatch, InvalidInput, MemoryOSError, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault import backup as backups
 from memoryos.infrastructure.vault import copying, soundness
@@ -62,7 +63,7 @@ def backup(
     """
     clock = _checked(settings, progress, clock)
     target = _file(file)
-    with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
+    with _source("store", store, settings, clock, _key(settings)) as vault, naming("file"):
         if not os.path.lexists(target):
             _note_copy(vault, target)
         with _deeds("backup", settings, clock, target).around(vault):
@@ -120,7 +121,7 @@ def copy(
     clock = _checked(settings, progress, clock)
     origin, place = _place("source", source), _place("target", target)
     key = _key_of(origin, settings)
-    opened = closing(_opened("source", source, settings, clock, key=key))
+    opened = _source("source", source, settings, clock, key)
     with opened as vault, naming("target"), _deeds("copy", settings, clock, place).around(vault):
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
@@ -150,7 +151,7 @@ def verify(
             report = soundness.verify(vault, progress=progress, notes=KNOWN_NOTES)
         _deeds("verify", settings, clock).beside(partial(_opened, "store", store, settings, clock))
         return report
-    if isinstance(place, Path) and backups.is_backup(place, _key(settings)):
+    if isinstance(place, Path) and backups.manifest_in(place, _key(settings)):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = load_embedder(settings.embedder, settings) if embedder is None else CheckedEmbedder(embedder)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
@@ -175,7 +176,8 @@ def scrub(
     """
     clock = _checked(settings, progress, clock)
     opened = closing(_opened("store", store, settings, clock))
-    with opened as vault, _deeds("scrub", settings, clock).around(vault):
+    kept = _kept_as_backup(_place("store", store), _key(settings))
+    with kept, opened as vault, _deeds("scrub", settings, clock).around(vault):
         seal(vault.change)
         return vault.scrub(progress)
 
@@ -350,6 +352,33 @@ def _opened(
             is_only_read=is_only_read,
             key=_key(settings) if key is _OF_SETTINGS else key,
         )
+
+
+def _source(
+    field: str, store: str | Path, settings: Settings | None, clock: Clock, key: EncryptionKey | None
+) -> AbstractContextManager[SqlVault]:
+    """A store that is copied. The file of a backup is only read, so that it stays as it is."""
+    place = _place(field, store)
+    manifest = _manifest(place, key)
+    if isinstance(place, Path) and manifest is not None:
+        return backups.opened(place, manifest, clock=clock, key=key)
+    return closing(_opened(field, store, settings, clock, key=key))
+
+
+@contextmanager
+def _kept_as_backup(place: Place, key: EncryptionKey | None) -> Iterator[None]:
+    """Afterwards a backup is one file again, without a log beside it."""
+    is_backup = _manifest(place, key) is not None
+    yield
+    if isinstance(place, Path) and is_backup:
+        backups.close_file(place, key)
+
+
+def _manifest(place: Place, key: EncryptionKey | None) -> Manifest | None:
+    """The manifest of a backup; None of another store, or of what is none: to open it tells what is wrong with it."""
+    with suppress(MemoryOSError):
+        return backups.manifest_in(place, key) if isinstance(place, Path) else None
+    return None
 
 
 def _key(settings: Settings | None) -> EncryptionKey | None:

@@ -57,7 +57,7 @@ def version_diff(older: MemCube, newer: MemCube) -> VersionDiff:
         for name in dict.fromkeys((*before, *after))
         if before.get(name) != after.get(name)
     )
-    return VersionDiff(newer.id, older.version.number, newer.version.number, changes)
+    return VersionDiff(newer.id, older.number, newer.number, changes)
 
 
 def _texts(cube: MemCube) -> Iterator[tuple[str, str]]:

@@ -145,6 +145,28 @@ def check_reasons(memory: memoryos.Memory, folder: Path, remove) -> None:
     assert [note.reason for note in memory.governance.provenance(other).versions] == ["", "wrong", "no wrong"]
 
 
+@pytest.mark.parametrize("remove", [delete, erase, expire])
+def test_the_earlier_summaries_of_a_topic_go_with_its_page(place: str, clock, tmp_path: Path, remove):
+    with memoryos.open(place, user="ann", settings=SETTINGS, clock=clock) as memory:
+        pages = []
+        for number in range(6):
+            odd = f"{WORD.title()} {HAN}" if number == 2 else "goats"
+            pages.append(memory.add(f"I love hiking with {odd} in the mountains of Norway.", "Norway is nice."))
+            memory.consolidate()
+            memory.wait()
+        topic = max(memory.segments.list(), key=lambda view: len(view.page_ids)).cube.id
+        told = [WORD in one.text.lower() for one in memory.history(topic)]
+        assert len(told) > 3
+        assert any(told[:-1])
+        memory.update(topic, f"Hiking with {WORD}.", reason=f"no {WORD}")
+        memory.update(pages[2], "I love hiking in the mountains of Norway.")
+        remove(memory, pages[2])
+        memory.wait()
+        assert len(memory.history(topic)) == 1
+        assert [files_with(tmp_path, word) for word in (WORD, WORD.title(), HAN)] == [[], [], []]
+        assert memory.governance.provenance(topic).versions[-1].by is not None
+
+
 def relations(administrator: psycopg.Connection) -> Path:
     """The folder with all tables and indexes of the database."""
     question = "SELECT current_setting('data_directory'), pg_relation_filepath('pg_class')"

@@ -379,12 +379,12 @@ def test_what_is_not_kept_does_not_come_back(open_memory):
     assert len(memory.history(page)) == 2
 
 
-def test_a_segment_has_no_words_of_its_own_to_bring_back(open_memory):
+def test_what_follows_from_the_pages_of_a_segment_is_not_brought_back(open_memory):
     memory = open_memory()
     for number in range(8):
         memory.add(f"I keep bees {number}.")
     (segment, *_) = memory.segments.list()
-    with pytest.raises(InvalidInput, match="a segment cannot be edited"):
+    with pytest.raises(InvalidInput, match="follow from what it holds"):
         memory.governance.rollback(segment.cube.id, segment.cube.version.number)
 
 
@@ -531,7 +531,7 @@ def test_whatever_is_done_history_has_each_version_once_and_the_latest_says_what
         assert bool(found.changes) is (texts[-2] != texts[-1])
 
 
-def test_a_segment_has_no_versions_and_attachments_come_back_with_their_page(open_memory):
+def test_a_segment_that_nobody_read_has_one_version_and_attachments_come_back_with_their_page(open_memory):
     memory = open_memory()
     picture = Attachment(caption="a red boat", uri="https://example.org/boat.png", media_type="image/png")
     page = memory.add("first", attachments=[picture])
@@ -542,7 +542,7 @@ def test_a_segment_has_no_versions_and_attachments_come_back_with_their_page(ope
     assert [one.version.number for one in memory.history(segment)] == [1]
     with pytest.raises(NotFound, match="no version before"):
         memory.governance.diff(segment)
-    with pytest.raises(InvalidInput, match="cannot be edited"):
+    with pytest.raises(InvalidInput, match="follow from what it holds"):
         memory.governance.rollback(segment, 1)
     memory.update(page, "second")
     memory.governance.rollback(page, 1)

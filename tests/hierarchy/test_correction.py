@@ -390,7 +390,7 @@ def test_what_cannot_be_edited_says_so(world: World):
         memory.update(pages[0], "new", role=Role.TOOL)
     assert caught.value.field == "role"
     with pytest.raises(InvalidInput) as caught:
-        memory.update(memory.segments.list()[0].cube.id, "new")
+        memory.update(memory.segments.list()[0].cube.id, tags=["new"])
     assert caught.value.field == "id"
     with pytest.raises(InvalidInput) as caught:
         memory.update(pages[0], " ")

@@ -801,8 +801,8 @@ def test_a_chain_stays_as_it_was_if_describing_it_is_interrupted(world: World, m
     before = summaries(memory, pages[1:])
     update, written = SqlWriter.update, list[int]()
 
-    def interrupting(writer: SqlWriter, *given: Any) -> None:
-        update(writer, *given)
+    def interrupting(writer: SqlWriter, *given: Any, **told: Any) -> None:
+        update(writer, *given, **told)
         written.append(len(written))
         if len(written) == after + 1:
             raise KeyboardInterrupt

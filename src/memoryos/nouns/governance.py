@@ -14,13 +14,13 @@ from uuid_utils.compat import uuid7
 from memoryos import arguments, expected
 from memoryos.about import About, about
 from memoryos.caller import NAME_LIMIT, Action, Caller, doing
-from memoryos.cube import MemCube
+from memoryos.cube import MemCube, Parameter
 from memoryos.delegation import Delegation
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import JobKind, alone
-from memoryos.kinds import Kind, State
+from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
@@ -31,6 +31,7 @@ from memoryos.operation.correction.kept_versions import kept_versions, numbered,
 from memoryos.operation.correction.revised import KeptPayload
 from memoryos.operation.correction.states import expire, freeze, thaw
 from memoryos.operation.recall.provenance import Provenance, provenance_of
+from memoryos.operation.training.pinning import pin
 from memoryos.policy.policy_decision import PolicyDecision
 from memoryos.retention import RetentionRule, check_room
 from memoryos.scope import ID_LIMIT, Scope
@@ -124,7 +125,7 @@ class MemGovernance(Noun):
         with self._engine.vault.view(self._home(checked)) as reader:
             versions = kept_versions(reader, checked, self._engine.clock())
         later = numbered(versions, last or max(versions))
-        earlier = numbered(versions, first) if first else version_before(versions, later.version.number)
+        earlier = numbered(versions, first) if first else version_before(versions, later.number)
         return version_diff(earlier, later)
 
     def rollback(self, memory_id: str, version: int, *, reason: str = "") -> MemCube:
@@ -132,18 +133,23 @@ class MemGovernance(Noun):
 
         What follows is that of `update`: the index, what was derived of a page, and what is refused. All turns of a
         page are restored. Tags are not: the memory keeps those it has and gets those of the earlier version. `reason`
-        is kept with the event (`log.events`). Raises NotFound if that version is not kept, and CubeProtected.
+        is kept with the event (`log.events`). Of a segment, the summary comes back. Of an adapter, that version is used
+        again, as by `adapters.rollback`. Raises NotFound if it is not kept, CubeProtected, and InvalidInput for a KV
+        state, which has no words of its own.
         """
         checked = arguments.cube_id(memory_id)
         home = self._home(checked, Action.WRITE)
         number = arguments.natural("version", version, least=1, most=arguments.MOST)
         why = self._reason(reason) if reason != "" else ""
+        detail = json.dumps({"restored": number, "reason": why}, ensure_ascii=False)
+        cube, _ = self._engine.corrector(self._scope).find(checked, Action.WRITE)
+        if cube.kind in MADE_OF_MEMORIES:
+            return self._earlier_build(home, cube, number, detail)
         with self._engine.vault.view(home) as reader:
             kept = alone(numbered(kept_versions(reader, checked, self._engine.clock()), number))
         privacy = self._engine.privacy(self._scope)
         labels = About((*kept.tags, *privacy.tags(kept.payload)), sensitivity=kept.governance.sensitivity)
-        change = KeptPayload(privacy.value("version", kept.payload))
-        detail = json.dumps({"restored": number, "reason": why}, ensure_ascii=False)
+        change = KeptPayload(privacy.value("version", kept.payload), number)
         return self._engine.revise(self._scope, checked, change, labels, detail)
 
     def provenance(self, memory_id: str) -> Provenance:
@@ -378,6 +384,17 @@ class MemGovernance(Noun):
         self._engine.admit(Action.READ, self._scope)  # it is a read in the audit log, too
         checked = checked_text("text", text, limit=REVEALED_CHARS)
         return self._engine.privacy(self._scope).revealed(checked)
+
+    def _earlier_build(self, home: Scope, cube: MemCube, number: int, detail: str) -> MemCube:
+        """Use an earlier version of an adapter. Raises NotFound, and InvalidInput for a KV state."""
+        if not isinstance(cube.payload, Parameter):
+            raise InvalidInput(
+                "memory_id",
+                "is a KV state, which holds what its memories say now",
+                f"Roll these back, and build it again: memory.activations.build({cube.title!r}, ...)",
+            )
+        self._engine.admit(Action.WRITE, home)
+        return pin(self._engine.vault, home, cube.payload.name, number, detail)
 
     def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id, action)[1]

@@ -24,7 +24,6 @@ from memoryos.operation.calls.permission import check_new, check_stored
 from memoryos.operation.training.adapted_answers import reasons
 from memoryos.operation.training.adapter_cubes import (
     adapter_in,
-    ready_version,
     seen_adapters,
     used_version,
     versions_of,
@@ -35,6 +34,7 @@ from memoryos.operation.training.adapter_pack import write_folder
 from memoryos.operation.training.adapter_status import AdapterAnswer, AdapterStatus, AdapterVersion, Recollection
 from memoryos.operation.training.imported_adapter import imported
 from memoryos.operation.training.loaded_adapters import adapters_of
+from memoryos.operation.training.pinning import begun, check_change, pin, stop_training
 from memoryos.operation.training.training_job import want_training
 from memoryos.operation.training.training_sources import TRAINABLE
 from memoryos.operation.training.wanted_adapter import WantedAdapter, change_wanted, unwant, want, wanted_adapters
@@ -119,9 +119,9 @@ class LoraAdapters(Noun):
     def rollback(self, name: str, number: int) -> AdapterStatus:
         """Use an earlier version of an adapter, until another one is trained on demand. Raises NotFound."""
         place, wanted = self._known(name)
-        with self._engine.vault.view(place) as reader:
-            found = ready_version(reader, wanted.name, arguments.natural("number", number, least=1))
-        return self._stopped(place, wanted.name, pinned=adapter_in(found).number)
+        self._engine.admit(Action.WRITE, place)
+        pin(self._engine.vault, place, wanted.name, arguments.natural("number", number, least=1))
+        return self.get(wanted.name)
 
     def withdraw(self, name: str) -> AdapterStatus:
         """Use an adapter no longer, and do not train it again until `train` or `load`. Raises NotFound."""
@@ -228,9 +228,9 @@ class LoraAdapters(Noun):
             if (old := wanted_adapters(writer).get(wanted.name)) is None:
                 _wanted_anew(writer, wanted)
             else:
-                self._check_change(place, writer, wanted.name)
+                check_change(self._engine.vault, place, writer, wanted.name)
                 want(writer, replace(wanted, weight=old.weight, last=old.last))
-            writer.delete([one.id for one in _begun(writer, wanted.name)])
+            writer.delete([one.id for one in begun(writer, wanted.name)])
             want_training(writer, wanted.name, anew=True)
         self._engine.housekeeping.queued(place)
 
@@ -255,24 +255,14 @@ class LoraAdapters(Noun):
     def _changed(self, place: Scope, name: str, **fields: object) -> AdapterStatus:
         self._engine.admit(Action.WRITE, place)
         with self._engine.vault.write(place) as writer:
-            self._check_change(place, writer, name)
+            check_change(self._engine.vault, place, writer, name)
             change_wanted(writer, name, **fields)
         return self.get(name)
 
     def _stopped(self, place: Scope, name: str, **fields: object) -> AdapterStatus:
-        """Change what is wanted, and drop a training that is under way, in whatever process."""
         self._engine.admit(Action.WRITE, place)
-        with self._engine.vault.write(place) as writer:
-            self._check_change(place, writer, name)
-            writer.delete([one.id for one in _begun(writer, name)])
-            last = max((adapter_in(one).number for one in versions_of(writer, name)), default=0)
-            change_wanted(writer, name, is_due=False, demand=str(uuid7()), last=last, **fields)
+        stop_training(self._engine.vault, place, name, fields)
         return self.get(name)
-
-    def _check_change(self, place: Scope, writer: Writer, name: str) -> None:
-        """Raise PermissionDenied unless the caller may change all versions."""
-        ids = [one.id for one in versions_of(writer, name)]
-        check_stored(self._engine.vault, place, writer, ids, Action.WRITE)
 
     def _delete(self, place: Scope, name: str) -> None:
         with self._engine.vault.write(place) as writer:
@@ -300,11 +290,6 @@ def _wanted_anew(writer: Writer, wanted: WantedAdapter) -> bool:
         raise InvalidInput("name", f"would be one more than {MOST_ADAPTERS} adapters", "Delete an adapter")
     want(writer, wanted)
     return True
-
-
-def _begun(reader: Reader, name: str) -> list[MemCube]:
-    """The checkpoints of an adapter."""
-    return [one for one in versions_of(reader, name) if adapter_in(one).stage is AdapterStage.TRAINING]
 
 
 def _weight(weight: float) -> float:

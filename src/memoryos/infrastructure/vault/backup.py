@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +35,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.rows import Sum
 from memoryos.infrastructure.vault.sql_vault import SqlVault, noted
 from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
+from memoryos.infrastructure.vault.sqlite.cipher import driver
 from memoryos.infrastructure.vault.sqlite.unlocking import unlocked
 from memoryos.plain import Plain
 from memoryos.progress import Progress
@@ -132,10 +133,17 @@ def checked(file: Path, key: EncryptionKey | None = None) -> Manifest:
         return manifest
 
 
-def is_backup(file: Path, key: EncryptionKey | None = None) -> bool:
-    """Whether the file is a backup."""
+def manifest_in(file: Path, key: EncryptionKey | None = None) -> Manifest | None:
+    """The manifest of a file; None if it is no backup. Raises InvalidInput, StoreCorrupt."""
     with _read(file, key) as connection:
-        return manifest_of(connection) is not None
+        return manifest_of(connection)
+
+
+def close_file(file: Path, key: EncryptionKey | None = None) -> None:
+    """Make a backup that was written one file again, unless another process has it open."""
+    known = unlocked(file, key)
+    with suppress(driver(known).OperationalError):
+        put_in_one_file(file, known)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ from memoryos.infrastructure.vault.statements import (
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
-from memoryos.infrastructure.vault.version_part import VersionPart, last_removed
+from memoryos.infrastructure.vault.version_part import VersionPart, last_removed, leaving
 from memoryos.kinds import Kind, State
 from memoryos.label_change import LabelChange
 from memoryos.retention import VersionLimit
@@ -227,6 +227,7 @@ class SqlWriter(SqlReader):
         guard.check_deletion(self.states(ids))
         self.retention.refuse_all("removed")
         known = {cube_id for cube_id, _, _ in self._doomed(ids)}
+        self._leave_topics(known)
         removal = RemovalPart(self._connection, self._scope.tenant, rows, characters)
         gone = removal.strip([cube_id for cube_id in ids if cube_id in known])
         self._withdraw(built_from(self, gone))
@@ -244,6 +245,7 @@ class SqlWriter(SqlReader):
         if not ids:
             return
         doomed = self._doomed(ids)
+        self._leave_topics(cube_id for cube_id, kind, _ in doomed if kind == Kind.PAGE.value)
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
@@ -260,6 +262,9 @@ class SqlWriter(SqlReader):
         found = select(events.c.sequence).where(events.c.tenant == self._scope.tenant, events.c.cube_id.in_(ids), *told)
         silent = update(events).where(self._owned(events), events.c.sequence.in_(found))
         self._connection.execute(silent.values(detail=None))
+
+    def _leave_topics(self, pages: Iterable[str]) -> None:
+        self.has_erased |= self._kept.drop_topics(pages)
 
     def _doomed(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
         """The id, kind and version of what will be removed: told without the documents, which may be damaged."""
@@ -280,6 +285,7 @@ class SqlWriter(SqlReader):
     def unlink(self, links: Sequence[Link]) -> None:
         if links:
             self._check_owned(link.source for link in links)
+            self._leave_topics(leaving(links))
             delete_links(self._connection, self._scope.tenant, links)
             self._tell_of_pages(links)
 

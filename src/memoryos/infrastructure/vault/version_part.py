@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, literal, null, select, update
+from sqlalchemy import Connection, bindparam, delete, literal, null, select, update
 
 from memoryos.infrastructure.vault import checksum, tables
+from memoryos.infrastructure.vault.records import Link, LinkKind, Operation
 from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
@@ -25,7 +26,7 @@ MOST_CHARS = 256_000  # of a document that is packed under the lock: a longer on
 MOST_AT_ONCE = 64  # versions of one cube, packed in one transaction
 CHARS_AT_ONCE = 128_000  # of the documents after which no other one is packed in the same call
 
-_versions = tables.versions.c
+_versions, _events = tables.versions.c, tables.events.c
 _KEY = (_versions.tenant, _versions.cube_id, _versions.version)
 _STORED = select(
     _versions.cube_id,
@@ -45,6 +46,19 @@ _BASES = (
 _WHOLE = _STORED.where(*_MINE, _versions.packed.is_(None), TextSize(_versions.document) <= MOST_CHARS).order_by(
     _versions.cube_id, _versions.version.desc()
 )
+_TOPICS = (
+    select(tables.links.c.target)
+    .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.MEMBER_OF.value)
+    .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
+)
+_OF_TOPICS = delete(tables.versions).where(_MINE[0], _versions.cube_id.in_(_TOPICS))
+_REVISED = (
+    _events.tenant == bindparam("of_tenant"),
+    _events.operation == Operation.REVISE.value,
+    _events.detail.is_not(None),
+)
+_TOLD_OF_TOPICS = select(_events.sequence, _events.detail).where(*_REVISED, _events.cube_id.in_(_TOPICS))
+_TELL = update(tables.events).where(_events.sequence == bindparam("of_sequence"))
 _PACK = update(tables.versions).where(*(column == bindparam(f"of_{column.name}") for column in _KEY))
 
 
@@ -65,8 +79,13 @@ def removal_detail(numbers: Sequence[int]) -> str:
 
 
 def last_removed(detail: str) -> int:
-    """The last version of `removal_detail`."""
-    return int(json.loads(detail)["versions_removed"][-1])
+    """The last version of `removal_detail`; 0 if it tells something else."""
+    return int(json.loads(detail).get("versions_removed", [0])[-1])
+
+
+def leaving(links: Iterable[Link]) -> list[str]:
+    """The pages that leave their segments if these links go."""
+    return [link.source for link in links if link.kind is LinkKind.MEMBER_OF]
 
 
 def whole_documents(rows: Sequence[Any]) -> dict[int, str]:
@@ -103,6 +122,25 @@ class VersionPart:
             wanted = _read_for(left, {row.version: row.base for row in bases})
             for stored in self._of_each(_NUMBERED, [bases[0].cube_id], numbers=wanted) if left else ():
                 self._write(_rebased(stored, left))
+
+    def drop_topics(self, pages: Iterable[str]) -> bool:
+        """Remove the earlier versions of the segments of these pages, which leave them; whether there were any.
+
+        Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
+        tell of a page that it does not have, and whoever removes a page finds all of them.
+        """
+        found = 0
+        for chunk in chunks(pages):
+            mine = {"of_tenant": self._tenant, "ids": chunk}
+            if gone := self._connection.execute(_OF_TOPICS, mine).rowcount:
+                found += gone
+                self._drop_reasons(self._connection.execute(_TOLD_OF_TOPICS, mine).all())
+        return found > 0
+
+    def _drop_reasons(self, told: Iterable[Any]) -> None:
+        for sequence, detail in told:
+            author = {name: value for name, value in json.loads(detail).items() if name != "reason"}
+            self._connection.execute(_TELL, {"of_sequence": sequence, "detail": json.dumps(author)})
 
     def _of_each(self, query: Any, ids: Iterable[str], **others: Any) -> Iterator[list[StoredVersion]]:
         for chunk in chunks(ids):

@@ -130,7 +130,7 @@ def rollback(
     if json:
         render.print_json(cube.to_dict())
     else:
-        render.console().print(f"Version {cube.version.number}: {cube.text}", markup=False)
+        render.console().print(f"Version {cube.number}: {cube.text}", markup=False)
 
 
 def provenance(

@@ -74,7 +74,7 @@ def history(
 
 def _first_kept(memory_id: str, versions: Sequence[MemCube]) -> int:
     """The number of the oldest version that is kept; 0 if all are."""
-    first = min((cube.version.number for cube in versions if cube.id == memory_id), default=1)
+    first = min((cube.number for cube in versions if cube.id == memory_id), default=1)
     return first if first > 1 else 0
 
 
@@ -94,5 +94,5 @@ def _table(versions: Iterable[MemCube]) -> Table:
     table.add_column("memory", ratio=1, overflow="fold")
     for cube in versions:
         when = f"{cube.descriptive.updated_at:%Y-%m-%d %H:%M}"
-        table.add_row(cube.id, str(cube.version.number), f"[dim]{when}[/]\n{escape(cube.text)}")
+        table.add_row(cube.id, str(cube.number), f"[dim]{when}[/]\n{escape(cube.text)}")
     return table

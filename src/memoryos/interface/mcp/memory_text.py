@@ -62,7 +62,7 @@ def memory_document(value: Plain, turns: Sequence[TurnHit] = (), *, whole: bool 
 
 def _head(cube: MemCube, relevance: float | None = None) -> str:
     parts = [cube.kind.value, spoken(cube.descriptive.event_at)]
-    parts += [f"version {cube.version.number}"] if cube.version.number > 1 else []
+    parts += [f"version {cube.number}"] if cube.number > 1 else []
     parts += ["frozen"] if cube.state is State.FROZEN else []
     parts += [] if relevance is None else [f"relevance {relevance:.2f}"]
     return f"{cube.id} ({', '.join(parts)})"

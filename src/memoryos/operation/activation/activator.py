@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
 from memoryos.built_memory import Activation, Blob
 from memoryos.clock import Clock
-from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
+from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube, Version
 from memoryos.errors import (
     ChangedMeanwhile,
     ModelError,
@@ -123,9 +123,11 @@ class Activator:
             now = chosen(writer, recipe, self.clock(), self.show)
             if recipes(writer).get(recipe.name) != recipe or not now.is_same(prefix):
                 raise ChangedMeanwhile
-            earlier = [one.id for one in _built(writer, recipe.name)]
-            writer.insert([Entry(cube)])
-            replace_built(writer, earlier)  # last: one that another process has just built has the same bytes
+            earlier = _built(writer, recipe.name)
+            number = 1 + max((one.version.number for one in earlier), default=0)
+            writer.insert([Entry(replace(cube, version=Version(number=number)))])
+            # Last: one that another process has just built has the same bytes.
+            replace_built(writer, [one.id for one in earlier])
             writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in prefix.sources])
         return [cube.id]
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from memoryos.about import About
@@ -56,6 +56,8 @@ SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
 PAGES_AT_ONCE = 64  # read by rules and written in one transaction
 LATER_PAGES = 16  # unread ones that the summary of a model is extended by at once; the others, when they are read
 READINGS = 5  # of pages that change while they are read; then the job waits, like one that failed
+
+_SUMMARISED = json.dumps({"reason": "a model summarised it"})
 
 REJECTED = Note("rejected", as_json(dict[str, int]))  # counts what was not believed
 
@@ -282,7 +284,7 @@ class Promoter:
         count_rejected(writer, reading.rejected)
         count(writer, Tally(rejected=sum(reading.rejected.values())))
         _note_read(writer, portions)
-        left = _mark_extracted(writer, portions, reading.summaries)
+        left = _mark_extracted(writer, portions, reading.summaries, self.clock())
         for portion in portions:
             if portion.ends_job:
                 writer.finish(portion.job)
@@ -448,19 +450,28 @@ def _lost_words(segment: MemCube, now: MemCube) -> bool:
     return left < read or segment_of(now).written != segment_of(segment).written
 
 
-def _mark_extracted(writer: Writer, portions: Sequence[Portion], summaries: Mapping[str, str]) -> Mapping[str, MemCube]:
+def _mark_extracted(
+    writer: Writer, portions: Sequence[Portion], summaries: Mapping[str, str], now: datetime
+) -> Mapping[str, MemCube]:
     """Mark what was read, lower L_interaction, and write the summaries; returns the segments that are there, by id."""
     cubes = writer.get(portion.job.known_cube_id for portion in portions)
     segments = {name: cube for name, cube in cubes.items() if isinstance(cube.payload, Segment)}
     here = {one.job.known_cube_id: one for one in reversed(portions) if one.job.known_cube_id in segments}
     note_extracted(writer, [page.id for portion in here.values() for page in portion.pages])
-    told = {name: summary for name, summary in summaries.items() if name in segments and not segments[name].is_frozen}
-    read = {name: _read_on(writer, segments[name], one, told.get(name)) for name, one in here.items()}
-    writer.update([Entry(segment) for segment in read.values()], Operation.PROMOTE)
+    told = {name: summary for name, summary in summaries.items() if name in segments and _takes(segments[name])}
+    read = {name: _read_on(writer, segments[name], one, told.get(name), now) for name, one in here.items()}
+    summarised = {name for name, cube in read.items() if cube.version.number > segments[name].version.number}
+    writer.update([Entry(cube) for name, cube in read.items() if name not in summarised], Operation.PROMOTE)
+    writer.update([Entry(read[name]) for name in read if name in summarised], Operation.REVISE, detail=_SUMMARISED)
     return read
 
 
-def _read_on(reader: Reader, segment: MemCube, portion: Portion, summary: str | None) -> MemCube:
+def _takes(segment: MemCube) -> bool:
+    """Whether a model may summarise a segment: not over the words of a person."""
+    return not segment.is_frozen and segment.descriptive.origin is Origin.INFERENCE
+
+
+def _read_on(reader: Reader, segment: MemCube, portion: Portion, summary: str | None, now: datetime) -> MemCube:
     """The segment after a portion of it was read, with the summary that a model wrote.
 
     What is left to read was counted before the transaction; what came or went since shows in the count of the segment.
@@ -468,14 +479,19 @@ def _read_on(reader: Reader, segment: MemCube, portion: Portion, summary: str | 
     before = portion.segment.behaviour.interactions if portion.segment else 0
     left = max(0, len(portion.later) + segment.behaviour.interactions - before)
     cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
-    if not summary:
+    if not summary or summary == segment_of(segment).written:
         return cube
     later = reader.get(portion.later[:LATER_PAGES])
-    return _summarised(cube, summary, [later[page] for page in portion.later[:LATER_PAGES] if page in later])
+    return _summarised(cube, summary, [later[page] for page in portion.later[:LATER_PAGES] if page in later], now)
 
 
-def _summarised(segment: MemCube, summary: str, later: Sequence[MemCube]) -> MemCube:
-    """The segment with the summary that a model wrote, extended by what the pages say that it has not read."""
+def _summarised(segment: MemCube, summary: str, later: Sequence[MemCube], now: datetime) -> MemCube:
+    """The next version of the segment, with the summary of a model and what the pages say that it has not read."""
     said = [one.text for one in utterances(later)]
     whole = extended(summary, said, limit_chars=SUMMARY_CHARS, written=summary)
-    return replace(segment, payload=replace(segment_of(segment), summary=whole, written=summary))
+    return replace(
+        segment,
+        payload=replace(segment_of(segment), summary=whole, written=summary),
+        descriptive=replace(segment.descriptive, updated_at=now),
+        version=replace(segment.version, number=segment.version.number + 1),
+    )

@@ -32,11 +32,11 @@ from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.removal import Removal, pages_of
 from memoryos.operation.correction.renewal import Renewal
-from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed
+from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed, refuse_gone
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
-from memoryos.operation.hierarchy.redescribe import described_chains, redescribe_segments
+from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
@@ -117,9 +117,7 @@ class Corrector:
         read-only. The `labels` are added to those of the memory, and the `detail` to the event.
         """
         cube, home = self.find(cube_id, Action.WRITE)
-        with self._vault.read(home) as reader:
-            pages = pages_of(reader, cube_id, cube.kind)
-        self.refuse_frozen(pages, [cube_id])
+        self.refuse_frozen([cube_id] if cube.kind is Kind.PAGE else [], [cube_id])
         self._load_rules()
         revision = _Revising(self, home, [Revision(cube_id, change, labels, detail)])
         chain = Shortened()
@@ -425,6 +423,7 @@ class _Revising:
         if found is None:
             raise NotFound(f"there is no memory {revision.cube_id!r} of this user and agent")
         refuse_absorbed(reader, found)
+        refuse_gone(reader, revision.change, found)
         promoter = self.corrector.promoter
         told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_told=True)
         cube = next_version(found, told, promoter.clock())
@@ -476,7 +475,7 @@ def _describe(changes: Changes, entry: Entry, now: datetime) -> None:
     for cube in described_chains(changes, [page]):
         changes.change(Entry(cube), Operation.REFRESH)
     homes = [link.target for link in changes.reader.targets([page], LinkKind.MEMBER_OF)]
-    redescribe_segments(changes, homes, now, {page: direction_of(entry)})
+    describe_corrected(changes, homes, now, {page: direction_of(entry)})
 
 
 def _renumber(writer: Writer, pages: Sequence[str]) -> None:

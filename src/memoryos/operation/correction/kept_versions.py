@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import takewhile
 
 from memoryos.cube import MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.operation.correction.builds import builds
 
 
 def unexpired(cube: MemCube, now: datetime) -> MemCube:
@@ -18,13 +19,18 @@ def unexpired(cube: MemCube, now: datetime) -> MemCube:
     return cube
 
 
+def unended(cubes: Iterable[MemCube], now: datetime) -> list[MemCube]:
+    """Those of the memories that have not expired."""
+    return [cube for cube in cubes if not cube.has_expired(now)]
+
+
 def kept_versions(reader: Reader, cube_id: str, now: datetime) -> Mapping[int, MemCube]:
     """The versions that the caller may read, oldest first; the stored one is the last. Raises NotFound."""
     cube = reader.one(cube_id)
     if cube is None:
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
     unexpired(cube, now)
-    return {version.version.number: version for version in (*reader.history(cube_id), cube)}
+    return {one.number: one for one in unended((*reader.history(cube_id), *builds(reader, cube)), now)}
 
 
 def numbered(versions: Mapping[int, MemCube], number: int) -> MemCube:

@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar, Protocol
 
-from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Trait
-from memoryos.errors import CubeProtected, InvalidInput, StaleVersion
+from memoryos.cube import Fact, MemCube, Page, Payload, ProfileField, Segment, Trait
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, StaleVersion
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Role, State, UpdateMode
 from memoryos.language.words import keywords
 from memoryos.operation.correction.united import BY_MERGE, later_value, with_new_lines
 from memoryos.operation.hierarchy.page_entries import topic_words
+
+TOPIC_CHARS = 2_000  # of a person's summary of a segment, which each page that joins it writes again
 
 
 class NextVersion(Protocol):
@@ -62,7 +64,9 @@ class NewWords:
 
     def _is_as_read(self, cube: MemCube) -> bool:
         """Whether this is the whole text of the memory, with the speakers of a page or the name of a field."""
-        is_part = isinstance(cube.payload, Page | ProfileField | Trait)  # the words of a fact are its whole text
+        is_part = isinstance(
+            cube.payload, Page | ProfileField | Trait | Segment
+        )  # the words of a fact are its whole text
         return is_part and self.mode is not UpdateMode.APPEND and self.text.strip() == cube.text.strip()
 
     def _merged(self, cube: MemCube, now: datetime) -> MemCube:
@@ -87,6 +91,8 @@ class NewWords:
             return replace(old, value=self._told(old.value))
         if isinstance(old, Trait):
             return replace(old, reason=self._added(old.reason))
+        if isinstance(old, Segment):
+            return summarised_as(old, self._added(old.summary))
         raise _not_edited(cube)
 
     def _with_turn(self, page: Page) -> Page:
@@ -124,9 +130,10 @@ class SameWords:
 
 @dataclass(frozen=True, slots=True)
 class KeptPayload:
-    """What an earlier version of a memory said."""
+    """What an earlier version of a memory said. Of a segment, its summary: the rest of it follows from its pages."""
 
     payload: Payload
+    number: int  #: of the version
     rests_on_stored: ClassVar[bool] = False
 
     def of(self, cube: MemCube, now: datetime) -> MemCube:
@@ -134,7 +141,34 @@ class KeptPayload:
         kept, stored = self.payload, cube.payload
         if isinstance(kept, Page) and isinstance(stored, Page):  # the chain is described by what is stored now
             kept = replace(kept, chain_summary=stored.chain_summary, chain_written=stored.chain_written)
+        if isinstance(kept, Segment) and isinstance(stored, Segment):
+            kept = _retold(stored, kept)
         return _after(cube, kept, now)
+
+
+def summarised_as(segment: Segment, summary: str) -> Segment:
+    """The segment with a person's summary, which stays before what pages add to it. Raises InvalidInput."""
+    if len(summary) > TOPIC_CHARS:
+        raise InvalidInput("text", f"has {len(summary):,} characters", f"Summarise a topic in at most {TOPIC_CHARS:,}")
+    return replace(segment, summary=summary, written=summary)
+
+
+def _retold(stored: Segment, kept: Segment) -> Segment:
+    if kept.summary == stored.summary:
+        raise InvalidInput(
+            "version",
+            "has the summary that the topic has now; its pages, keywords and times follow from what it holds",
+            "Add, correct or delete pages instead",
+        )
+    return replace(stored, summary=kept.summary, written=kept.summary)
+
+
+def refuse_gone(reader: Reader, change: NextVersion, cube: MemCube) -> None:
+    """Raise NotFound if the version that is to come back is not kept any more: a page may have gone with its words."""
+    if isinstance(change, KeptPayload):
+        kept = {cube.version.number, *(one.number for one in reader.kept_versions([cube.id]))}
+        if change.number not in kept:
+            raise NotFound(f"version {change.number} is not kept: `history` lists the versions of this memory")
 
 
 def _check_version(cube: MemCube, expected: int | None) -> None:
@@ -194,6 +228,8 @@ def _topics(cube: MemCube, payload: Payload) -> tuple[str, ...]:
         return keywords(payload.value)
     if isinstance(payload, Trait):
         return keywords(payload.reason)
+    if isinstance(payload, Segment):
+        return cube.behaviour.fingerprint
     raise _not_edited(cube)
 
 

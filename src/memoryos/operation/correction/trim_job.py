@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.built_cubes import undeletable
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, KeptVersion, LinkKind, Operation
 from memoryos.infrastructure.vault.snapshot import snapshots
@@ -94,8 +95,7 @@ def _corrected_by(reader: Reader, cube_id: str, limit: VersionLimit, now: dateti
     over = [number for number, end in ends if end is not None and end <= now]
     if cube is None or cube.kind is not Kind.PAGE or not (going := _going(reader, cube, over, now)):
         return None
-    kept = (one for one in (*reader.history(cube_id), cube) if one.version.number > going[-1])
-    return next(kept).descriptive.updated_at
+    return _since(reader, cube, going[-1])
 
 
 def _withdrawn_from(reader: Reader, page: str, until: datetime) -> list[MemCube]:
@@ -109,9 +109,27 @@ def _corrected_at(cube: MemCube) -> datetime:
 
 
 def _remove(writer: Writer, cube: MemCube, numbers: Sequence[int]) -> None:
+    _drop_from_topics(writer, cube, numbers[-1])
     writer.drop_versions(KeptVersion(cube.id, number, 0) for number in numbers)
     writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail(numbers))
     writer.write_note(TRIMMED, "1")
+
+
+def _drop_from_topics(writer: Writer, cube: MemCube, number: int) -> None:
+    """Remove the versions of a page's segment that may quote a version of the page, or one before it."""
+    until = _since(writer, cube, number)
+    topics = [link.target for link in writer.targets([cube.id], LinkKind.MEMBER_OF)]
+    staying = undeletable(writer, topics)
+    for topic in topics:
+        known = [] if topic in staying else writer.history(topic)
+        old = [one for one in known if one.descriptive.updated_at <= until]
+        writer.drop_versions(KeptVersion(one.id, one.version.number, 0) for one in old)
+
+
+def _since(reader: Reader, cube: MemCube, number: int) -> datetime:
+    """When the first version after one with that number was stored."""
+    kept = (one for one in (*reader.history(cube.id), cube) if one.version.number > number)
+    return next(kept).descriptive.updated_at
 
 
 def _first_kept(reader: Reader, cube: MemCube, now: datetime) -> int:

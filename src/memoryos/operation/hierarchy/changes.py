@@ -65,9 +65,12 @@ class _Batch:
         plain = {cube_id: change for cube_id, change in self.changed.items() if cube_id not in self.details}
         for operation in Operation if plain else ():
             writer.update([entry for entry, done in plain.values() if done is operation], operation)
-        for cube_id, (entry, operation) in self.changed.items():
-            if cube_id in self.details:
-                writer.update([entry], operation, detail=self.details[cube_id])
+        told: dict[tuple[Operation, str], list[Entry]] = {}
+        for cube_id, detail in self.details.items():
+            if change := self.changed.get(cube_id):
+                told.setdefault((change[1], detail), []).append(change[0])
+        for (operation, detail), entries in told.items():
+            writer.update(entries, operation, detail=detail)
 
 
 @dataclass

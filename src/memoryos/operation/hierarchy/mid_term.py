@@ -135,7 +135,10 @@ def top_keywords(segment: Segment) -> tuple[str, ...]:
 
 
 def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
-    """The topic after `page` joined it, with updated centroid, keywords, summary, time span and counters."""
+    """The topic after `page` joined it, with updated centroid, keywords, summary, time span and counters.
+
+    The first page after all others were read begins a new version: the one before stays as a reading left it.
+    """
     payload = _with(segment_of(topic.cube), page.cube)
     at = page.cube.descriptive.event_at
     behaviour = replace(
@@ -148,6 +151,7 @@ def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
         payload=payload,
         behaviour=behaviour,
         descriptive=replace(topic.cube.descriptive, updated_at=now, event_at=payload.first_at),
+        version=replace(topic.cube.version, number=topic.cube.version.number + (not topic.cube.behaviour.interactions)),
     )
     centroid = topic.centroid + (page.known_vector - topic.centroid) / np.float32(payload.pages)
     return Topic.of(cube, centroid)

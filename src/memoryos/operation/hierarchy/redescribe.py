@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
+from memoryos.kinds import Origin
 from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed, page_of, segment_of
@@ -17,6 +18,8 @@ from memoryos.operation.hierarchy.page_entries import centre, page_vectors
 from memoryos.operation.hierarchy.recent import extracted
 
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
+
+_CORRECTED = json.dumps({"reason": "a page of it was corrected"})
 
 
 def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
@@ -67,19 +70,25 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
         writer.update([Entry(cube)], Operation.CHAIN)
 
 
-def redescribe_segments(
-    changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector] = MappingProxyType({})
-) -> None:
+def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime) -> None:
     """Summarise segments again from the pages they will have, without the words of a model; remove empty ones.
 
-    `known` are the vectors of pages that will have others than those stored.
+    They have no new version: what they said of pages that go may not be kept.
     """
     for segment in changes.get(segments):
         pages = changes.members(segment.id)
         if pages:
-            changes.change(_described(changes, segment, pages, now, known), Operation.REFRESH)
+            changes.change(_described(changes, segment, pages, now, {}), Operation.REFRESH)
         else:
             changes.remove(segment.id)
+
+
+def describe_corrected(changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector]) -> None:
+    """Give segments whose pages have new words a new version, made of these; `known` are the vectors of such pages."""
+    for segment in changes.get(segments):
+        entry = _described(changes, segment, changes.members(segment.id), now, known)
+        version = replace(segment.version, number=segment.version.number + 1)
+        changes.revise(replace(entry, cube=replace(entry.cube, version=version)), _CORRECTED)
 
 
 def described_while_it_goes(changes: Changes, segment: MemCube, members: Sequence[str], last: int) -> Entry:
@@ -111,7 +120,9 @@ def _described(
     cube = replace(
         segment,
         payload=payload,
-        descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at, derived_by=None),
+        descriptive=replace(
+            segment.descriptive, updated_at=now, event_at=payload.first_at, derived_by=None, origin=Origin.INFERENCE
+        ),
         behaviour=replace(segment.behaviour, interactions=_unread(changes, [page.id for page in pages])),
     )
     return Entry(cube, centre(vectors, segment.id))

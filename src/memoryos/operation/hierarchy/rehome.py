@@ -161,7 +161,8 @@ class Rehomer:
             last_access=max([behaviour.last_access, *(page.descriptive.event_at for page in arriving)]),
             visits=max([behaviour.visits, *(page.behaviour.visits for page in arriving)]),
         )
-        descriptive = replace(members.cube.descriptive, updated_at=self._now, event_at=payload.first_at)
+        known, at = members.cube.descriptive, payload.first_at
+        descriptive = replace(known, updated_at=self._now, event_at=at, origin=Origin.INFERENCE)
         cube = replace(members.cube, payload=payload, behaviour=behaviour, descriptive=descriptive)
         return Entry(cube, centre(page_vectors(self._reader, pages), cube.id))
 

@@ -6,6 +6,7 @@ resident, moves pages in memory, and writes the difference at the end.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,6 +30,8 @@ from memoryos.operation.paging.calibrator import Calibrator
 from memoryos.operation.paging.departure import Departure
 
 ARCHIVED_AT_ONCE = 128  # pages that leave MTM in one step; the others of a larger segment follow it
+
+_JOINED = json.dumps({"reason": "pages joined it after it was read"})
 
 
 class Pager:
@@ -143,10 +146,12 @@ class Pager:
         self._sizes[page.cube.id] = chars_to_write(page.cube)
         home = self._open_home_of(page)
         topic = joined(home, page, self._now) if home else opened(page, self._now)
-        if home:
-            self.changes.change(topic.entry, Operation.JOIN)
-        else:
+        if home is None:
             self.changes.add(topic.entry)
+        elif topic.cube.version.number > home.cube.version.number:
+            self.changes.revise(topic.entry, _JOINED)
+        else:
+            self.changes.change(topic.entry, Operation.JOIN)
         self._mid_term.put(topic)
         self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
         self._promote_if_hot(topic.cube.id, at_once=page.cube.id in self._unread)

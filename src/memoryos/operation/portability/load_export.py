@@ -26,15 +26,17 @@ from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
-from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation, alone
 from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.data_url import from_base64
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_of
+from memoryos.operation.hierarchy.mid_term import segment_of
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.hierarchy.protected import protected
+from memoryos.operation.hierarchy.redescribe import described_chains, redescribe_segments
 from memoryos.operation.knowledge.lesson import Learned
 from memoryos.operation.knowledge.stated import unquoted
 from memoryos.operation.portability.export import FORMAT, VERSION
@@ -69,6 +71,7 @@ class _Outline:
     segments: set[str] = field(default_factory=set)
     peopled: set[str] = field(default_factory=set)  #: segments of pages that may be stored
     deserted: set[str] = field(default_factory=set)  #: segments of pages that may not
+    unchained: set[str] = field(default_factory=set)  #: pages whose chain leads to one that is not stored
     removed: set[str] = field(default_factory=set)
     expired: set[str] = field(default_factory=set)
 
@@ -92,16 +95,27 @@ class _Outline:
                 (self.expired if self.removed.isdisjoint(lost) else self.removed).add(cube_id)
 
     def shortened(self, record: _Record) -> _Record:
-        """The record; if a page that it rests on is not stored, without what may quote it: its earlier versions.
+        """The record; if a page of it, or one that it rests on, is not stored, without the versions that may quote it.
 
         What was stated, and rests on no page any more, has no quote either.
         """
+        if record.cube.kind is Kind.PAGE:
+            return self._unchained(record)
+        if record.cube.id in self.deserted:
+            return replace(record, cube=_untold(record.cube), earlier=())
         if not self._lost(record):
             return record
         cube, payload = record.cube, record.cube.payload
         if isinstance(payload, Learned) and not self._has_source(record):
             cube = replace(cube, payload=unquoted(payload))
         return replace(record, cube=cube, earlier=())
+
+    def _unchained(self, record: _Record) -> _Record:
+        """The page; if its chain leads to a page that is not stored, without what it tells of the chain."""
+        if not any(self.leaves(one) or one in self.unchained for one in record.targets(LinkKind.CHAIN)):
+            return record
+        self.unchained.add(record.cube.id)
+        return replace(record, cube=alone(record.cube), earlier=tuple(map(alone, record.earlier)))
 
     def _lost(self, record: _Record) -> list[str]:
         return list(filter(self.leaves, record.targets(LinkKind.DERIVED_FROM)))
@@ -171,6 +185,8 @@ class Loader:
         for owner, all_of in _batches(self._records(lines())):
             some = [record for record in all_of if not outline.leaves(record.cube.id)]
             self._joined(owner, some, outline)
+            if pages := [record.cube.id for record in some if record.cube.id in outline.unchained]:
+                take(self.vault, owner, partial(_chained, pages))
             if segments := [record.cube.id for record in some if record.cube.kind is Kind.SEGMENT]:
                 take(self.vault, owner, partial(self._described, segments))
         removed, expired = (len(ids - outline.segments) for ids in (outline.removed, outline.expired))
@@ -273,10 +289,14 @@ class Loader:
                 writer.link([link for link in some if link.kind is not LinkKind.MEMBER_OF or link.source not in housed])
 
     def _described(self, segments: Sequence[str], reader: Reader) -> Step:
-        """Give segments the mean vectors of their pages."""
-        there = reader.get(segments).values()
-        found = [Entry(cube, segment_vector(reader, cube, self.embedder), ()).prepared for cube in there]
-        return Step(lambda writer: writer.update(found, Operation.REFRESH), segments)
+        """Give segments the mean vectors of their pages; describe those anew of which some pages are not stored."""
+        there, changes = reader.get(segments).values(), Changes(reader)
+        untold = [cube.id for cube in there if cube == _untold(cube)]
+        for cube in there:
+            changes.change(Entry(cube, segment_vector(reader, cube, self.embedder), ()), Operation.REFRESH)
+        redescribe_segments(changes, untold, self.clock())
+        changes.prepare()
+        return Step(changes.flush, segments)
 
     def _entries(self, cubes: Sequence[MemCube]) -> dict[str, Entry]:
         pages = page_entries([cube for cube in cubes if cube.kind is Kind.PAGE], self.embedder)
@@ -285,6 +305,20 @@ class Loader:
         made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
         entries = {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
         return {cube_id: entry.prepared for cube_id, entry in entries.items()}
+
+
+def _chained(pages: Sequence[str], reader: Reader) -> Step:
+    """Let pages tell of the part of their chain that is stored."""
+    changes = Changes(reader)
+    for cube in described_chains(changes, pages):
+        changes.change(Entry(cube), Operation.CHAIN)
+    changes.prepare()
+    return Step(changes.flush, {*pages, *changes.touched})
+
+
+def _untold(segment: MemCube) -> MemCube:
+    """The segment without what it says of its pages."""
+    return replace(segment, payload=replace(segment_of(segment), summary="", written="", keywords=()))
 
 
 def _if_small(entries: list[Entry]) -> list[Entry]:

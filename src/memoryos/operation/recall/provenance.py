@@ -207,7 +207,7 @@ def _change(before: MemCube, after: MemCube) -> VersionChange:
     old, new = before.descriptive, after.descriptive
     if before.text != after.text:
         return VersionChange.WORDS
-    if old.provenance != new.provenance:
+    if old.provenance != new.provenance or (before.kind is Kind.SEGMENT and before.payload != after.payload):
         return VersionChange.SOURCES
     if (old.valid_from, old.valid_to, before.version.superseded_by) != (
         new.valid_from,

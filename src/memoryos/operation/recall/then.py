@@ -49,10 +49,10 @@ class Since:
         if cube.id in self.added:
             return None
         now = cube
-        if cube.id in self.revised:
-            former = self._version(reader, cube)
-            if former is None:
-                return None
+        former = self._version(reader, cube) if cube.id in self.revised else None
+        if former is None and cube.id in self.revised and cube.kind is not Kind.SEGMENT:
+            return None
+        if former is not None:  # a segment loses its versions with a page that leaves it
             cube = replace(former, tier=cube.tier, state=cube.state, governance=cube.governance)
         if cube.id in self.changed or cube.id in self.revised:
             cube = self._unchanged(reader, cube)
