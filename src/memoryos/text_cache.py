@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
 T = TypeVar("T")
+
+SHORT = 1_000  # characters: nearly all turns of a talk
 
 _CACHES: WeakValueDictionary[int, _lru_cache_wrapper[object]] = WeakValueDictionary()  # by their `id`
 
@@ -22,6 +24,21 @@ def text_cache(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]
         made = lru_cache(most)(function)
         _CACHES[id(made)] = made
         return made
+
+    return cached
+
+
+def short_text_cache(most: int, longest: int = SHORT) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """The same for a function of one text; for a text of more than so many characters, nothing is kept."""
+
+    def cached(function: Callable[[str], T]) -> Callable[[str], T]:
+        known = text_cache(most)(function)
+
+        @wraps(function)
+        def of(text: str) -> T:
+            return known(text) if len(text) <= longest else function(text)
+
+        return of
 
     return cached
 

@@ -7,7 +7,7 @@ import pytest
 from memoryos.cube import Fact
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
-from memoryos.kinds import Kind, Subject, Tier
+from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
@@ -109,6 +109,17 @@ def test_unlinking_what_is_not_linked_is_harmless(vault, pages):
             [Link(zoe, LinkKind.CHAIN, ann), Link(mia, LinkKind.CHAIN, zoe), Link(zoe, LinkKind.MENTIONS, mia)]
         )
         assert writer.targets([zoe], LinkKind.CHAIN) == [kept]
+
+
+def test_those_of_merged_cubes_are_found_alone(vault, page):
+    made = [replace(page(id=f"page-{state}"), state=state) for state in State]
+    with vault.write(ALICE) as writer:
+        writer.insert([Entry(cube) for cube in made])
+        writer.link([Link(cube.id, LinkKind.DERIVED_FROM, made[0].id) for cube in made[1:]])
+    with vault.read(ALICE) as reader:
+        assert len(reader.sources([made[0].id], LinkKind.DERIVED_FROM)) == len(made) - 1
+        found = reader.sources([made[0].id], LinkKind.DERIVED_FROM, merged=True)
+    assert [link.source for link in found] == [f"page-{State.MERGED}"]
 
 
 @pytest.mark.parametrize("link", [Link("zoe", LinkKind.CHAIN, "nobody"), Link("nobody", LinkKind.CHAIN, "zoe")])

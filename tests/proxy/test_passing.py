@@ -13,7 +13,10 @@ import pytest
 
 from memoryos import load_settings
 from memoryos.errors import InvalidInput
+from memoryos.interface.added_doors import added_doors
+from memoryos.interface.proxy.openai_proxy import DIALOGUES
 from memoryos.interface.proxy.upstream import Upstream
+from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.server_log import logged
 from proxy.scripted_upstream import EVENTS, Said, event
 from served import PATIENCE
@@ -328,3 +331,10 @@ def test_an_answer_that_is_cut_leaves_no_trace_on_standard_error(proxy, capfd):
         (200, None),
         (200, None),
     ]
+
+
+def test_a_chat_finds_its_address_before_those_of_the_rest_api(proxy):
+    """A request tries one route after the other: there are two hundred."""
+    app = rest_app(proxy.store, added=added_doors(load_settings(upstream="http://127.0.0.1:1/v1")))
+    paths = [route.path for route in app.router.routes]
+    assert max(map(paths.index, DIALOGUES)) < paths.index("/v1/search")

@@ -251,6 +251,15 @@ def test_what_was_dropped_leaves_no_words_and_no_vector():
     assert index.rows_of("one") == ()
 
 
+def test_the_number_of_turns_follows_what_comes_and_goes():
+    index = indexed([Sheet("one", 1, said(0, 1)), Sheet("two", 2, said(2))])
+    assert index.total == 3
+    index.put(Sheet("three", 3, said(3)).passages())
+    assert index.total == 4
+    index.drop("one")
+    assert index.total == 2
+
+
 def test_dropping_or_moving_a_page_that_is_not_there_is_harmless():
     index = indexed([Sheet("one", 1, said(0))])
     known = picture(index)

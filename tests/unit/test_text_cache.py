@@ -15,7 +15,7 @@ from forked import fork
 from memoryos.language.words import stem
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
-from memoryos.text_cache import forget_texts, text_cache
+from memoryos.text_cache import forget_texts, short_text_cache, text_cache
 
 WITHOUT_TEXT = {  # modules of the library with a cache of what no memory says
     "environment.py": 1,  # names of environment variables
@@ -42,6 +42,15 @@ def test_a_text_is_read_once_until_something_is_erased():
     vectors.vector("a secret")
     forget_texts()
     assert (stem.cache_info().currsize, vectors._embed.cache_info().currsize) == (0, 0)
+
+
+def test_of_long_texts_nothing_is_kept():
+    read = []
+    cached = short_text_cache(2, longest=3)(lambda text: read.append(text) or text.upper())
+    assert [cached(text) for text in ("abc", "abcd", "abc", "abcd")] == ["ABC", "ABCD", "ABC", "ABCD"]
+    assert read == ["abc", "abcd", "abcd"]
+    forget_texts()
+    assert (cached("abc"), read[3:]) == ("ABC", ["abc"])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -40,6 +40,11 @@ class Mem0Routes:
     """mem0's addresses, beside those of the REST API."""
 
     @property
+    def is_first(self) -> bool:
+        """No: there are many."""
+        return False
+
+    @property
     def foreign(self) -> tuple[str, ...]:
         """Its clients always send a key: on a store without keys, it may be any."""
         return (f"{MEM0}/",)

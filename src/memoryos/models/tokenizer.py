@@ -13,7 +13,7 @@ from math import ceil
 
 from memoryos.models.word_pieces import UNKNOWN, Piece, word_pieces
 from memoryos.regex import regex
-from memoryos.text_cache import text_cache
+from memoryos.text_cache import short_text_cache, text_cache
 
 # What stands between blanks, and each Chinese character, is cut into pieces for itself: counts add up.
 _CHUNK = regex(r"[\u4e00-\u9fff]|[^ \t\r\n\u4e00-\u9fff]+")
@@ -51,6 +51,7 @@ _RATES = (
 _FIRST = [first for first, _ in _RATES]
 
 
+@short_text_cache(2_048)  # lines of the texts for models, which come again
 def count_tokens(text: str) -> int:
     """The number of tokens without special ones; the count of two lines is the sum of both."""
     return sum(map(_pieces, _CHUNK.findall(text)))

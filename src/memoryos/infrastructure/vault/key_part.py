@@ -24,6 +24,7 @@ Changing = Callable[[], AbstractContextManager[Connection]]
 
 _keys = tables.keys
 _FOUND = select(_keys).where(_keys.c.id == bindparam("id"))
+_ANY = select(_keys.c.id).limit(1)
 _REMEMBERED = 1_024  # rows that are not read anew; a changed row is another one
 
 
@@ -70,7 +71,7 @@ class KeyPart:
     def exist(self) -> bool:
         """Whether there is a key of any tenant, valid or not."""
         with self.reading(None) as connection:
-            return connection.execute(select(_keys.c.id).limit(1)).first() is not None
+            return next(ask(connection, _ANY, {}), None) is not None
 
     def end(self, key_id: str, at: datetime) -> bool:
         """Let a key open nothing from that time on; False if there is no such key. An earlier end stays."""

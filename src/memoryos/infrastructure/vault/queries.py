@@ -101,6 +101,9 @@ TARGETS = _links_by(_links.c.source)
 
 SOURCES = _links_by(_links.c.target)
 
+# The links of those in no other state: what a damaged column does not tell, the document does.
+MERGED_SOURCES = SOURCES.where(*(_cubes.c.state != state.value for state in State if state is not State.MERGED))
+
 
 def _unread() -> Select[tuple[str]]:
     """The pages of a `segment` that are not marked as read with it."""

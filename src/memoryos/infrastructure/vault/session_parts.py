@@ -151,8 +151,8 @@ class LinkReader(Protocol):
         """Return the links of that kind from these cubes."""
         ...
 
-    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        """Return the links of that kind to these cubes, in insertion order of the source."""
+    def sources(self, targets: Iterable[str], kind: LinkKind, *, merged: bool = False) -> list[Link]:
+        """Return the links of that kind to these cubes, or those of `merged` cubes, in insertion order of the source."""
         ...
 
     def unread(self, segment: str) -> list[str]:

@@ -175,8 +175,9 @@ class StoredCubes:
         found = self._asked(queries.TARGETS, sources, kind=kind.value)
         return [Link(source, kind, target) for source, target in found]
 
-    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        found = self._asked(queries.SOURCES, targets, kind=kind.value)
+    def sources(self, targets: Iterable[str], kind: LinkKind, *, merged: bool = False) -> list[Link]:
+        query = queries.MERGED_SOURCES if merged else queries.SOURCES
+        found = self._asked(query, targets, kind=kind.value)
         return [Link(source, kind, target) for source, target in found]
 
     def unread(self, segment: str) -> list[str]:

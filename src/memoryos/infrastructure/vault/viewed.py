@@ -192,8 +192,8 @@ class ViewedReader(SqlReader):
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
         return self._between_permitted(super().targets(sources, kind))
 
-    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        return self._between_permitted(super().sources(targets, kind))
+    def sources(self, targets: Iterable[str], kind: LinkKind, *, merged: bool = False) -> list[Link]:
+        return self._between_permitted(super().sources(targets, kind, merged=merged))
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         return self._between_permitted(super().links_of(ids))

@@ -34,6 +34,11 @@ class OpenAIProxy:
         return cls(upstream) if upstream else None
 
     @property
+    def is_first(self) -> bool:
+        """Yes: a chat waits for them."""
+        return True
+
+    @property
     def foreign(self) -> tuple[str, ...]:
         """Begins of paths on which a request may have a key for the model server."""
         return (*DIALOGUES, EMBEDDINGS, MODELS)

@@ -85,10 +85,15 @@ class RecentExchanges:
 class ProxiedMemory:
     """One owner's memory, for one request."""
 
-    memory: Memory
+    opened: Callable[[], Memory]  #: which takes a call of the store: not in the thread in which all requests wait
     terms: ProxyTerms
     asked: ProxiedRequest
     recent: RecentExchanges = field(repr=False)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The memory itself."""
+        return self.opened()
 
     def notes(self) -> ProxiedNotes:
         """What bears on the request. Raises PermissionDenied if the caller may neither read nor write there."""

@@ -10,11 +10,13 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from memoryos.caller import Caller
 from memoryos.errors import MemoryOSError
 from memoryos.interface.proxy.message_items import Item
 from memoryos.interface.proxy.proxied_answer import ProxiedAnswer
@@ -28,6 +30,8 @@ from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.route import VERSION
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.language.memory_notes import notes_of
+from memoryos.memory import Memory
+from memoryos.scope import Scope as Owner
 
 log = logging.getLogger("memoryos.server")
 
@@ -105,8 +109,11 @@ class ProxyDoor:
             return _OFF
         if asked is None or not asked.is_read:
             return _UNREAD
-        memory = self.desk.store.by(request.state.asking.caller).of(terms.owner)
-        return ProxiedMemory(memory, terms, asked, self.recent)
+        opened = partial(self._opened, request.state.asking.caller, terms.owner)
+        return ProxiedMemory(opened, terms, asked, self.recent)
+
+    def _opened(self, caller: Caller, owner: Owner) -> Memory:
+        return self.desk.store.by(caller).of(owner)
 
     async def _noted(self, memory: ProxiedMemory, body: bytes) -> tuple[ProxiedNotes, bytes]:
         """The notes, and the body with them."""

@@ -15,6 +15,11 @@ class AddedRoutes(Protocol):
     """What a door beside the REST addresses gives the server."""
 
     @property
+    def is_first(self) -> bool:
+        """Whether its addresses, of which there are few, are tried before those of the REST API."""
+        ...
+
+    @property
     def foreign(self) -> tuple[str, ...]:
         """Begins of paths on which a request may have a key for another server."""
         ...

@@ -104,12 +104,13 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         telemetry=_NO_TELEMETRY,
     )
     app.state.desk = desk
+    first, last = ([door for door in added if door.is_first is is_first] for is_first in (True, False))
+    app.router.routes.extend(route for door in first for route in door.routes(desk, metrics))
     add_upload(app, desk)
     app.router.routes.extend(_routes())
     _add_probes(app, desk, metrics)
     app.router.routes.extend(page_routes())
-    for door in added:
-        app.router.routes.extend(door.routes(desk, metrics))
+    app.router.routes.extend(route for door in last for route in door.routes(desk, metrics))
 
     def refused(scope: Scope, error: Exception) -> Response:
         error = _allowed(app, error, scope) if isinstance(error, HTTPException) else error

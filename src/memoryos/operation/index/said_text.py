@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memoryos.language.words import index_words, stem, words
 from memoryos.regex import regex
+from memoryos.text_cache import short_text_cache
 
 LONGEST = 2_000  # characters of a text that are looked at
 
@@ -36,5 +37,8 @@ class SaidTexts(dict[str, SaidText]):
 
     def __missing__(self, text: str) -> SaidText:
         """Prepare a text."""
-        self[text] = prepared = SaidText.of(text)
+        self[text] = prepared = _prepared(text)
         return prepared
+
+
+_prepared = short_text_cache(2_048)(SaidText.of)  # what is found for one question is often found for the next one, too

@@ -127,7 +127,7 @@ class TurnIndex:
     @property
     def total(self) -> int:
         """The number of all turns of the owner, also those not in this index."""
-        return self.corpus.turns if self.corpus else int(np.count_nonzero(self.alive))
+        return self.corpus.turns if self.corpus else self.derived("total", self._count)
 
     @property
     def said(self) -> int:
@@ -428,6 +428,9 @@ class TurnIndex:
         alive = self.alive
         is_known = rows < len(alive)
         return alive[rows] if is_known.all() else is_known & alive[np.minimum(rows, len(alive) - 1)]
+
+    def _count(self) -> int:
+        return int(np.count_nonzero(self.alive))
 
     def _count_said(self) -> int:
         pages = self.positions(np.flatnonzero(self.alive))

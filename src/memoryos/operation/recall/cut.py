@@ -15,7 +15,7 @@ from memoryos.language.words import index_words, stem
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.stretches import FAR
 from memoryos.regex import regex
-from memoryos.text_cache import text_cache
+from memoryos.text_cache import short_text_cache, text_cache
 
 LEAST = 40  # tokens: less says too little
 
@@ -146,6 +146,7 @@ def _belongs(before: str, sign: str) -> bool:
     return _JOINER in (before, sign) or unicodedata.category(sign).startswith("M") or "🏻" <= sign <= "🏿"
 
 
+@short_text_cache(2_048)  # a turn is found again and again, and is looked at a few times each time
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(_stem, index_words(text)))
 

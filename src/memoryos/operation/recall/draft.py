@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import groupby
 
 from memoryos.language.calendar import spoken
 from memoryos.operation.recall.growing import CountTokens, Growing
@@ -19,6 +19,7 @@ from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.line import Key, Line, Section
 from memoryos.operation.recall.unsaid import ToldSentences
 from memoryos.regex import regex
+from memoryos.text_cache import short_text_cache
 
 TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
@@ -256,7 +257,14 @@ def _exchanges(said: Iterable[Line]) -> list[str]:
 
 def _is_too_long(text: str, room: int) -> bool:
     """Whether a text is unlikely to fit, estimated without counting tokens."""
-    return len(text) > LONGEST_TOKEN * room or next(islice(_WORD.finditer(text), max(0, room), None), None) is not None
+    if len(text) > LONGEST_TOKEN * room:
+        return True
+    return 2 * room < len(text) and _words_of(text) > room  # a word and the blank behind it are two characters
+
+
+@short_text_cache(2_048)  # a line is tried again and again while the room gets less
+def _words_of(text: str) -> int:
+    return len(_WORD.findall(text))
 
 
 def today_is(moment: datetime) -> str:

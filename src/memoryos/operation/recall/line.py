@@ -18,6 +18,7 @@ from memoryos.operation.recall.replaced import Replaced
 from memoryos.operation.recall.stretches import Stretches
 from memoryos.operation.recall.trust import outside_mark
 from memoryos.plain import Plain, plain
+from memoryos.text_cache import short_text_cache
 
 ORIGIN_CHARS = 120  # of a title and of a source, each
 
@@ -98,6 +99,7 @@ class Line(Plain):
         return turn_line(self.section, self.cube, self.turn, spans, self.score, self.replaced)
 
 
+@short_text_cache(2_048)
 def as_compared(words: str) -> str:
     """Words without what copies of them differ in: case and white space."""
     return " ".join(words.casefold().split())

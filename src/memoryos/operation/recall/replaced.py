@@ -67,7 +67,7 @@ def has_given_way(fact: MemCube, now: datetime) -> bool:
 
 def given_way(reader: Reader, pages: Iterable[str], by: datetime) -> list[MemCube]:
     """The facts derived from these pages that had given way by then."""
-    derived = {link.source for link in reader.sources(pages, LinkKind.DERIVED_FROM)}
+    derived = {link.source for link in reader.sources(pages, LinkKind.DERIVED_FROM, merged=True)}
     merged = [one for one, state in reader.states(derived).items() if state is State.MERGED]
     return [fact for fact in reader.get(sorted(merged)).values() if has_given_way(fact, by)]
 

@@ -17,6 +17,7 @@ from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span
 from memoryos.operation.recall.line import Line, as_compared
 from memoryos.operation.recall.repetition import SHORT
+from memoryos.text_cache import short_text_cache
 
 _MARKS = " .,;:!。，、；：！"  # behind a sentence; a question mark makes another one
 _MOSTLY = 0.5  # share of a line in sentences that are told again, from which on it is cut
@@ -69,9 +70,15 @@ def _sentences(line: Line) -> Iterator[tuple[Span, str]]:
     """The sentences of a turn's line: where they are in the turn, and their words as they are compared."""
     words = "" if line.turn is None else turns_of(line.cube)[line.turn].words
     for start, end in line.spans:
-        for first, last in sentence_bounds(words[start:end]):
-            if said := as_compared(words[start + first : start + last]).rstrip(_MARKS):
-                yield (start + first, start + last), said
+        for first, last, said in _split(words[start:end]):
+            yield (start + first, start + last), said
+
+
+@short_text_cache(2_048)
+def _split(words: str) -> Sequence[tuple[int, int, str]]:
+    """Where each sentence begins and ends, and its words as they are compared."""
+    compared = ((first, last, as_compared(words[first:last]).rstrip(_MARKS)) for first, last in sentence_bounds(words))
+    return tuple(sentence for sentence in compared if sentence[2])
 
 
 def _saying(line: Line, said: str) -> Hashable:
