@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,9 +19,13 @@ from memoryos.infrastructure.vault.records import (
     StoredPassage,
 )
 from memoryos.kinds import Tier
+from memoryos.text_cache import text_cache
 
 logger = logging.getLogger(__name__)
 
+
+_SHORT: Final = 4_000  # characters; nearly all documents have fewer
+_short = text_cache(1_024)(from_json)  # a step reads what the one before it read: facts, segments, the last pages
 
 _TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER, MERGED_TIER))
 _NUMBER, _NAME = (int, type(None)), (str, type(None))
@@ -38,7 +42,7 @@ def parse_document(cube_id: str, document: str, told: int | None = None, part: s
     """The cube of a document. Raises CubeDamaged when its checksum differs, or it cannot be read."""
     if checksum.is_text_sound(document, told):
         try:
-            return from_json(document)
+            return _short(document) if len(document) <= _SHORT else from_json(document)
         except InvalidInput:  # what it quotes may be what a user said
             pass
     raise damaged(cube_id, part)
