@@ -21,7 +21,7 @@ from memoryos.built_memory import Activation as Activation
 from memoryos.built_memory import Blob as Blob
 from memoryos.built_memory import Parameter as Parameter
 from memoryos.errors import InvalidInput
-from memoryos.explained import VALUE, explained
+from memoryos.explained import VALUE, altered, explained
 from memoryos.kinds import (
     AccessMode,
     Kind,
@@ -413,17 +413,17 @@ class MemCube(Plain):
 
     def moved(self, tier: Tier) -> MemCube:
         """Return this cube in another tier, with the same state."""
-        return replace(self, tier=tier)
+        return altered(self, tier=tier)
 
     def visited(self, times: int, at: datetime) -> MemCube:
         """Return this cube after `times` more retrievals, the last one at `at`. Use activates it."""
-        behaviour = replace(
+        behaviour = altered(
             self.behaviour,
             visits=self.behaviour.visits + times,
             last_access=max(self.behaviour.last_access, at),
         )
         is_idle = self.state in (State.GENERATED, State.ARCHIVED)
-        return replace(self, behaviour=behaviour, state=State.ACTIVATED if is_idle else self.state)
+        return altered(self, behaviour=behaviour, state=State.ACTIVATED if is_idle else self.state)
 
 
 @cache

@@ -129,6 +129,8 @@ def governed(cube: MemCube, rules: Sequence[RetentionRule]) -> MemCube:
         return cube
     own = cube.governance.lifespan.own_end
     first = _first(cube, rules)
+    if first is None and cube.governance.lifespan.rule is None:
+        return cube  # as nearly always
     if first is None or (own is not None and own <= first.end_of(cube)):
         lifespan = replace(cube.governance.lifespan, expires_at=own, rule=None)
     else:

@@ -8,10 +8,13 @@ from datetime import timedelta
 import numpy as np
 from pydantic import TypeAdapter
 
-from memoryos import Tier
-from memoryos.cube import Segment
+from memoryos import Settings, Tier
+from memoryos.cube import Page, Segment, Turn
 from memoryos.infrastructure.vault.records import Entry, Operation
-from memoryos.operation.hierarchy.mid_term import formed
+from memoryos.kinds import Origin, Role
+from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, formed, opened
+from memoryos.operation.intake.ingest import page_cube
+from memoryos.scope import Scope
 
 from .world import START, World
 
@@ -125,3 +128,23 @@ def test_a_segment_of_an_older_program_is_read():
     document = '{"type":"segment","summary":"I like tea.","keywords":[["tea",1]],"pages":1,' + span + "}"
     segment = TypeAdapter(Segment).validate_json(document)
     assert (segment.summary, segment.written) == ("I like tea.", "")
+
+
+def test_the_coldest_segment_leaves_as_it_is_now():
+    settings = Settings(mid_term_capacity=2, heat_interactions=1.0, heat_visits=1.0, heat_recency=0.0)
+    said = Page(turns=(Turn(role=Role.USER, text="tea", at=START),))
+    page = Entry(page_cube(said, Scope("ann"), now=START, origin=Origin.USER_INPUT), np.ones(4, np.float32))
+
+    def topic(name: str, interactions: int, visits: int = 0) -> Topic:
+        cube = opened(page, START).cube
+        behaviour = replace(cube.behaviour, interactions=interactions, visits=visits)
+        return Topic.of(replace(cube, id=name, behaviour=behaviour), page.known_vector)
+
+    mid_term = MidTerm([topic("a", 3, 1), topic("b", 2, 9)], settings)
+    assert mid_term.evict(START, spared=set()) == []
+    mid_term.put(topic("c", 5))
+    mid_term.put(topic("a", 9, 1))  # it was the coldest
+    assert [one.cube.id for one in mid_term.evict(START, spared=set())] == ["c"]
+    mid_term.settings = settings.model_copy(update={"heat_visits": 0.0, "mid_term_capacity": 1})
+    assert [one.cube.id for one in mid_term.evict(START, spared=set())] == ["b"]
+    assert [one.cube.id for one in mid_term] == ["a"]

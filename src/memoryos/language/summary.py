@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Final, NamedTuple
 
 from memoryos.language.sentences import split_sentences
@@ -21,6 +21,8 @@ Cost = Callable[[str], int]
 SENTENCE_CHARS = 240  # a longer sentence is cut: one run-on turn must not be the whole summary
 
 _BAR = "|"  # stands between speakers, and in none of their sentences
+
+_NOTHING: Final = repeat(0.0)  # what a stem weighs that is not among the weights
 
 MISFITS = 4  # sentences that were too long for what is left: those after them say less
 
@@ -101,13 +103,13 @@ def extended(
     `weights` a stem weighs as many sentences as are about it.
     """
     kept, new = sentences([summary.removeprefix(written)]), sentences(texts)
-    if weights is None:
-        weights = commonness([*kept, *new])
     covered = content_stems(written)
     said = covered.union(*(one.stems for one in kept))
-    fresh = [one for one in new if _worth(one.stems - said, weights) > 0]
+    fresh = [one for one in new if _adds(one.stems - said, weights)]
     if not fresh:
         return summary
+    if weights is None:
+        weights = commonness([*kept, *new])
     picked = cover([*kept, *fresh], weights, limit=limit_chars, covered=covered)
     return joined([written, *(one.text for one in picked)])
 
@@ -136,8 +138,13 @@ def _discount(
             gains[index] = _worth(left[index], weights)
 
 
+def _adds(stems: frozenset[str], weights: Mapping[str, float] | None) -> bool:
+    """Whether these stems weigh something; without weights, each does."""
+    return bool(stems) if weights is None else _worth(stems, weights) > 0
+
+
 def _worth(stems: Iterable[str], weights: Mapping[str, float]) -> float:
-    return sum([weights[form] for form in stems if form in weights])
+    return sum(map(weights.get, stems, _NOTHING))
 
 
 def _sentences(line: str) -> tuple[Sentence, ...]:

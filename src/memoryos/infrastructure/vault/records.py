@@ -16,6 +16,7 @@ from memoryos.choice import Choice
 from memoryos.clock import micros
 from memoryos.cube import MemCube, Page, to_json
 from memoryos.errors import StoreCorrupt
+from memoryos.explained import altered
 from memoryos.filter import labels_of
 from memoryos.infrastructure.vault import checksum
 from memoryos.kinds import Kind, Tier
@@ -278,7 +279,7 @@ class Entry:
         if self.document is not None and self.rows is not None:
             return self
         document = self.document or to_json(self.cube)
-        return replace(self, document=document, labels=self.stored_labels, rows=self.passage_rows)
+        return altered(self, document=document, labels=self.stored_labels, rows=self.passage_rows)
 
     @property
     def stored_labels(self) -> str | None:

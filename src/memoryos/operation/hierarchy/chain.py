@@ -7,9 +7,9 @@ little time has passed. The chain's summary grows by what each page adds to it.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from memoryos.cube import MemCube, Page
+from memoryos.explained import altered
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Role
 from memoryos.language.summary import extended
@@ -45,7 +45,7 @@ def summarised(previous: MemCube | None, page: Page) -> Page:
     earlier, written = (before.chain_summary, before.chain_written) if before else ("", "")
     said = (turn.words for turn in page.turns)
     summary = extended(earlier, said, limit_chars=SUMMARY_CHARS, written=written)
-    return replace(page, chain_summary=summary, chain_written=written)
+    return altered(page, chain_summary=summary, chain_written=written)
 
 
 def _same_speakers(before: MemCube, after: MemCube) -> bool:

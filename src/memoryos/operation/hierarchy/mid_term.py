@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -16,6 +16,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment
+from memoryos.explained import altered
 from memoryos.infrastructure.vault.records import Entry, Vector
 from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.language.summary import extended
@@ -28,6 +29,8 @@ SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute
 COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
 SUMMARY_CHARS = 360  # three sentences, beside what a model wrote
 FIRST_LOOK = 32  # pages of a segment that is looked at for repair for the first time; a power of two
+
+_Coldness = tuple[float, datetime, str]  # heat, last access and id
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,9 @@ class MidTerm:
         self._topics = {topic.cube.id: topic for topic in topics}
         self._shelf: Shelf | None = None  # of the topics; made when needed
         self.settings = settings  # may change between two pages
+        self._colds: dict[str, _Coldness] = {}  # of the topics, as far as they are known
+        self._cold_at: datetime | None = None  # for which moment, and by which settings
+        self._cold_by = settings
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -72,6 +78,7 @@ class MidTerm:
         if self._shelf:
             self._shelf.put(topic.cube.id, topic.probe)
         self._topics[topic.cube.id] = topic
+        self._colds.pop(topic.cube.id, None)
 
     def rank(self, probe: Probe, limit: int) -> list[tuple[Topic, FScore]]:
         """The `limit` topics with the highest F_score, best first."""
@@ -98,15 +105,19 @@ class MidTerm:
 
     def evict(self, now: datetime, *, spared: Set[str]) -> list[Topic]:
         """Remove the coldest segments until the capacity is kept; the `spared` always stay."""
-        candidates = map(self._topics.__getitem__, self._topics.keys() - spared)
-        coldest = heapq.nsmallest(self.surplus, candidates, key=lambda topic: self._coldness(topic, now))
+        coldest = heapq.nsmallest(self.surplus, self._topics.keys() - spared, key=self._coldness(now).__getitem__)
         if self._shelf and coldest:
-            self._shelf.remove({topic.cube.id for topic in coldest})
-        return [self._topics.pop(topic.cube.id) for topic in coldest]
+            self._shelf.remove(set(coldest))
+        return [self._topics.pop(name) for name in coldest]
 
-    def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:
-        behaviour = topic.cube.behaviour
-        return heat(behaviour, now, self.settings), behaviour.last_access, topic.cube.id
+    def _coldness(self, now: datetime) -> dict[str, _Coldness]:
+        """What the segments are compared by, the coldest first: each is asked for with every segment that is opened."""
+        if now != self._cold_at or self.settings is not self._cold_by:
+            self._colds, self._cold_at, self._cold_by = {}, now, self.settings
+        for name in self._topics.keys() - self._colds.keys():
+            behaviour = self._topics[name].cube.behaviour
+            self._colds[name] = heat(behaviour, now, self.settings), behaviour.last_access, name
+        return self._colds
 
 
 def has_doubled(topic: Topic) -> bool:
@@ -141,16 +152,16 @@ def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
     """
     payload = _with(segment_of(topic.cube), page.cube)
     at = page.cube.descriptive.event_at
-    behaviour = replace(
+    behaviour = altered(
         topic.cube.behaviour,
         interactions=topic.cube.behaviour.interactions + 1,
         last_access=max(topic.cube.behaviour.last_access, at),
     )
-    cube = replace(
+    cube = altered(
         topic.cube,
         payload=payload,
         behaviour=behaviour,
-        descriptive=replace(topic.cube.descriptive, updated_at=now, event_at=payload.first_at),
+        descriptive=altered(topic.cube.descriptive, updated_at=now, event_at=payload.first_at),
         version=replace(topic.cube.version, number=topic.cube.version.number + (not topic.cube.behaviour.interactions)),
     )
     centroid = topic.centroid + (page.known_vector - topic.centroid) / np.float32(payload.pages)
@@ -191,9 +202,9 @@ def _with(segment: Segment, page: MemCube) -> Segment:
     """The segment with one more page: keywords, summary and time span are updated from that page."""
     at = page.descriptive.event_at
     counted = _counted(segment.keywords, page)
-    return Segment(
+    return altered(
+        segment,
         summary=_extended(segment, page, counted),
-        written=segment.written,
         keywords=tuple(counted.values()),
         pages=segment.pages + 1,
         first_at=min(segment.first_at, at),
@@ -210,9 +221,9 @@ def _extended(segment: Segment, page: MemCube, keywords: Mapping[str, tuple[str,
 
 def _counted(keywords: Iterable[tuple[str, int]], page: MemCube) -> dict[str, tuple[str, int]]:
     """The keywords with their counts after one more page, most frequent first, by their stems."""
-    counted = {stem(word): (word, count) for word, count in keywords}
+    counted = {stem(one[0]): one for one in keywords}
     for word in page.behaviour.fingerprint:
         surface, count = counted.get(form := stem(word), (word, 0))
         counted[form] = surface, count + 1
-    frequent = sorted(counted.items(), key=lambda item: -item[1][1])  # stable: those seen first come first
-    return dict(frequent[:COUNTED_KEYWORDS])
+    frequent = sorted(counted, key=lambda form: -counted[form][1])  # stable: those seen first come first
+    return {form: counted[form] for form in frequent[:COUNTED_KEYWORDS]}

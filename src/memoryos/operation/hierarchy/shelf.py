@@ -9,7 +9,7 @@ import numpy as np
 
 from memoryos.operation.hierarchy.score import FScores, Probe
 
-_STEMS, _SEGMENTS = 4_096, 64  # room for those to come
+_STEMS, _SEGMENTS = 1_024, 64  # room for those to come
 
 
 class Shelf:

@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 
 from memoryos.caller import SYSTEM
 from memoryos.config import ExtractorKind, Settings
+from memoryos.cube import MemCube
+from memoryos.explained import altered
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
 from memoryos.kinds import Kind, State, Tier
@@ -50,7 +52,8 @@ class Pager:
         self._archived = 0  # pages of the segments that this step evicted
         self._is_full = False  # whether the next segment has to wait for another step
         self._capacity = settings.short_term_capacity
-        self._sizes: dict[str, int] = {}  # characters of the pages that are written
+        self._written = set[str]()  # the pages that are written
+        self._chars = 0  # of these
         self.changes = Changes(reader)
         self._departure = Departure(reader, self.changes)
         self._calibrator = Calibrator(resident, self.changes, settings)
@@ -72,7 +75,7 @@ class Pager:
             page = self._chained(entry, short_term.last) if entry.cube.mark is None else entry
             for leaving in short_term.push(page):
                 self._place(leaving)
-            if self.asks_for_other_segments or sum(self._sizes.values()) > CHARS_AT_ONCE:
+            if self.asks_for_other_segments or self._chars > CHARS_AT_ONCE:
                 return True  # the next step begins with that, or goes on
         return len(stored) == wanted or bool(self._departure)
 
@@ -134,16 +137,22 @@ class Pager:
             self.changes.link(page.cube.id, LinkKind.CHAIN, previous.id)
         payload = page_of(page.cube)
         payload = payload if payload.chain_summary else summarised(previous, payload)
-        behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
-        chained = replace(page.cube, payload=payload, behaviour=behaviour, mark=CubeMark.CHAINED)
+        behaviour = altered(page.cube.behaviour, fingerprint=topic_words(payload))
+        chained = altered(page.cube, payload=payload, behaviour=behaviour, mark=CubeMark.CHAINED)
         self.changes.change(Entry(chained), Operation.CHAIN)
-        self._sizes[page.cube.id] = chars_to_write(page.cube)
-        return replace(page, cube=chained)
+        self._count(page.cube)
+        return altered(page, cube=chained)
+
+    def _count(self, page: MemCube) -> None:
+        """Count what is to be written of a page, once."""
+        if page.id not in self._written:
+            self._written.add(page.id)
+            self._chars += chars_to_write(page)
 
     def _place(self, page: Entry) -> None:
         """Move a page from STM into the segment it fits, or into one of its own."""
         self.changes.move([page.cube], Tier.MTM)
-        self._sizes[page.cube.id] = chars_to_write(page.cube)
+        self._count(page.cube)
         home = self._open_home_of(page)
         topic = joined(home, page, self._now) if home else opened(page, self._now)
         if home is None:
