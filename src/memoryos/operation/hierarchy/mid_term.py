@@ -162,7 +162,7 @@ def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
         payload=payload,
         behaviour=behaviour,
         descriptive=altered(topic.cube.descriptive, updated_at=now, event_at=payload.first_at),
-        version=replace(topic.cube.version, number=topic.cube.version.number + (not topic.cube.behaviour.interactions)),
+        version=altered(topic.cube.version, number=topic.cube.version.number + (not topic.cube.behaviour.interactions)),
     )
     centroid = topic.centroid + (page.known_vector - topic.centroid) / np.float32(payload.pages)
     return Topic.of(cube, centroid)
