@@ -9,18 +9,13 @@ from itertools import pairwise
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others
+from memoryos.operation.consolidation.english_supposed import AND_YET, HEDGED, any_of, is_supposed, without
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.foregone import is_foregone
-from memoryos.operation.consolidation.other_world import is_of_another_world
 from memoryos.operation.consolidation.outcome import Claimed, did_not_come_about, tells_outcome
 from memoryos.operation.consolidation.own_words import QuotedPiece
 from memoryos.operation.consolidation.untrue import CALLED_UNTRUE
 from memoryos.regex import regex
-
-
-def _any_of(*parts: str) -> re.Pattern[str]:
-    return regex("|".join(parts), re.IGNORECASE)
-
 
 _SUBJECT = r"(?:I|we|my|our|he|she|they|it|you|there|this|that|the)\b"
 _CUT = regex(
@@ -72,7 +67,7 @@ _EMPTY = frozenset(
     by so who which there can will""".split()
 )
 
-_IDIOMS = _any_of(  # they have a "not" and deny nothing
+_IDIOMS = any_of(  # they have a "not" and deny nothing
     r"\bnot (?:only|just|merely|simply|to mention|(?:too |that )?long ago|surprisingly)\b",
     r"\b(?:don't|do not|didn't|doesn't) (?:just|only)\b",
     r"\b(?:can't|cannot|can not|couldn't|could not) (?:wait|help|stop|resist|deny|get enough|be happier)\b",
@@ -93,14 +88,14 @@ _KEEPS = regex(
     r"(?P<verb>trade|swap|sell|exchange|give up|give away|part with|be without|live without|do without) (?=my\b)",
     re.IGNORECASE,
 )
-_NOT = _any_of(
+_NOT = any_of(
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n't\b",
     r"\bzero\b(?! (?:regrets?|doubts?|in|on|or|degrees|percent|waste|problems?|trouble|fat|sugar|calorie|gravity)\b)",
     r"\b(?:dont|doesnt|didnt|isnt|wasnt|arent|cant|wont|havent|hasnt|couldnt|wouldnt)\b",
 )
 _FAR = regex(r"\b(?:far|miles|hours|a long way|a (?:\w+ )?(?:drive|flight)) (?:away )?from\b", re.IGNORECASE)
 _BESIDE = regex(r"\b(?:near(?:by)?|close to|by|beside|next to|on) (?=the|an?|[A-Z]|\w+$)")
-_UNDONE = _any_of(
+_UNDONE = any_of(
     r"\b(?:miles|leagues|light[- ]years|a world|worlds|a long way) (?:away )?from (?:being|an?)\b",
     r"\bnothing to do with\b|\bnowhere near (?:being|an?|as)\b",
     r"\bopposite of\b|\bcouldn't be (?:further|farther)\b|\bnot remotely\b",
@@ -120,76 +115,29 @@ _UNDONE = _any_of(
     _LEFT_OUT,
     CALLED_UNTRUE,
 )
-_UNTRUE = _any_of(  # behind the words
+_UNTRUE = any_of(  # behind the words
     r"\b(?:is|was|'s) (?:simply |just )?(?:not true|untrue|false|a lie|nonsense|a rumou?r|a myth)\b",
     r"^[^,;]{0,30}\b(?:in name only|(?:is|would be|'d be) (?:quite )?(?:a stretch|an exaggeration|an overstatement))\b",
     r"\b(?:isn't|wasn't) true\b|\b(?:is|was|'s|are) not (?:for me|my thing)\b|\bsaid (?:no one|nobody)\b",
 )
-_DISLIKES = _any_of(r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+)\b")
-_LIKES = _any_of(r"\b(?:lik(?:e|es|ed|ing)|lov(?:e|es|ed|ing)|enjoy\w*|prefer\w*|adore[sd]?|fond|fan)\b")
-_LESS = _any_of(  # they deny in words of their own
+_DISLIKES = any_of(r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+)\b")
+_LIKES = any_of(r"\b(?:lik(?:e|es|ed|ing)|lov(?:e|es|ed|ing)|enjoy\w*|prefer\w*|adore[sd]?|fond|fan)\b")
+_LESS = any_of(  # they deny in words of their own
     r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+|avoid\w*|lack\w*|refus\w+|quit\w*|stop\w*)\b",
     r"\b(?:g[ai]v\w+ up|former\w*|used to|allerg\w+|vegan|vegetarian|intoleran\w+|hardly|barely|rarely|seldom)\b",
     r"\b(?:except|single|sober|alone|almost|nearly|un(?:able|married|employed|happy|interested|aware|willing|likely))\b",
 )
-_WANTS = _any_of(  # what a denial may follow from
+_WANTS = any_of(  # what a denial may follow from
     r"\b(?:only|instead|free|lost|left|sold|too|fail\w*|declin\w+|reject\w+|cancel\w*|afraid|scared|divorced|un\w+)\b",
     r"\b(?:away|sick|tired|clear) (?:from|of)\b|\b(?:against|rather|yet|wish\w*|would|could|might|if|missed)\b",
 )
 
-_WANTING = _any_of(  # who says this of a thing has none
+_WANTING = any_of(  # who says this of a thing has none
     r"\b(?:need(?:s|ed|ing)?(?! to\b)|(?:look|search|shop|hunt|sav)(?:s|e[sd]?|ed|ing)? (?:up )?for|can't afford)\b",
     r"\b(?:yearn|long|wait|wish)(?:s|ed|ing)? for\b",
 )
 _HAS = regex(r"\b(?:has|have|owns?|got|possess\w*)\b(?! to\b)", re.IGNORECASE)
 
-_POLITE = _any_of(  # they have an "if" or a "would" and suppose nothing
-    r"\b(?:should|would|could|may|might|must|want to|wanted to|'d like to|would like to)(?: (?:also|just|probably))?"
-    r" (?:mention|say|add|note|tell|point out|clarify|admit|let you know|share)\b",
-    r"\b(?:if|in case) (?:you|anyone|(?:it|that) (?:helps|matters)|I (?:remember|recall)|I'm (?:honest|not))\b[^,]*",
-    r"\bdoubt\w* (?:that )?(?:he|she|they|you|\w+) (?:even )?(?:knows?|remembers?|reali[sz]es?)\b",
-    r"\byou (?:may|might|could) (?:remember|know|recall)\b",
-    r"\beven if\b|\b(?:would|could|should|might) you\b",
-    r"\bI (?:hope|assume|suppose|wonder if|wonder) (?:you|this|that helps)\b",
-)
-_PLANS = _any_of(
-    r"\b(?:am|'m|is|are|'re) about to\b",
-    r"\b(?:plan(?:s|ned|ning)?|intend(?:s|ed|ing)?|hop(?:e|es|ed|ing)|prepar\w+) (?:to|on|for)\b",
-)
-_SUPPOSES = _any_of(
-    r"\b(?:would|could|might|maybe|perhaps|possibly|probably|supposedly|allegedly|wish(?:es|ed)?|imagin(?:e|es|ing))\b",
-    r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
-    r"\bas though\b|\blet's say\b|\bin case\b|\b(?:lest|hop(?:e|es|ing)|not sure|unsure|wondering|wonder|tempted)\b",
-    r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b",
-    r"(?<!no )(?<!not )(?<!n't )(?<!never )(?<!without )\bdoubt(?:s|ed|ing|ful)?\b",
-    r"\b(?:unlikely|question whether|sceptical|skeptical)\b",
-    r"\b(?:rumou?r|word|legend|gossip) (?:has it|is|goes|says)\b|\b(?:rumou?red|alleged) (?:to|that)\b",
-    r"\b(?:provided|providing|on condition|as long as|so long as)(?: that)? (?=(?:I|we|you|he|she|they|it|my)\b)",
-    r"(?:^|[.,;!?]\s*)(?:were|had|should) (?:I|we)\b|\bsay I (?:were|was|am|had|have)\b|\bfor the sake of argument\b",
-    r"(?<!too )(?<!so )(?<!how )(?<!very )\blong(?:s|ed|ing)? (?:to|for)\b",
-    r"\b(?:yearn|crav|aspir)\w*|\b(?:dying|eager|keen) (?:to|for)\b",
-    r"\bgive (?:anything|everything|my \w+ \w+)\b|\baim(?:s|ed|ing)? to\b",
-    r"\b(?:goal|ambition|aim) is\b|\bfanc(?:y|ies) \w+ing\b",
-    r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
-    r"'d (?=(?:like|love|rather|sooner|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
-    r"'d (?=(?:kill|die|give|pay)\b)",
-)
-_HEDGED = _any_of(
-    r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",
-    r"\b(?:pretend\w*|dream\w*|if|unless|whether|when\w*|hop(?:e|es|ed|ing)|unsure|uncertain|wonder\w*|consider\w*)\b",
-    r"\b(?:think\w*|thought|tempted|want\w*|(?:would|'d) (?:like|love)|like to|love to|plan\w*|intend\w*|intent\w*)\b",
-    r"\b(?:interest\w*|aim\w*|goal|aspir\w*|desir\w*|keen|eager|look\w* (?:to|for|forward)|hypothe\w*|should|ought)\b",
-    r"\b(?:ask\w*|question\w*|idea|believ\w*|seek\w*|need\w*|try\w*|expect\w*|likely|potential\w*|prefer\w*|willing|curious|able)\b",
-    r"\b(?:doubt\w*|unlikely|rumou?r\w*|allege\w*|longs?|longing|yearn\w*|crav\w*|dying|ambition\w*|fanc(?:y|ies))\b",
-    r"\b(?:suspect\w*|worr\w+|fear\w*|afraid)\b|'d\b",
-)
-_PLANNED = _any_of(r"\b(?:will|about to|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
-_IF_CLAUSE = regex(
-    r"^\W*(?:(?:and|so|well|now|what)\W+)?(?:if|unless|suppose|supposing|imagine|assuming"
-    r"|(?:were|had|should|say) (?:I|we)|provided|for the sake of argument|hypothetically|in theory)\b",
-    re.IGNORECASE,
-)
-_AND_YET = regex(r"\W*(?:but|however|yet|although|though)\b", re.IGNORECASE)
 
 _AUXILIARY = r"(?:do|does|did|am|is|are|was|were|have|has|had|can|could|should|shall|will|would|may|might)(?:n't)?"
 _INVERTED = regex(
@@ -197,7 +145,7 @@ _INVERTED = regex(
     re.IGNORECASE,
 )
 _ECHO = regex(r"^\W*(?:(?:so|and|but|well|wait|really)\W+)*(?:I|we|my|our)\b", re.IGNORECASE)
-_ASKS_WHETHER = _any_of(r"\b(?:think|believe|suppose|say|reckon|guess|true|possible|correct|right|likely|if|whether)\b")
+_ASKS_WHETHER = any_of(r"\b(?:think|believe|suppose|say|reckon|guess|true|possible|correct|right|likely|if|whether)\b")
 _OWN = regex(r"\b(?:I|we|my|our)\b|\bI'", re.IGNORECASE)
 
 _TELLS = (
@@ -236,7 +184,7 @@ _INVENTED = regex(
       \b(?:{_TELLS}|cries|sings|(?:starts?|begins?|opens?|ends?)\ (?:with|like))\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_OWN_PART = _any_of(  # what somebody does who reads, sees or makes it
+_OWN_PART = any_of(  # what somebody does who reads, sees or makes it
     r";|\bbut\b|^\W*(?:(?:that|which)\s)?I(?:'m|'ve| am| have| was)? "
     r"(?:\w+ed|read(?:ing)?|s[ae]w|seen|found|learn\w*|watch\w*|like|love|hate|wrote"
     r"|writ\w+|cr[iy]\w+|play\w*|met|got|went|remember|think|recommend)\b",
@@ -245,7 +193,7 @@ _OWN_PART = _any_of(  # what somebody does who reads, sees or makes it
 _THAT_I_MAKE = regex(
     r"^\s(?:(?:that|which)\s)?(?:I|we)(?:'m|'re|'ve|\sam|\sare|\shave|\swas|\swere)?(?:\s\w+){1,4},", re.IGNORECASE
 )
-_RHETORICAL = _any_of(
+_RHETORICAL = any_of(
     r"\bsince when\b|\bwhy (?:on earth |the hell |in the world )?would I\b|\b(?:do|did) I (?:really )?look like\b",
     r"\bhow (?:could|can|would) I (?:ever|possibly|even)\b|\b(?:when|where) (?:did|have|do|would|could) I ever\b",
     r"(?:^|[.,;!?]\s*|\b(?:and|but|so|yet) )who(?: on earth)? (?:says?|said|told you|claims?)\b",
@@ -287,7 +235,7 @@ _SUBJECT_OF = regex(
     \s+(?:(?:\w+ly|also|always|often|still|just|never)\s+)*$""",
     re.VERBOSE | re.IGNORECASE,
 )
-_NO_SUBJECT = _any_of(  # a phrase of time or of place, or one with a verb or a preposition at its end
+_NO_SUBJECT = any_of(  # a phrase of time or of place, or one with a verb or a preposition at its end
     r"\b(?:day|week|month|year|morning|evening|night|weekend|summer|winter|spring|autumn|time|moment|way|thing|one)s?$",
     r"\b(?:is|are|was|were|am|be|been|has|have|had|will|would|can|could|makes?|made|to|of|in|on|at|for|from|with|by|and|or"
     r"|not|than|as|who|that|which|love|passion|plan|wish|decision)$",
@@ -304,7 +252,7 @@ def cuts(sentence: str) -> Iterator[int]:
     start = 0
     for match in _CUT.finditer(sentence):
         if not _joins(sentence, start, match):
-            yield match.start() if _AND_YET.match(match.group()) else match.end()
+            yield match.start() if AND_YET.match(match.group()) else match.end()
             start = match.end()
 
 
@@ -348,7 +296,7 @@ def read(one: Assertion) -> Stance:
     """How the sentence stands to the claim."""
     if one.is_own and _RHETORICAL.search(one.earlier + one.before) and not _NOT.search(one.part):
         return Stance.DENIED
-    if _is_asked(one) or _is_supposed(one):
+    if _is_asked(one) or is_supposed(one, _kept(one)):
         return Stance.SUPPOSED
     if _is_denied(one) or _is_wanting(one) or is_foregone(one, stems):
         return Stance.DENIED
@@ -357,7 +305,7 @@ def read(one: Assertion) -> Stance:
 
 def is_denial(part: str) -> bool:
     """Whether a part of a claim denies something."""
-    plain = _without(_IDIOMS, part)
+    plain = without(_IDIOMS, part)
     return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
@@ -376,12 +324,12 @@ def _kept(one: Assertion) -> str:
     """The words before, without what somebody would never do with a thing of theirs, unless the claim is about that."""
     found = _KEEPS.search(one.before)
     is_told = found is not None and any(stem == told for told, _ in stems(found["verb"]) for stem, _ in stems(one.part))
-    return one.before if found is None or is_told else _without(_KEEPS, one.before)
+    return one.before if found is None or is_told else without(_KEEPS, one.before)
 
 
 def _is_denied(one: Assertion) -> bool:
-    before = _without(_IDIOMS, _kept(one))
-    part = _without(_IDIOMS, one.part)
+    before = without(_IDIOMS, _kept(one))
+    part = without(_IDIOMS, one.part)
     if _FAR.search(before) and _BESIDE.search(part) and not _FAR.search(part):
         return True
     if did_not_come_about(Claimed(part, stems), before, one.behind):
@@ -425,20 +373,8 @@ def _is_wanting(one: Assertion) -> bool:
     return bool(wants and _HAS.search(one.part)) and not _WANTING.search(one.part)
 
 
-def _is_supposed(one: Assertion) -> bool:
-    if is_of_another_world(one.earlier + one.before) and not _HEDGED.search(one.claim):
-        return True
-    before = _without(_POLITE, _kept(one))
-    if _PLANS.search(before):
-        return not (_HEDGED.search(one.claim) or _PLANNED.search(one.claim))
-    if signs := {sign.group().lower() for sign in _SUPPOSES.finditer(before)}:
-        return not (_HEDGED.search(one.claim) or any(sign in one.claim.lower() for sign in signs))
-    follows_if = _IF_CLAUSE.search(_without(_POLITE, one.earlier)) and not _AND_YET.match(one.words)
-    return bool(follows_if) and not _HEDGED.search(one.claim)
-
-
 def _is_asked(one: Assertion) -> bool:
-    if not one.whole.rstrip(" \"'”’)\n").endswith("?") or _HEDGED.search(one.claim):
+    if not one.whole.rstrip(" \"'”’)\n").endswith("?") or HEDGED.search(one.claim):
         return False
     inverted = _INVERTED.match(one.words) or _INVERTED.match(one.whole)
     if inverted is None:
@@ -500,7 +436,3 @@ def _names(claim: str, who: str) -> bool:
     """Whether a claim names somebody by a word of these."""
     named = {stem for stem, _ in stems(who)}
     return any(stem in named for stem, _ in stems(claim))
-
-
-def _without(idioms: re.Pattern[str], text: str) -> str:
-    return idioms.sub(lambda match: " " * len(match.group()), text)
