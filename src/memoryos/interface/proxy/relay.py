@@ -48,8 +48,8 @@ async def begin(send: Send, answer: httpx2.Response, headers: list[tuple[bytes, 
 async def pour(send: Send, answer: httpx2.Response, take: Take, check: Check, stall_seconds: float) -> bytes:
     """Send the bytes of an answer as they come, at the pace of the client. Raises AnswerCut.
 
-    `take` sees each piece after the client; `check` is awaited between two. The last piece of what is no stream is not sent but
-    returned, for `end`: the client waits for the whole of it in any case.
+    `take` sees each piece after the client; `check` is awaited between two. The last piece of what is no stream is not
+    sent but returned, for `end`: the client waits for the whole of it in any case.
     """
     held, is_stream = b"", is_events(answer)
     try:
