@@ -154,9 +154,10 @@ class SqlVault(ABC):
     @contextmanager
     def _seeing_beside(self, scope: Scope, beside: Reader) -> Iterator[Connection]:
         self.admit(Action.READ, scope)
-        connection = cast("SqlReader", beside.whole).connection_to(scope.tenant)
-        with self._discreet(scope, connection):
-            yield connection
+        whole = cast("SqlReader", beside.whole)
+        assert whole._scope.tenant == scope.tenant  # noqa: S101 - the connection sees no other
+        with self._discreet(scope, whole._connection):
+            yield whole._connection
 
     @contextmanager
     def _discreet(self, scope: Scope, connection: Connection) -> Iterator[None]:

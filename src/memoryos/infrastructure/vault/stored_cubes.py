@@ -103,11 +103,6 @@ class StoredCubes:
                 rests_on.setdefault(cube_id, []).append(found[cube_id]._replace(page_labels=labels))
         return {cube_id: rests_on.get(cube_id, [known]) for cube_id, known in found.items()}
 
-    def connection_to(self, tenant: str) -> Connection:
-        """The connection, which sees this tenant alone."""
-        assert tenant == self._scope.tenant  # noqa: S101 - a persona is of its owner's tenant
-        return self._connection
-
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))
         return {cube.id: cube for cube in found if cube}
