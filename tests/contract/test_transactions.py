@@ -16,7 +16,7 @@ import pytest
 import forked
 from contract.append import append
 from contract.back_ends import BACK_ENDS
-from memoryos.errors import StorageError, StoreBusy
+from memoryos.errors import PermissionDenied, StorageError, StoreBusy
 from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.sqlite import log_cut, sqlite_vault
@@ -63,6 +63,35 @@ def test_a_block_that_raises_leaves_nothing(vault, store, entry):
         assert reader.jobs() == []
         assert len(reader.events()) == 2
         assert reader.sequence() == reader.events()[-1].sequence
+
+
+def test_a_view_beside_another_is_of_the_same_moment(vault, store, entry):
+    known = store().cube
+    bob = Scope(user="bob")
+    with vault.view(ALICE) as reader:
+        with vault.write(ALICE) as writer:
+            writer.insert([entry(id="later")])
+        with vault.view(ALICE, reader) as beside, vault.view(bob, reader) as other:
+            assert beside.cubes(Kind.PAGE) == [known]
+            assert other.cubes(Kind.PAGE) == []
+        assert reader.cubes(Kind.PAGE) == [known]  # it goes on when those beside it end
+    with vault.view(ALICE) as reader:
+        assert [cube.id for cube in reader.cubes(Kind.PAGE)] == [known.id, "later"]
+
+
+def test_the_gate_is_asked_for_a_view_beside_another(vault, store):
+    store()
+
+    class OnlyAlice:
+        def admit(self, caller, action, scope):
+            if scope != ALICE:
+                raise PermissionDenied("only Alice's memory may be read")
+
+    vault.gate = OnlyAlice()
+    with vault.view(ALICE) as reader:
+        assert len(reader.cubes(Kind.PAGE)) == 1
+        with pytest.raises(PermissionDenied), vault.view(Scope(user="bob"), reader):
+            pass
 
 
 def test_a_refused_statement_takes_the_whole_block_with_it(vault, store, entry):

@@ -202,8 +202,11 @@ class Vault(Reembeddable, Protocol):
         """Open a snapshot of the scope's owner; the gate is asked for the action, which a plan is made for."""
         ...
 
-    def view(self, scope: Scope) -> AbstractContextManager[Reader]:
-        """Open a snapshot with only the cubes that the caller may read, for what the caller gets to see."""
+    def view(self, scope: Scope, beside: Reader | None = None) -> AbstractContextManager[Reader]:
+        """Open a snapshot with only the cubes that the caller may read, for what the caller gets to see.
+
+        It is that of `beside`, an open reader of another scope of the tenant, if there is one.
+        """
         ...
 
     def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:

@@ -152,7 +152,7 @@ class LinkReader(Protocol):
         ...
 
     def sources(self, targets: Iterable[str], kind: LinkKind, *, merged: bool = False) -> list[Link]:
-        """Return the links of that kind to these cubes, or those of `merged` cubes, in the order of their sources."""
+        """Return the links of that kind to these cubes, or those of merged cubes, in the order of the sources."""
         ...
 
     def unread(self, segment: str) -> list[str]:

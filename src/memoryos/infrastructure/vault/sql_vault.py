@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sqlalchemy import Connection, Engine, ExceptionContext, event, select, tuple_
 from sqlalchemy.exc import DBAPIError
@@ -32,7 +32,7 @@ from memoryos.infrastructure.vault.agent_part import AgentPart
 from memoryos.infrastructure.vault.audit_entry import Deed, KeepDeed
 from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
-from memoryos.infrastructure.vault.contract import JobSignal, Order
+from memoryos.infrastructure.vault.contract import JobSignal, Order, Reader
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
@@ -136,9 +136,9 @@ class SqlVault(ABC):
             yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[SqlReader]:
-        """A snapshot with only the cubes that the caller may read."""
-        with self._seeing(scope) as connection:
+    def view(self, scope: Scope, beside: Reader | None = None) -> Iterator[SqlReader]:
+        """A snapshot with only the cubes that the caller may read; that of `beside`, if there is one."""
+        with self._seeing(scope) if beside is None else self._seeing_beside(scope, beside) as connection:
             whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
             view = self.seen(scope)
             yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view, is_shown=True)
@@ -150,6 +150,14 @@ class SqlVault(ABC):
             self._check_embedder(connection)
             with self._discreet(scope, connection):
                 yield connection
+
+    @contextmanager
+    def _seeing_beside(self, scope: Scope, beside: Reader) -> Iterator[Connection]:
+        self.admit(Action.READ, scope)
+        whole = cast("SqlReader", beside.whole)
+        assert whole._scope.tenant == scope.tenant  # noqa: S101 - the connection sees no other
+        with self._discreet(scope, whole._connection):
+            yield whole._connection
 
     @contextmanager
     def _discreet(self, scope: Scope, connection: Connection) -> Iterator[None]:

@@ -143,7 +143,11 @@ class Recaller:
         """Read what the caller may read of the owner's memory and of the user's persona."""
         homes = dict.fromkeys((owner.owner, persona_scope(owner, self.settings)))
         with ExitStack() as stack:
-            yield [stack.enter_context(self.searcher.sources.vault.view(home)) for home in homes]
+            readers: list[Reader] = []
+            for home in homes:
+                reader = self.searcher.sources.vault.view(home, readers[0] if readers else None)
+                readers.append(stack.enter_context(reader))
+            yield readers
 
     def _beside(self, owner: Scope, names: Sequence[str] | None) -> MountedSearch:
         """The owner's memory with the mounts of the search."""

@@ -65,7 +65,7 @@ class Searcher:
             under = source.under(search)
             if home == owner.owner:
                 return use(recall(source, source, asked, under, self.settings), source)
-            with self.sources.of(home) as persona:
+            with self.sources.of(home, source.reader) as persona:
                 return use(
                     recall(
                         source, persona.looking_back(search.filters, self.sources.embedder), asked, under, self.settings

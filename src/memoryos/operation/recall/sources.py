@@ -53,11 +53,11 @@ class Sources:
         self._background = Background("candidates")
 
     @contextmanager
-    def of(self, owner: Scope) -> Iterator[Source]:
-        """The owner's memory with all turns."""
-        with self.vault.view(owner) as reader:
+    def of(self, owner: Scope, beside: Reader | None = None) -> Iterator[Source]:
+        """The owner's memory with all turns, in the snapshot of the reader `beside` it if there is one."""
+        with self.vault.view(owner, beside) as reader:
             resident = self.residency.following(owner, reader.whole, whole=True)
-            self._note_size(owner, resident.nbytes)
+            self._note_size(owner, resident)
             unindexed = self._outdated(resident)
             if not unindexed:
                 yield self._source(owner, reader, resident)
@@ -164,10 +164,10 @@ class Sources:
         """The pages that must be indexed before a search."""
         return () if self.vault.is_only_read else resident.unindexed
 
-    def _note_size(self, owner: Scope, nbytes: int) -> None:
+    def _note_size(self, owner: Scope, resident: Resident) -> None:
         """Start moving turns that are too many for memory, once."""
         follower = self.follower
-        if follower is None or nbytes <= self.residency.budget or owner in self._moving or follower.is_away:
+        if follower is None or resident.nbytes <= self.residency.budget or owner in self._moving or follower.is_away:
             return
         self._moving.add(owner)
         if not follower.has(owner):
