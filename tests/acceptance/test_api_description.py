@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -150,3 +152,17 @@ def test_the_name_of_a_branch_is_as_long_as_the_description_tells(api):
     (branch,) = (one["schema"] for one in told if one["name"] == "branch")
     most = next(one["maxLength"] for one in branch["anyOf"] if "maxLength" in one)
     assert [api.ask("GET", "/pages", branch="b" * chars).status_code for chars in (most, most + 1)] == [404, 422]
+
+
+# What ECMA-262, in whose regular expressions patterns of JSON Schema are, takes for white space: less than Python does.
+ECMA_SPACE = r"\t-\r \xa0\ufeff\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+def test_a_name_of_white_space_alone_fits_no_pattern(api):
+    document = api.http.get("/openapi.json").json()
+    told = {one for one in re.findall(r'"pattern": ("[^"]+")', json.dumps(document)) if "x00" in one}
+    patterns = [json.loads(one).replace(r"\s", ECMA_SPACE) for one in told]
+    assert patterns
+    spaces = [char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()]
+    assert [(char, one) for char in spaces for one in patterns if re.search(one, char)] == []
+    assert all(re.search(one, " bees") for one in patterns)

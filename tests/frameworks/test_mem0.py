@@ -170,6 +170,7 @@ def test_times_of_mem0(mem0, clock):
         (lambda one: one.add("x", user_id="ann", timestamp=1e20), "timestamp: is outside the calendar"),
         (lambda one: one.update("a.uYQ", "x", data="y"), "data: is another name of `text`"),
         (lambda one: type(one).from_config({"graph_store": {}}), "config.graph_store: has no meaning here"),
+        (lambda one: type(one).from_config({"": {}}), "config.: has no meaning here"),
         (lambda one: type(one).from_config({"llm": {"provider": "ollama"}}), "llm.provider: 'ollama' is not supported"),
         (
             lambda one: type(one).from_config({"vector_store": {"provider": "memoryos", "config": {"host": "x"}}}),

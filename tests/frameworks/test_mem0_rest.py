@@ -98,6 +98,8 @@ def test_what_was_stored_is_the_memory_of_the_rest_api(served):
         ("POST", "/reset", ["all"], "body"),
         ("POST", "/memories", {"user_id": "ann"}, "messages"),
         ("POST", "/search", {"user_id": "ann"}, "query"),
+        ("POST", "/search", {"query": "x", "user_id": "ann", "": 1}, ""),
+        ("GET", "/memories?user_id=ann&=1&=2", None, ""),
     ],
 )
 def test_what_is_wrong_is_named(many, verb, path, body, field):

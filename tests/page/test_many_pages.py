@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from memoryos import MemoryOS, Role, Turn, load_settings
 from memoryos.errors import StillRunning
 from served import serving
 
-LONG_MANY, MANY = 20_000, 1_000
+LONG_MANY, MANY = 100_000, 1_000
 SCROLLS = 4  # to the end of what is there, each of which brings 200 more
 SCROLLED = """async () => {
   const box = document.querySelector('.rows'), list = box.querySelector('ul'), before = list.clientHeight;
@@ -31,6 +33,7 @@ def filled(place, many):
     return MemoryOS.open(place, settings=SETTINGS, read_only=True)
 
 
+@pytest.mark.timeout(1_200)  # in full, to add the pages takes a minute or more
 def test_a_list_of_many_pages_is_scrolled(tab, tmp_path, long):
     many = LONG_MANY if long else MANY
     with closing(filled(tmp_path / "many.db", many)) as store, serving(store) as served:

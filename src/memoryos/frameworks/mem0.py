@@ -319,7 +319,7 @@ def _part(config: Mapping[str, Any], name: str, provider: str, known: Sequence[s
 
 def _only(field: str, told: Any, known: Sequence[str]) -> None:
     told = expected.instance(field, told, dict, "Pass a dict")
-    if unknown := next((name for name in told if name not in known), None):
+    if (unknown := next((name for name in told if name not in known), None)) is not None:  # a name may be empty
         raise InvalidInput(f"{field}.{unknown}", "has no meaning here", f"Use some of: {', '.join(known)}")
 
 

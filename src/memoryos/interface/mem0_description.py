@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memoryos.interface.rest.json_kinds import VISIBLE
+
 _PROBLEMS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 504)
-_ID = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
+_ID = {"type": "string", "maxLength": 256, **VISIBLE}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": 2**31 - 2}
 _FLAG = {"type": "boolean"}
 _OBJECT = {"type": "object", "additionalProperties": True}

@@ -125,7 +125,7 @@ def _given(request: Request, body: bytes) -> Given:
         raise InvalidInput("body", "is no object", "Send a JSON object")
     given: Given = {}
     for part in (told, _each_once(request.query_params.multi_items()), request.path_params):
-        if twice := next((name for name in part if name in given), None):
+        if (twice := next((name for name in part if name in given), None)) is not None:
             raise InvalidInput(twice[:64], "is sent twice", "Send it once")
         given |= part
     return given
@@ -148,7 +148,7 @@ def _call(name: str) -> Answer:
 
     def answer(memory: Mem0Memory, given: Given) -> Any:
         _only(given, [*known])
-        if missing := next((one for one in needed if one not in given), None):
+        if (missing := next((one for one in needed if one not in given), None)) is not None:
             raise InvalidInput(missing, "is missing", "Send it")
         return method(memory, **given)
 
@@ -156,7 +156,7 @@ def _call(name: str) -> Answer:
 
 
 def _only(given: Given, known: Sequence[str]) -> Given:
-    if unknown := next((one for one in given if one not in known), None):
+    if (unknown := next((one for one in given if one not in known), None)) is not None:  # a name may be empty
         fix = f"This address takes: {', '.join(known) or 'nothing'}"
         raise InvalidInput(unknown[:64], "is unknown", fix)
     return given

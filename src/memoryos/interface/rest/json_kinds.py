@@ -18,7 +18,8 @@ from memoryos.nouns.lora_adapters import HEAVIEST
 from memoryos.nouns.schedule import MOST_MS
 from memoryos.scope import ID_LIMIT
 
-_VISIBLE = {"minLength": 1, "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
+#: White space of ECMA-262, in which a pattern is, lacks some that Python strips.
+VISIBLE = {"minLength": 1, "pattern": r"^[^\x00]*[^\s\x00\x1c-\x1f\x85][^\x00]*$"}
 _MOMENT = [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]
 
 
@@ -31,9 +32,9 @@ def _number(value: Any) -> Any:
 Truth = StrictBool
 Whole = Annotated[int, BeforeValidator(_number)]
 Number = Annotated[float, BeforeValidator(_number)]
-Text = Annotated[str, WithJsonSchema({"type": "string", **_VISIBLE})]
-Id = Annotated[str, WithJsonSchema({"type": "string", **_VISIBLE, "maxLength": ID_LIMIT})]
-BranchName = Annotated[str, WithJsonSchema({"type": "string", **_VISIBLE, "maxLength": NAME_CHARS})]
+Text = Annotated[str, WithJsonSchema({"type": "string", **VISIBLE})]
+Id = Annotated[str, WithJsonSchema({"type": "string", **VISIBLE, "maxLength": ID_LIMIT})]
+BranchName = Annotated[str, WithJsonSchema({"type": "string", **VISIBLE, "maxLength": NAME_CHARS})]
 Moment = Annotated[str, WithJsonSchema({"anyOf": _MOMENT})]
 JsonText = Annotated[str, WithJsonSchema({"type": "string", "format": "json"})]
 Cursor = Annotated[str, WithJsonSchema({"type": "string", "format": "cursor"})]
