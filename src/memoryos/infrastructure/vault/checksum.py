@@ -9,8 +9,11 @@ NULL is the checksum of a row that an older program wrote: it is not compared.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, Final
 from zlib import crc32
+
+_FACTS: Final = itemgetter("said_at", "speaker", "marks", "turn", "start", "end")
 
 ESCAPED: Final = "surrogateescape"  # how bytes that are no UTF-8 are held in text, so that they can be told again
 
@@ -28,8 +31,7 @@ def of_passage(row: Any) -> int:
 
 def of_columns(part: int, columns: Any) -> int:
     """The checksum of a new passage."""
-    facts = (part, *(columns[name] for name in ("said_at", "speaker", "marks", "turn", "start", "end")))
-    return _of_passage(facts, columns["words"], columns["vector"])
+    return _of_passage((part, *_FACTS(columns)), columns["words"], columns["vector"])
 
 
 def of_bytes(data: bytes) -> int:

@@ -15,19 +15,23 @@ from memoryos.cube import MemCube, Page
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Role
+from memoryos.language.marked import Marked, marks
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.knowledge.rivals import relatives
 from memoryos.regex import regex
 
-_GAME = regex(
-    r"\b(?:let's|let us|we(?:'ll)?|can we|shall we|want to|wanna|to|please) (?:\w+ ){0,3}?role-? ?play\b"
-    r"|^\W*role-? ?play\b"
-    r"|\blet's play (?:pretend|make-believe)\b|\blet's pretend\b"
-    r"|\blet's play (?:a )?(?:game|role)\b[^.!?\n]*?\b(?:you|I)(?:'re|'m| are| am|'ll be| be)\b"
-    r"|\byou(?:'ll)? play (?:the|an?)\b[^.!?\n]*\bI(?:'ll)? (?:play|am|be)\b"
-    r"|[来玩做]\w{0,4}角色扮演|(?:你|我)来?扮演|你[来当]?演\w{1,8}[，,]我",
-    re.IGNORECASE,
+_GAME = Marked(
+    regex(
+        r"\b(?:let's|let us|we(?:'ll)?|can we|shall we|want to|wanna|to|please) (?:\w+ ){0,3}?role-? ?play\b"
+        r"|^\W*role-? ?play\b"
+        r"|\blet's play (?:pretend|make-believe)\b|\blet's pretend\b"
+        r"|\blet's play (?:a )?(?:game|role)\b[^.!?\n]*?\b(?:you|I)(?:'re|'m| are| am|'ll be| be)\b"
+        r"|\byou(?:'ll)? play (?:the|an?)\b[^.!?\n]*\bI(?:'ll)? (?:play|am|be)\b"
+        r"|[来玩做]\w{0,4}角色扮演|(?:你|我)来?扮演|你[来当]?演\w{1,8}[，,]我",
+        re.IGNORECASE,
+    ),
+    marks("play pretend 演"),
 )
 _GAME_OVER = regex(
     r"\W*(?:(?:ok(?:ay)?|alright|no)\W+)?(?:stop\b|enough\b|end\b|quit\b|back to\b|out of character|ooc\b"
@@ -61,7 +65,7 @@ def played(previous: Mapping[str, MemCube], pages: Iterable[MemCube]) -> set[str
     return {
         page.id
         for page in pages
-        if page.id in previous and _GAME.search(_said(previous[page.id])) and not _GAME_OVER.match(_said(page))
+        if page.id in previous and _announces_game(_said(previous[page.id])) and not _GAME_OVER.match(_said(page))
     }
 
 
@@ -83,6 +87,10 @@ def without(reader: Reader, pages: Collection[str], now: datetime) -> tuple[Chan
     for cube in lost:
         changes.withdraw(cube, now)
     return changes, freed
+
+
+def _announces_game(said: str) -> bool:
+    return _GAME.search(said, said.lower()) is not None
 
 
 def _rests_on(cube: MemCube, pages: Collection[str]) -> bool:

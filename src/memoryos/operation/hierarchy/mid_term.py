@@ -105,16 +105,17 @@ class MidTerm:
 
     def evict(self, now: datetime, *, spared: Set[str]) -> list[Topic]:
         """Remove the coldest segments until the capacity is kept; the `spared` always stay."""
-        coldest = heapq.nsmallest(self.surplus, self._topics.keys() - spared, key=self._coldness(now).__getitem__)
+        candidates = self._topics.keys() - spared
+        coldest = heapq.nsmallest(self.surplus, candidates, key=self._coldness(candidates, now).__getitem__)
         if self._shelf and coldest:
             self._shelf.remove(set(coldest))
         return [self._topics.pop(name) for name in coldest]
 
-    def _coldness(self, now: datetime) -> dict[str, _Coldness]:
-        """What the segments are compared by, the coldest first: each is asked for with every segment that is opened."""
+    def _coldness(self, names: Set[str], now: datetime) -> dict[str, _Coldness]:
+        """What these segments are compared by, the coldest first: with each page that comes, if there are too many."""
         if now != self._cold_at or self.settings is not self._cold_by:
             self._colds, self._cold_at, self._cold_by = {}, now, self.settings
-        for name in self._topics.keys() - self._colds.keys():
+        for name in names - self._colds.keys():
             behaviour = self._topics[name].cube.behaviour
             self._colds[name] = heat(behaviour, now, self.settings), behaviour.last_access, name
         return self._colds

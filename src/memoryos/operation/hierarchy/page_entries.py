@@ -21,7 +21,16 @@ from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import Entry, Extent, LinkKind, Mark, Passage, StoredPassage, Vector
+from memoryos.infrastructure.vault.records import (
+    UNMARKED,
+    Entry,
+    Extent,
+    LinkKind,
+    Mark,
+    Passage,
+    StoredPassage,
+    Vector,
+)
 from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking
@@ -197,16 +206,16 @@ _found_by = text_cache(1024)(index_words)  # of names and dates, which come agai
 
 def _marks(draft: _Draft) -> Mark:
     """The marks of a passage; the last passage of a turn gets the marks of the whole turn."""
-    found = Mark(0)
+    found = _said_by(draft.turn)
     if asks(draft.turn.words if draft.ends_turn else draft.said):
         found |= Mark.ASKS
     if draft.ends_turn and ends_asking(draft.turn.text):
         found |= Mark.ENDS_ASKING
-    return found | _said_by(draft.turn)
+    return found
 
 
 def _said_by(turn: Turn) -> Mark:
     """The role as speaker if nobody has a name; among named people, a role says nothing."""
     if turn.speaker and turn.speaker.casefold() not in _ROLE_NAMES:
-        return Mark(0)
-    return _ROLE_MARKS.get(turn.role, Mark(0))
+        return UNMARKED
+    return _ROLE_MARKS.get(turn.role, UNMARKED)

@@ -17,11 +17,12 @@ class Shelf:
 
     def __init__(self, probes: Mapping[str, Probe]) -> None:
         self._places = {name: row for row, name in enumerate(probes)}  # of a segment, its row
-        self._columns: dict[str, int] = {}  # of a stem
         self._stems = [probe.stems for probe in probes.values()]
+        every = list(chain.from_iterable(self._stems))
+        self._columns = {form: column for column, form in enumerate(dict.fromkeys(every))}  # of a stem
         self._units = np.stack([probe.unit for probe in probes.values()])
         self._sizes = np.array([len(stems) for stems in self._stems], np.float64)
-        columns = self._numbers(chain.from_iterable(self._stems))
+        columns = [self._columns[form] for form in every]
         rows = np.repeat(np.arange(len(probes)), [len(stems) for stems in self._stems])
         self._has = np.zeros((_STEMS + len(self._columns), len(probes)), np.uint8)  # (stems, segments)
         self._has[np.array(columns, np.intp), rows] = 1
