@@ -116,6 +116,45 @@ def test_labels_are_those_of_the_moment(ann, vault, clock, kind):
     assert labels(ann.get(one)) == (("a",), (), "shared", None)
 
 
+@pytest.mark.parametrize("kind", ["page", "fact"])
+def test_a_plain_moment_shows_the_labels_that_the_log_tells(ann, vault, clock, kind):
+    end = clock() + 300 * DAY
+    one = ann.add("I keep bees.", tags=["a"]) if kind == "page" else ann.facts.add("keeps bees", tags=["a"])
+    ann.wait()
+    first = f"{clock():%Y-%m-%dT%H:%M:%SZ}"
+    clock.advance(days=2)
+    relabel(vault, one, sensitivity=("money",), access=SHARED, lifespan=Lifespan(expires_at=end))
+    retag(vault, one, "b")
+    second = f"{clock():%Y-%m-%dT%H:%M:%SZ}"
+    clock.advance(days=2)
+    relabel(vault, one, sensitivity=(), access=Access(), lifespan=Lifespan())
+    ways = 5 if kind == "page" else 4
+    assert shown(ann, one, first) == [(("a",), (), "private", None)] * ways
+    assert shown(ann, one, second) == [(("b",), ("money",), "shared", end)] * ways
+    assert labels(ann.get(one)) == (("b",), (), "private", None)
+
+
+def test_what_the_store_got_after_a_moment_keeps_its_labels(ann, vault, clock):
+    one = ann.add("I keep bees.", tags=["a"], at=clock() - 100 * DAY)
+    clock.advance(days=1)
+    retag(vault, one, "b")
+    moment = f"{clock() - 50 * DAY:%Y-%m-%dT%H:%M:%SZ}"
+    assert [page.tags for page in ann.pages.list(as_of=moment)] == [("b",)]
+
+
+def test_labels_of_a_plain_moment_let_nobody_see_more(ann, kim, vault, clock):
+    one = ann.add("I keep bees.")
+    moment = f"{clock():%Y-%m-%dT%H:%M:%SZ}"
+    clock.advance(days=1)
+    assert kim.get(one, as_of=moment).governance.sensitivity == ()
+    relabel(vault, one, sensitivity=("diagnosis",))
+    assert ann.get(one, as_of=moment).governance.sensitivity == ()
+    assert kim.pages.list(as_of=moment) == []
+    assert kim.search("bees", as_of=moment).hits == ()
+    with pytest.raises(NotFound):
+        kim.get(one, as_of=moment)
+
+
 def test_tags_and_sensitivity_have_the_order_of_the_moment(ann, vault, clock):
     """Also of those that were removed since, between others that stay."""
     one = ann.add("I keep bees.", tags=["x", "y", "z", "w"], sensitivity=["p", "q", "r"], metadata={"hive": 1})

@@ -154,13 +154,18 @@ def test_what_follows_from_the_pages_is_not_put_back(memory):
         memory.governance.rollback(name, 99)
 
 
-def test_a_summary_has_so_many_characters_and_no_labels_alone(memory):
+def test_a_summary_has_so_many_characters_and_no_labels_alone(memory, clock):
     _, name = grown(memory)
     with pytest.raises(InvalidInput, match="2,000"):
         memory.update(name, "x" * 2_001)
     with pytest.raises(InvalidInput, match="segment"):
         memory.update(name, tags=["mine"])
-    assert memory.update(name, "Second line.", mode="append").text.endswith("\nSecond line.")
+    was = memory.get(name)
+    assert memory.update(name, "Second line.", mode="append").text == f"{was.text}\nSecond line."
+    clock.advance(days=1)
+    merged = memory.update(name, f"{was.text}\nThird line.", mode="merge")
+    assert merged.text == f"{was.text}\nSecond line.\nThird line."
+    assert merged.at == was.at, "when its first page was said"
 
 
 def test_the_words_of_a_person_stay_before_those_of_later_pages_until_a_page_goes(memory):

@@ -519,17 +519,20 @@ def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World
 @pytest.mark.file
 @pytest.mark.parametrize("work", ["delete", "update", "forget"])
 def test_what_sqlite_does_for_a_few_memories_does_not_grow_with_what_happened_to_others(world: World, work: str):
-    """It looked through all events of the owner when a memory went: 12 of 25 ms of a step in 4,000 pages."""
+    """It looked through all events of the owner when a memory went: 12 of 25 ms of a step in 4,000 pages.
+
+    The few have a topic of their own: the versions of a topic go with a page of it.
+    """
 
     def done_beside(others: int) -> int:
         memory = world.open(f"{work}-{others}.db", short_term_capacity=1)
-        few = [Memory.add(memory.of(Scope(user="ann", session="few")), f"🎈 page {number}") for number in range(3)]
+        few = [Memory.add(memory.of(Scope(user="ann", session="few")), f"🚲 ride {number}") for number in range(3)]
         for number in range(others):
             memory.add(f"🍵 page {number}")
         memory.wait()
         doings: dict[str, Callable[[], object]] = {
             "delete": lambda: memory.delete(few[0]),
-            "update": lambda: memory.update(few[0], "🎈 other words"),
+            "update": lambda: memory.update(few[0], "🚲 other words"),
             "forget": memory.of(Scope(user="ann", session="few")).forget,
         }
         with database_work(world.vault) as steps:

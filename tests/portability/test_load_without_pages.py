@@ -10,7 +10,9 @@ import pytest
 
 import memoryos
 from memoryos import load_settings, stores
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.models.hashing import Hashing
+from memoryos.operation.portability.load_export import Loader
 from public import store_of
 
 WORD, REPLY = "zanzibarquux", "Hiking in the mountains of Norway is nice."
@@ -62,3 +64,32 @@ def test_what_has_expired_is_in_no_summary_and_in_no_version(opened, clock, tmp_
         assert not any(WORD.encode() in file.read_bytes() for file in tmp_path.glob("other.db*"))
     assert stores.verify(tmp_path / "other.db").damages == ()
     assert WORD.encode() not in (tmp_path / "other.db").read_bytes()
+
+
+class Crash(Exception):
+    pass
+
+
+@pytest.mark.file
+def test_a_memory_is_stored_with_the_links_to_its_pages(opened, clock, tmp_path: Path, monkeypatch):
+    with opened("memory.db") as memory:
+        memory.add("I live in Oslo.", "Nice.")
+        memory.add("I work as a nurse.", "Good.")
+        memory.consolidate()
+        facts = {fact.id: fact.descriptive.provenance for fact in memory.facts.list()}
+        assert len(facts) >= 2
+        memory.export(tmp_path / "tom.jsonl")
+
+    def crash(*_given: object) -> None:
+        raise Crash
+
+    with opened("other.db") as other:
+        with monkeypatch.context() as patch:
+            patch.setattr(Loader, "_joined", crash)
+            with pytest.raises(Crash):
+                store_of(other).admin.load(tmp_path / "tom.jsonl")
+        with other._engine.vault.read(other.scope) as reader:
+            for fact, pages in facts.items():
+                assert {link.target for link in reader.targets([fact], LinkKind.DERIVED_FROM)} == set(pages)
+        store_of(other).admin.load(tmp_path / "tom.jsonl")
+    assert stores.verify(tmp_path / "other.db").damages == ()

@@ -17,7 +17,7 @@ from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.snapshot import Snapshot, sequence_at, snapshots
-from memoryos.operation.recall.moment import cube_at
+from memoryos.operation.recall.moment import cubes_at, labelled_at
 from memoryos.operation.recall.then import Since, known_then
 from memoryos.scope import Scope
 
@@ -34,7 +34,7 @@ class LookBack:
     def cubes(self, reader: Reader, cubes: Iterable[MemCube]) -> list[MemCube]:
         """Those of these memories that there were then, as they were."""
         if self.snapshot is None:
-            return [then for cube in cubes if (then := cube_at(reader, cube, self.at))]
+            return list(cubes_at(reader, cubes, self.at).values())
         since = Since.of(reader, self.snapshot)
         found = since.cubes(reader, cubes).values()
         return [cube for cube in found if known_then(cube, self.at)]
@@ -48,9 +48,12 @@ class LookBack:
     def versions(self, reader: Reader, versions: Sequence[MemCube]) -> list[MemCube]:
         """The versions that were stored by then; the last one of each memory has the labels that it had then."""
         known = [one for one in versions if one.descriptive.updated_at <= self.at]
+        now, last = _latest(versions), _latest(known)
         if self.snapshot is None:
-            return known
-        since, now, last = Since.of(reader, self.snapshot), _latest(versions), _latest(known)
+            told = labelled_at(reader, [(now[one.id], one) for one in last.values()], self.at)
+            labelled = {one.id: one for one in told}
+            return [labelled[one.id] if last[one.id] is one else one for one in known]
+        since = Since.of(reader, self.snapshot)
         return [since.labelled(reader, now[one.id], one) if last[one.id] is one else one for one in known]
 
 

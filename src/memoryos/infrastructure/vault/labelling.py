@@ -48,6 +48,14 @@ def read_label_change(at: int, detail: str) -> LabelChange:
     return LabelChange(from_micros(at), added, removed, before, after, told["by"], told["call"], author.context, places)
 
 
+def read_label_changes(rows: Iterable[tuple[int, str, str]]) -> dict[str, list[LabelChange]]:
+    """The changes that such events tell, each given with its cube."""
+    found: dict[str, list[LabelChange]] = {}
+    for at, detail, cube_id in rows:
+        found.setdefault(cube_id, []).append(read_label_change(at, detail))
+    return found
+
+
 def _named(tags: str | None) -> dict[str, int]:
     """The names of the labels that decide something, each with its place among them; none of damaged ones."""
     found = dict[str, int]()

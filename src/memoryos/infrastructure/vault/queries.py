@@ -249,7 +249,7 @@ def _told_by(operation: Operation) -> Select[int, str | None]:
     )
 
 
-TRANSITIONS, LABEL_CHANGES = _told_by(Operation.TRANSITION), _told_by(Operation.LABEL)
+TRANSITIONS, LABEL_CHANGES = _told_by(Operation.TRANSITION), _told_by(Operation.LABEL).add_columns(_events.c.cube_id)
 
 REFRESHED = (
     select(_events.c.cube_id, _events.c.detail)

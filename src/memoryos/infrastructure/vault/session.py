@@ -24,7 +24,7 @@ from memoryos.infrastructure.vault.cube_documents import (
     vector_row,
     version_row,
 )
-from memoryos.infrastructure.vault.labelling import Standing, label_details, read_label_change
+from memoryos.infrastructure.vault.labelling import Standing, label_details, read_label_changes
 from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
     CHANGES_NO_CLASS,
@@ -92,9 +92,9 @@ class SqlReader(StoredCubes):
         with legible("events"):
             return {number: read_author(detail) for number, detail in self._asked(queries.AUTHORS, [cube_id])}
 
-    def label_changes(self, cube_id: str) -> list[LabelChange]:
+    def label_changes(self, ids: Iterable[str]) -> dict[str, list[LabelChange]]:
         with legible("events"):
-            return [read_label_change(*row) for row in self._asked(queries.LABEL_CHANGES, [cube_id])]
+            return read_label_changes(self._asked(queries.LABEL_CHANGES, ids))
 
     def jobs(self, *states: JobState) -> list[Job]:
         with legible("jobs"):

@@ -210,8 +210,8 @@ class LogReader(Protocol):
         """Return the changes of a cube's state, oldest first."""
         ...
 
-    def label_changes(self, cube_id: str) -> list[LabelChange]:
-        """Return the changes of a cube's labels and end, oldest first."""
+    def label_changes(self, ids: Iterable[str]) -> dict[str, list[LabelChange]]:
+        """Return the changes of the labels and ends of those cubes that had any, oldest first."""
         ...
 
     def authors(self, cube_id: str) -> dict[int, Author]:

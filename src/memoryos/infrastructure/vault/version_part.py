@@ -46,18 +46,19 @@ _BASES = (
 _WHOLE = _STORED.where(*_MINE, _versions.packed.is_(None), TextSize(_versions.document) <= MOST_CHARS).order_by(
     _versions.cube_id, _versions.version.desc()
 )
-_TOPICS = (
+_TOPICS = (  # neither DISTINCT nor within another statement: SQLite would look through all links that the tenant has
     select(tables.links.c.target)
     .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.MEMBER_OF.value)
     .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
 )
-_OF_TOPICS = delete(tables.versions).where(_MINE[0], _versions.cube_id.in_(_TOPICS))
+_DROP = delete(tables.versions).where(*_MINE)
 _REVISED = (
     _events.tenant == bindparam("of_tenant"),
+    _events.cube_id.in_(bindparam("ids", expanding=True)),
     _events.operation == Operation.REVISE.value,
     _events.detail.is_not(None),
 )
-_TOLD_OF_TOPICS = select(_events.sequence, _events.detail).where(*_REVISED, _events.cube_id.in_(_TOPICS))
+_TOLD = select(_events.sequence, _events.detail).where(*_REVISED)
 _TELL = update(tables.events).where(_events.sequence == bindparam("of_sequence"))
 _PACK = update(tables.versions).where(*(column == bindparam(f"of_{column.name}") for column in _KEY))
 
@@ -131,10 +132,12 @@ class VersionPart:
         """
         found = 0
         for chunk in chunks(pages):
-            mine = {"of_tenant": self._tenant, "ids": chunk}
-            if gone := self._connection.execute(_OF_TOPICS, mine).rowcount:
+            told = self._connection.execute(_TOPICS, {"of_tenant": self._tenant, "ids": chunk}).scalars()
+            topics = list(dict.fromkeys(told))
+            mine = {"of_tenant": self._tenant, "ids": topics}
+            if topics and (gone := self._connection.execute(_DROP, mine).rowcount):
                 found += gone
-                self._drop_reasons(self._connection.execute(_TOLD_OF_TOPICS, mine).all())
+                self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
 
     def _drop_reasons(self, told: Iterable[Any]) -> None:

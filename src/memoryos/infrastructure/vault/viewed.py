@@ -141,8 +141,8 @@ class ViewedReader(SqlReader):
     def transitions(self, cube_id: str) -> list[Transition]:
         return super().transitions(cube_id) if self.permitted([cube_id]) else []
 
-    def label_changes(self, cube_id: str) -> list[LabelChange]:
-        return super().label_changes(cube_id) if self.permitted([cube_id]) else []
+    def label_changes(self, ids: Iterable[str]) -> dict[str, list[LabelChange]]:
+        return super().label_changes(self.permitted(ids))
 
     def authors(self, cube_id: str) -> dict[int, Author]:
         return super().authors(cube_id) if self.permitted([cube_id]) else {}

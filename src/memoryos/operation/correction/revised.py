@@ -77,7 +77,7 @@ class NewWords:
         if new == old:
             return cube
         merged = _after(cube, new, now)
-        if cube.kind is Kind.PAGE or at <= cube.at:
+        if cube.kind in (Kind.PAGE, Kind.SEGMENT) or at <= cube.at:
             return merged
         return replace(merged, descriptive=replace(merged.descriptive, event_at=at, derived_by=BY_MERGE))
 

@@ -1,8 +1,8 @@
 """Load: read a file of `export` back into a store, with ids, versions and links.
 
-The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction, and
-the third links them. A memory with very many earlier versions gets the first and the last of them, and then the others;
-one with large versions gets them all after it.
+The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction,
+with the links to what they rest on, and the third adds the other links. A memory with very many earlier versions gets
+the first and the last of them, and then the others; one with large versions gets them all after it.
 Existing memories stay as they are, but get versions that they lack if they are as in the file, so a second load after a
 crash continues. The embedder of the store makes vectors and words.
 
@@ -26,7 +26,7 @@ from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
-from memoryos.infrastructure.vault.records import REVISIONS, Entry, Link, LinkKind, Operation, alone
+from memoryos.infrastructure.vault.records import RESTING, REVISIONS, Entry, Link, LinkKind, Operation, alone
 from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
 from memoryos.models.embedder import Embedder
@@ -246,6 +246,7 @@ class Loader:
                 fresh = [cube_id for cube_id in missing if cube_id not in outline.removed]
                 writer.insert([entries[cube_id] for cube_id in fresh])
                 writer.keep_versions([entry for cube_id in fresh for entry in earlier[cube_id]])
+                writer.link(_resting(writer, [record for record in records if record.cube.id in fresh], outline))
                 if any(record.is_trimmed for record in records if record.cube.id in fresh):
                     writer.write_note(TRIMMED, "1")
             return fresh
@@ -305,6 +306,13 @@ class Loader:
         made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
         entries = {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
         return {cube_id: entry.prepared for cube_id, entry in entries.items()}
+
+
+def _resting(writer: Writer, records: Iterable[_Record], outline: _Outline) -> list[Link]:
+    """The links to what memories rest on, as far as it is stored: who may not read that may not read them at once."""
+    told = [link for record in records for link in record.links if link.kind in RESTING]
+    there = writer.kinds(link.target for link in told if not outline.leaves(link.target))
+    return [link for link in told if link.target in there]
 
 
 def _chained(pages: Sequence[str], reader: Reader) -> Step:

@@ -6,7 +6,7 @@ words of its version at that time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
@@ -16,14 +16,32 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, LinkKind
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.operation.hierarchy.page_entries import topic_words
+from memoryos.operation.recall.former_labels import FormerLabels
 
 
 def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
     """The entries that existed at the moment, as they were; the current ones if it is None."""
     if moment is None:
         return list(entries)
-    then = ((entry, cube_at(reader, entry.cube, moment)) for entry in entries)
-    return [replace(entry, cube=cube) for entry, cube in then if cube]
+    known = list(entries)
+    then = cubes_at(reader, (entry.cube for entry in known), moment)
+    return [replace(entry, cube=then[entry.cube.id]) for entry in known if entry.cube.id in then]
+
+
+def cubes_at(reader: Reader, cubes: Iterable[MemCube], moment: datetime) -> dict[str, MemCube]:
+    """Those of the memories that existed at the moment, as they were, with the labels and the end that they had."""
+    pairs = [(cube, then) for cube in cubes if (then := _cube_at(reader, cube, moment))]
+    return dict(zip((now.id for now, _ in pairs), labelled_at(reader, pairs, moment), strict=True))
+
+
+def labelled_at(reader: Reader, pairs: Sequence[tuple[MemCube, MemCube]], moment: datetime) -> list[MemCube]:
+    """Memories, given as they are now and as they were, with the labels of the moment.
+
+    One that the store got later had none then: it keeps those that it has.
+    """
+    changes = reader.label_changes(now.id for now, _ in pairs if now.descriptive.recorded_at <= moment)
+    later = {one: [change for change in told if change.at > moment] for one, told in changes.items()}
+    return [FormerLabels.before(now, since).of(then) if (since := later.get(now.id)) else then for now, then in pairs]
 
 
 def pages_at(reader: Reader, pages: Iterable[str], moment: datetime | None) -> dict[str, MemCube]:
@@ -31,11 +49,10 @@ def pages_at(reader: Reader, pages: Iterable[str], moment: datetime | None) -> d
     cubes = reader.found_pages(pages)
     if moment is None:
         return cubes
-    then = {cube_id: cube_at(reader, cube, moment) for cube_id, cube in cubes.items()}
-    return {cube_id: cube for cube_id, cube in then.items() if cube}
+    return cubes_at(reader, cubes.values(), moment)
 
 
-def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
+def _cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
     """The memory as it was at the moment; None if it did not exist then, or was never so, as was learned since."""
     if cube.is_withdrawn:
         return None

@@ -145,7 +145,7 @@ class _Tree:
             source_ids=known.source_ids,
             versions=tuple(_versions([*node.reader.history(cube.id), cube], authors)),
             transitions=tuple(node.reader.transitions(cube.id)),
-            labels=tuple(node.reader.label_changes(cube.id)),
+            labels=tuple(node.reader.label_changes([cube.id]).get(cube.id, ())),
             continues=next(iter(_linked(node, LinkKind.CHAIN)), None),
             replaces=tuple(_linked(node, LinkKind.SUPERSEDES)),
             replaced_by=replaced_by,

@@ -67,7 +67,7 @@ class Since:
         """The memory as it was, with the labels and the end that it had; `now` has those that it has now."""
         if not (count := self.relabelled.get(now.id)):
             return former
-        return FormerLabels.before(now, reader.label_changes(now.id)[-count:]).of(former)
+        return FormerLabels.before(now, reader.label_changes([now.id]).get(now.id, [])[-count:]).of(former)
 
     def cubes(self, reader: Reader, cubes: Iterable[MemCube]) -> dict[str, MemCube]:
         """Those of the memories that the store had, as they were."""
