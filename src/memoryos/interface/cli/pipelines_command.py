@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from memoryos.operation.pipelines.pipeline import Pipeline
     from memoryos.operation.pipelines.pipeline_run import PipelineRun
 
-Which = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A name, from `list`, or a .yaml or .json file.")]
+Which = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A name, from `pipelines list`, or a .yaml or .json file.")
+]
 
 
 def run(
