@@ -573,8 +573,9 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
 @pytest.mark.parametrize(
     "command",
     (
-        "demo|add|search|tagged|mounts list|respond|show|stats|digest|upkeep repair|upkeep rebuild|reembed|worker|log usage"
-        "|import locomo|import gvd|backup|cold|jobs list|jobs retry|jobs run|proposals list|bench processes|bench scale"
+        "demo|add|search|tagged|mounts list|respond|show|stats|digest|upkeep repair|upkeep rebuild|reembed|worker"
+        "|log usage|import locomo|import gvd|backup|cold|jobs list|jobs retry|jobs run"
+        "|proposals list|bench processes|bench scale"
     ).split("|"),
 )
 def test_every_command_explains_itself_and_speaks_json(run, command):

@@ -59,7 +59,32 @@ def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
     }
     for param, fix in (("most=many", "most is not JSON"), ("most", "is not NAME=VALUE")):
         assert fix in run("pipelines", "run", "tidy-old", "--param", param).stderr
+    missing = run("pipelines", "run", "tidy-old").stderr
+    assert "--param until: is missing: tidy-old needs it" in missing
     assert "most is given twice" in run(*tidy, "--param", "most=6").stderr
+
+
+def test_a_broken_file_hides_no_other_pipeline(run, told, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "bad.json").write_text("{")
+    told("add", "I keep bees.")
+    found = run("pipelines", "list", MEMORYOS_PIPELINES=str(own))
+    assert (found.returncode, "tidy-old 1: list -> archive" in found.stdout) == (0, True)
+    assert found.stderr.startswith("Left out: bad.json: is not JSON")
+    listed = json.loads(run("pipelines", "list", "--json", MEMORYOS_PIPELINES=str(own)).stdout)
+    assert [*listed["broken"]] == ["bad.json"]
+
+
+def test_an_error_of_a_step_names_the_step_and_the_parameter(run, told, tmp_path):
+    told("add", "I keep bees.")
+    steps = [{"retrieve": {"query": "{x}"}}, {"augment": {}}]
+    (tmp_path / "mine.json").write_text(json.dumps({"name": "mine", "parameters": {"x": "text"}, "steps": steps}))
+    wrong = run("pipelines", "run", "mine.json", "--param", "x=")
+    assert wrong.returncode == 2
+    assert "mine, step 1 (retrieve): query: is empty" in wrong.stderr
+    assert "the parameter x fills it" in wrong.stderr
+    assert "--query" not in wrong.stderr
 
 
 def test_what_had_no_command(run, told, tmp_path):

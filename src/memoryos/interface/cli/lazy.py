@@ -34,6 +34,8 @@ class LazyCommand(TyperCommand):
         try:
             return super().invoke(ctx)
         except InvalidInput as error:
+            if error.step:  # a step has fields of its own
+                raise
             from memoryos.interface.cli.parameter_names import worded
 
             raise worded(error, self.params) from error
