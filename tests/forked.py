@@ -211,7 +211,7 @@ def _warm_up() -> None:
             store.wait()
             store.search("Porto")
         os.environ["MEMORYOS_EMBEDDER"] = "static"  # to read a setting takes longer the first time
-        for command in (["search", "Porto"], ["list", "pages"], ["stats", "--json"]):
+        for command in (["search", "Porto"], ["pages", "list"], ["stats", "--json"]):
             sys.argv = ["memoryos", *command, "--db", place, "--user", "nobody"]
             with redirect_stdout(StringIO()), suppress(SystemExit):
                 app.main()

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 
 from memoryos import Memory, MemoryOS
-from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST
+from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST, OTHER_NAMES, OTHER_TOOLS
 from memoryos.interface.mcp.mcp_resources import RESOURCES
 from memoryos.interface.mcp.mcp_tools import TOOLS
 from memoryos.interface.rest.route import VERSION, Route
@@ -49,12 +49,20 @@ def doors_page(generated: str) -> str:
             "",
             generated,
             "",
-            "The operations of `Memory`, and behind `store:` those of `MemoryOS`. The names are the same everywhere.",
-            "A dash stands for a door that an operation does not have; the second table says why.",
+            "The operations of `Memory`, and behind `store:` those of `MemoryOS`. The names are the same, except for",
+            "those of [the second table](#other-names): the command of `noun.verb` is `memoryos noun verb`, with `-`",
+            "for `_`; the `operationId` of an address is `noun_verb`; a tool of MCP has the noun or the verb.",
+            "A dash stands for a door that an operation does not have; the [last table](#what-a-door-lacks) says why.",
             "",
             "| Python | REST | MCP | command |",
             "|---|---|---|---|",
             *rows,
+            "",
+            "## Other names",
+            "",
+            "| Python | its name | why |",
+            "|---|---|---|",
+            *_others(),
             "",
             "## What a door lacks",
             "",
@@ -64,6 +72,15 @@ def doors_page(generated: str) -> str:
             "",
         ]
     )
+
+
+def _others() -> Iterator[str]:
+    for name in operations():
+        if name in OTHER_NAMES:
+            yield f"| `{name}` | {_command(name)} | {OTHER_NAMES[name]} |"
+        for tool in TOOLS:
+            if tool.name in OTHER_TOOLS and name in tool.operations:
+                yield f"| `{name}` | tool `{tool.name}` | {OTHER_TOOLS[tool.name]} |"
 
 
 def _address(name: str, found: dict[str, Route]) -> str:

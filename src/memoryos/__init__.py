@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from memoryos.operation.maintenance.cooler import Cooled
     from memoryos.operation.maintenance.repairer import RepairReport
     from memoryos.operation.pipelines.pipeline import Pipeline, PipelineParameter
+    from memoryos.operation.pipelines.pipeline_listing import PipelineListing
     from memoryos.operation.pipelines.pipeline_run import MadeChange, PipelineRun, RunOutcome, StepTrace
     from memoryos.operation.pipelines.pipeline_steps import (
         AddStep,
@@ -313,6 +314,7 @@ __all__ = [
     "Pages",
     "PayloadCheck",
     "Pipeline",
+    "PipelineListing",
     "PipelineParameter",
     "PipelineRun",
     "Pipelines",

@@ -317,7 +317,7 @@ def _model(settings: Settings, online: bool) -> Iterator[HealthCheck]:
         is_needed = ExtractorKind.MODEL in (settings.extractor, settings.request_reader)
         fix = "Set MEMORYOS_LLM_MODEL, and MEMORYOS_LLM_API_KEY or MEMORYOS_LLM_BASE_URL"
         health = Health.BROKEN if is_needed else Health.OFF
-        yield HealthCheck("model", health, "no chat model; `ask` and `chat` need one", fix)
+        yield HealthCheck("model", health, "no chat model; `respond` and `chat` need one", fix)
         return
     try:
         with closing(chat_of(_impatient(settings))) as chat:

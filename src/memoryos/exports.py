@@ -152,6 +152,7 @@ MODULES: Final = {
     "Pages": "nouns.pages",
     "PayloadCheck": "operation.scheduler.job_kinds",
     "Pipeline": "operation.pipelines.pipeline",
+    "PipelineListing": "operation.pipelines.pipeline_listing",
     "PipelineParameter": "operation.pipelines.pipeline",
     "PipelineRun": "operation.pipelines.pipeline_run",
     "Pipelines": "nouns.pipelines",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from memoryos.errors import InvalidInput
@@ -23,6 +23,10 @@ class Listing(list[T], Plain):
             raise InvalidInput("items", f"expected a list, got {type(items).__name__}", "Pass a list")
         super().__init__(items)
         self.cursor = cursor
+
+    def mapped(self, change: Callable[[T], T]) -> Listing[T]:
+        """Return the part with each item as `change` returns it."""
+        return Listing(map(change, self), self.cursor)
 
     def to_dict(self) -> dict[str, Any]:
         """The items and the cursor."""

@@ -462,7 +462,7 @@ class Memory(MemoryParts):
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
         It does not wait for jobs that are not due yet, such as merging (`merge_duplicates`), nor with the setting
-        `jobs=worker` for those that workers do (`memoryos jobs wait`). Raises StillRunning with counts after `timeout`
+        `jobs=worker` for those that workers do (`memoryos jobs run`). Raises StillRunning with counts after `timeout`
         seconds (work goes on), StoreReadOnly if work is due but not allowed.
         """
         self._engine.wait(timeout)

@@ -82,16 +82,16 @@ def test_ask_writes_the_answer_with_its_mark(model, db, tmp_path):
         return same_process.memoryos(*arguments, "--db", str(db), cwd=tmp_path, **known)
 
     model.will(says("Behind ", "the mill."), says("在磨坊后面。"))
-    asked = run("ask", "Where are my bees?", "--user", "ann", "--mark", "answer.json")
+    asked = run("respond", "Where are my bees?", "--user", "ann", "--mark", "answer.json")
     assert (asked.returncode, asked.stdout) == (0, "Behind the mill.\n")
     assert stat.S_IMODE((tmp_path / "answer.json").stat().st_mode) == 0o600
     assert run("verify-mark", "answer.json").returncode == 0
-    assert run("ask", "Again?", "--user", "ann", "--mark", "answer.json").returncode == 2
+    assert run("respond", "Again?", "--user", "ann", "--mark", "answer.json").returncode == 2
     assert len(model.requests) == 1
     told = json.loads((tmp_path / "answer.json").read_text("utf-8"))
     (tmp_path / "answer.json").write_text(json.dumps({**told, "text": "In Rome."}))
     assert run("verify-mark", "answer.json").returncode == 1
-    (tmp_path / "json.json").write_text(run("ask", "And now?", "--user", "ann", "--json").stdout)
+    (tmp_path / "json.json").write_text(run("respond", "And now?", "--user", "ann", "--json").stdout)
     assert run("verify-mark", "json.json").returncode == 0
 
 

@@ -71,12 +71,12 @@ def test_chat_messages_are_stored_as_exchanges(run, tmp_path, monkeypatch, text)
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode()), "utf-8"))
     assert document(run("add", "--messages", "-", "--user", "bob", "--json"))["ids"]
     for user in ("ann", "bob"):
-        pages = document(run("list", "pages", "--user", user, "--json"))["pages"]
+        pages = document(run("pages", "list", "--user", user, "--json"))["pages"]
         assert [page["text"] for page in pages] == [
             "user: I live in Oslo.\u2028Now.\nassistant: Nice!",
             "user: I keep bees.",
         ]
-    assert [page["id"] for page in document(run("list", "pages", "--user", "ann", "--json"))["pages"]] == ids
+    assert [page["id"] for page in document(run("pages", "list", "--user", "ann", "--json"))["pages"]] == ids
     (tmp_path / "one.json").write_text(json.dumps(CHAT[0]), "utf-8")
     assert run("add", "--messages", "one.json").stdout.startswith("Stored as ")
 
@@ -339,7 +339,7 @@ def test_show_has_the_tiers(run, locomo):
 
 def test_ask_without_a_model_says_what_to_set(run):
     run("add", "The boat is called Aurora.")
-    result = run("ask", "What is the boat called?")
+    result = run("respond", "What is the boat called?")
     assert result.returncode == 4
     assert "MEMORYOS_LLM_MODEL" in result.stderr
     assert result.stdout == ""
@@ -465,12 +465,12 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     shown = run("jobs", "list").stdout
     assert "dead" in shown
     assert "cause: no " in shown
-    failed = run("jobs", "wait")
+    failed = run("jobs", "run")
     assert failed.returncode == 1
     assert "jobs list --state dead" in failed.stdout
     assert run("jobs", "retry", "other").returncode == 3
     assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
-    assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0, "unknown": 0}
+    assert document(run("jobs", "run", "--json")) == {"waiting": 0, "dead": 0, "unknown": 0}
     assert document(run("jobs", "list", "--state", "dead", "--json")) == {"jobs": []}
     assert "No jobs found" in run("jobs", "list", "--state", "dead").stdout
 
@@ -493,30 +493,29 @@ def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path)
         memory.add("The end.")
         memory.wait()
         (mixed,) = memory.segments.list()
-        report = document(run("repair", "--json", **untuned))
+        report = document(run("upkeep", "repair", "--json", **untuned))
         assert report["split"] == 1
         assert report["pages"] == len(mixed.page_ids) == 16
         hits = {hit.id: hit.segment for hit in memory.search("tea or tax", pages=20, kinds=["page"]).hits}
         assert {hits[page] for page in ids[::2]}.isdisjoint({hits[page] for page in ids[1::2]})
-        undo = [argument for event in report["events"] for argument in ("--undo", str(event))]
-        assert "pages back" in run("repair", *undo, **untuned).stdout
+        assert "pages back" in run("upkeep", "undo", *map(str, report["events"]), **untuned).stdout
         assert [view.page_ids for view in memory.segments.list()] == [mixed.page_ids]
-    assert run("repair", "--undo", "1", **untuned).returncode == 3
-    assert "0 moved, 0 segments split off, 0 merged" in run("repair", **untuned).stdout
+    assert run("upkeep", "undo", "1", **untuned).returncode == 3
+    assert "0 moved, 0 segments split off, 0 merged" in run("upkeep", "repair", **untuned).stdout
 
 
 def test_rebuild_finds_the_same_again(run, locomo):
     run("import", "locomo", str(locomo))
     before = document(run("search", "parrot", "--user", "conv-1", "--json"))
-    assert document(run("rebuild", "--user", "conv-1", "--json")) == {"scopes": 1, "pages": 2}
+    assert document(run("upkeep", "rebuild", "--user", "conv-1", "--json")) == {"scopes": 1, "pages": 2}
     run("add", "我在成都养蜜蜂。", "--user", "红")
-    assert document(run("rebuild", "--all", "--json")) == {"scopes": 2, "pages": 3}
+    assert document(run("upkeep", "rebuild", "--all", "--json")) == {"scopes": 2, "pages": 3}
     after = document(run("search", "parrot", "--user", "conv-1", "--json"))
     for hit in (*before["hits"], *after["hits"]):
         hit.pop("state")  # the first search activates what it finds
     assert after["hits"] == before["hits"]
     assert [hit["text"] for hit in after["user_facts"]] == [hit["text"] for hit in before["user_facts"]]
-    told = run("rebuild", "--all")
+    told = run("upkeep", "rebuild", "--all")
     assert "Rebuilt 3 pages of 2 scopes." in told.stdout
     assert "rebuilding" in told.stderr
 
@@ -574,8 +573,9 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
 @pytest.mark.parametrize(
     "command",
     (
-        "demo|add|search|tagged|mounts|ask|show|stats|digest|repair|rebuild|reembed|worker|usage|import locomo"
-        "|import gvd|backup|cold|jobs list|jobs retry|jobs wait|proposals list|bench processes|bench scale"
+        "demo|add|search|tagged|mounts list|respond|show|stats|digest|upkeep repair|upkeep rebuild|reembed|worker"
+        "|log usage|import locomo|import gvd|backup|cold|jobs list|jobs retry|jobs run"
+        "|proposals list|bench processes|bench scale"
     ).split("|"),
 )
 def test_every_command_explains_itself_and_speaks_json(run, command):

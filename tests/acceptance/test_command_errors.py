@@ -35,7 +35,7 @@ RESPONSE: add x ' '
 --since: search x --since y
 --until: search x --since 2026-02-01 --until 2026-01-01
 --as-of: search x --as-of y
---as-of: count users --as-of 2026-01-01
+--as-of: facts count --as-of nosuch
 --tag: search x --tag ' '
 --any-tag: search x --any-tag ' '
 --no-tag: search x --no-tag ' '
@@ -47,9 +47,9 @@ RESPONSE: add x ' '
 --tokens: context x --tokens 99999999999
 --query: digest --query ' '
 TAG: tagged ' '
---cursor: list pages --cursor x
---speaker: list pages --speaker ' '
---tag: count pages --tag ' '
+--cursor: pages list --cursor x
+--speaker: pages list --speaker ' '
+--tag: pages count --tag ' '
 --yes: delete {page} --user alice
 --yes: forget --user alice
 PATH: export there --user alice
@@ -132,7 +132,7 @@ jobs retry nosuch --user alice
 proposals accept nosuch --user alice
 proposals reject nosuch --user alice
 proposals accept {page} --user alice
-repair --undo 99999 --user alice
+upkeep undo 99999 --user alice
 """.strip().splitlines()
 
 READ = """
@@ -145,13 +145,13 @@ digest --user nosuch
 tagged nosuch --user alice
 show --user nosuch
 stats --user nosuch
-usage --user nosuch
-list pages --user nosuch
-list facts --user nosuch
-list pages --session nosuch --user alice
-list users --tenant nosuch
-count pages --user nosuch
-count users --tenant nosuch
+log usage --user nosuch
+pages list --user nosuch
+facts list --user nosuch
+pages list --session nosuch --user alice
+users list --tenant nosuch
+pages count --user nosuch
+users count --tenant nosuch
 jobs list --user nosuch
 proposals list --user nosuch
 """.strip().splitlines()
@@ -170,7 +170,7 @@ def test_to_change_or_take_what_is_not_there_is_an_error(folder, line):
     assert error["type"] == "NotFound"
     assert not PYTHON.search(error["message"])
     assert not (folder / "new").exists()
-    there = same_process.memoryos("count", "pages", "--user", "alice", "--json", cwd=folder)
+    there = same_process.memoryos("pages", "count", "--user", "alice", "--json", cwd=folder)
     assert json.loads(there.stdout)["count"] == 1
 
 
@@ -199,7 +199,7 @@ def test_a_missing_argument_is_named_as_in_the_help(folder):
 
 
 def test_more_days_than_the_calendar_has_are_refused(folder):
-    assert "--days" in told(same_process.memoryos("usage", "--days", "99999999", "--json", cwd=folder))
+    assert "--days" in told(same_process.memoryos("log", "usage", "--days", "99999999", "--json", cwd=folder))
 
 
 def test_no_store_is_made_by_a_command_that_takes_from_one(folder):

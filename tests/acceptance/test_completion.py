@@ -68,8 +68,8 @@ NAMES = [
     ("memoryos snapshots remove ", []),  # of the user default
     ("memoryos branches diff --user ann t", ["trial"]),
     ("memoryos branches create --user ann t", []),
-    ("memoryos activations show --user ann ", ["我的前缀"]),
-    ("memoryos transform --user ann 我", ["我的前缀"]),
+    ("memoryos activations get --user ann ", ["我的前缀"]),
+    ("memoryos forms transform --user ann 我", ["我的前缀"]),
     ("memoryos adapters load --user ann ", []),
     ("memoryos search --db elsewhere.db --user a", []),
 ]
@@ -95,8 +95,8 @@ def test_adapters_are_completed_and_what_is_over_is_not(filled, complete, tmp_pa
         connection.execute('UPDATE notes SET value = replace(value, \'"expires_at":"2\', \'"expires_at":"1\')')
         connection.execute('UPDATE notes SET value = replace(value, \'"expires_at": "2\', \'"expires_at": "1\')')
         connection.commit()
-    assert complete("memoryos adapters show --user ann ") == ["home"]
-    assert complete("memoryos transform --user ann ") == ["home", "我的前缀"]
+    assert complete("memoryos adapters get --user ann ") == ["home"]
+    assert complete("memoryos forms transform --user ann ") == ["home", "我的前缀"]
     assert complete("memoryos branches diff --user ann ") == complete("memoryos snapshots remove --user ann ") == []
 
 

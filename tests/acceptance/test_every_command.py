@@ -132,8 +132,8 @@ def test_the_owner_of_the_environment_is_that_of_the_command(run):
     added = document(run("add", "I keep bees.", "--json", **owner))
     named = ("--user", "ann", "--agent", "coder", "--tenant", "acme", "--json")
     assert document(run("get", added["id"], *named))["id"] == added["id"]
-    assert document(run("list", "pages", "--json"))["pages"] == []
-    assert document(run("list", "pages", "--user", "ben", "--json", **owner))["pages"] == []
+    assert document(run("pages", "list", "--json"))["pages"] == []
+    assert document(run("pages", "list", "--user", "ben", "--json", **owner))["pages"] == []
     unnamed = run("forget", "--yes", **owner)
     assert (unnamed.returncode, "--user" in unnamed.stderr) == (2, True)
     assert document(run("forget", "--user", "ann", "--yes", "--json", **owner))["memories"] == {"page": 1}

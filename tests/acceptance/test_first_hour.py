@@ -293,25 +293,25 @@ def test_lists_corrections_and_deletion_by_command(tmp_path):
         return json.loads(done.stdout)
 
     page = run("add", "My name is Bob and I live in Oslo.", "--user", "bob", "--tag", "home")["id"]
-    run("jobs", "wait", "--user", "bob")
+    run("jobs", "run", "--user", "bob")
     assert run("show", "--user", "bob")["profile"]["user"]["profile"]["name"] == "Bob"
-    assert run("list", "users")["users"] == ["bob"]
-    assert run("list", "pages", "--user", "bob", "--tag", "home")["pages"][0]["id"] == page
-    assert run("count", "pages", "--user", "bob")["count"] == 1
+    assert [one["user"] for one in run("users", "list")["users"]] == ["bob"]
+    assert run("pages", "list", "--user", "bob", "--tag", "home")["pages"][0]["id"] == page
+    assert run("pages", "count", "--user", "bob")["count"] == 1
     assert run("update", page, "My name is Bob and I live in Bergen.", "--user", "bob")["version"] == 2
     assert run("search", "Where does Bob live?", "--user", "bob", "--min-score", "0.3")["hits"][0]["id"] == page
     run("add", "I keep hens.", "--user", "bob", "--session", "autumn", "--at", "2024-01-01", "--meta", "place=yard")
-    assert run("count", "pages", "--user", "bob", "--meta", "place=yard", "--until", "2024-01-02")["count"] == 1
-    assert run("count", "segments", "--user", "bob")["count"] == 1
-    assert [topic["page_ids"] for topic in run("list", "segments", "--user", "bob")["segments"]] == [[page]]
+    assert run("pages", "count", "--user", "bob", "--meta", "place=yard", "--until", "2024-01-02")["count"] == 1
+    assert run("segments", "count", "--user", "bob")["count"] == 1
+    assert [topic["page_ids"] for topic in run("segments", "list", "--user", "bob")["segments"]] == [[page]]
     assert run("forget", "--user", "bob", "--session", "autumn", "--yes")["memories"]["page"] == 1
     assert run("export", "bob.jsonl", "--user", "bob")["memories"]["page"] == 1
     assert run("delete", page, "--user", "bob", "--yes")["deleted"] == [page]
     assert run("forget", "--user", "bob", "--yes")["is_complete"] is True
-    assert run("list", "users")["users"] == []
+    assert run("users", "list")["users"] == []
     assert run("import", "export", "bob.jsonl")["memories"] == {}
     assert run("import", "export", "bob.jsonl", "--again")["memories"]["page"] == 1
-    assert run("count", "pages", "--user", "bob")["count"] == 1
+    assert run("pages", "count", "--user", "bob")["count"] == 1
 
 
 # Waiting

@@ -115,7 +115,7 @@ def test_a_receipt_is_written_and_verified(run, told, tmp_path):
     told("add", "I keep bees.", "--user", "hana")
     assert "exists already" in run("forget", "--user", "hana", "--yes", "--receipt", "receipt.json").stderr
     assert "cannot be written" in run("forget", "--user", "hana", "--yes", "--receipt", "nowhere/new.json").stderr
-    assert "I keep bees." in run("list", "pages", "--user", "hana").stdout
+    assert "I keep bees." in run("pages", "list", "--user", "hana").stdout
     assert run("forget", "--user", "nobody", "--yes", "--receipt", "new.json").returncode == 3
     assert not (tmp_path / "new.json").exists()
 

@@ -28,24 +28,25 @@ POLICIES = "permit (principal, action, resource);"
 COMMANDS: dict[str, str] = {
     "add": "hello",
     "search": "zorbitis",
-    "mounts": "",
+    "mounts list": "",
     "tagged": "illness",
     "context": "zorbitis",
     "digest": "",
-    "ask": "zorbitis",
+    "respond": "zorbitis",
     "show": "",
     "stats": "",
-    "list": "pages",
-    "count": "pages",
+    **{f"{noun} {verb}": "" for noun in ("pages", "segments", "facts") for verb in ("list", "count")},
     "get": "PAGE",
     "history": "PAGE",
     "update": "PAGE new",
     "delete": "PAGE",
     "worker": "--once",
-    "usage": "",
-    "repair": "",
+    "log usage": "",
+    "log events": "",
+    "upkeep repair": "",
+    "upkeep undo": "1",
+    "upkeep rebuild": "",
     "cold": "",
-    "rebuild": "",
     "reembed": "--embedder static",
     "backup": "FILE",
     "restore": "BACKUP FILE",
@@ -54,10 +55,9 @@ COMMANDS: dict[str, str] = {
     "scrub": "",
     "documents add": "POLICIES",
     "consolidate": "",
-    "events": "",
-    "attachments": "PAGE",
-    "attachment": "PAGE picture FILE",
-    "request": "remember-zorbitis",
+    "pages attachments": "PAGE",
+    "pages attachment": "PAGE picture FILE",
+    **{f"requests {verb}": "remember-zorbitis" for verb in ("read", "preview", "do")},
     "pipelines run": "tidy-old --param until=2026-01-01",
     "pipelines list": "",
     "pipelines show": "tidy-old",
@@ -69,7 +69,7 @@ COMMANDS: dict[str, str] = {
     "profile set": "name Bob",
     "jobs list": "",
     "jobs retry": "1",
-    "jobs wait": "",
+    "jobs run": "",
     "proposals list": "",
     "proposals accept": "PAGE",
     "proposals reject": "PAGE",
@@ -93,18 +93,20 @@ COMMANDS: dict[str, str] = {
     "snapshots create": "before",
     "snapshots list": "",
     "snapshots remove": "before",
-    "transform": "me",
-    "forms": "",
+    "forms transform": "me",
+    "forms outcome": "me",
+    "forms cool": "",
+    "forms list": "",
     "activations build": "me",
     "activations list": "",
-    "activations show": "me",
+    "activations get": "me",
     "activations delete": "me",
     "activations answer": "me tea?",
     "branches create": "trial",
     "branches list": "",
     "branches diff": "trial",
     "branches discard": "trial",
-    **{f"adapters {verb}": "home" for verb in "train show load unload withdraw delete retire ask recollect".split()},
+    **{f"adapters {verb}": "home" for verb in "train get load unload withdraw delete retire ask recollect".split()},
     "adapters list": "",
     "adapters rollback": "home 1",
     "adapters export": "home FILE",
@@ -129,19 +131,20 @@ COMMANDS: dict[str, str] = {
     "encryption decrypt": "",
     "encryption reencrypt": "",
     "encryption rotate": "--new-key-file NEW_KEY",
-    "policy explain": "PAGE --caller ann --policies POLICIES",
+    "governance explain": "PAGE --caller ann --policies POLICIES",
     "keys create": "eve",
     "keys list": "",
     "keys rotate": "KEY",
     "keys revoke": "KEY",
     "agents list": "",
     "users list": "",
+    "users count": "",
     "users show": "ann",
     "users forget": "ann --yes",
     "roles grant": "eve doctor",
     "roles list": "",
     "roles revoke": "GRANT",
-    "privacy reveal": "FILE",
+    "governance reveal": "FILE",
     "export": "FILE",
     "forget": "--yes",
     "verify-receipt": "RECEIPT",
@@ -230,7 +233,7 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
     def call(name: str, *more: str, key: str, json_too: bool = False) -> CompletedProcess[str]:
         (tmp_path / "text").write_text("hello")
         (tmp_path / "new").unlink(missing_ok=True)
-        new = str(tmp_path / ("text" if name == "privacy reveal" else "new"))
+        new = str(tmp_path / ("text" if name == "governance reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
         of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
         takes_user = name.split()[0] not in (*NO_USER, *of_store)
@@ -265,7 +268,9 @@ def test_a_key_that_permits_nothing_reveals_and_changes_nothing(run, folder, tmp
     assert not (tmp_path / "new").exists() or not (tmp_path / "new").stat().st_size
 
 
-@pytest.mark.parametrize("name", ["search", "stats", "backup", "verify", "reembed", "import locomo", "policy explain"])
+@pytest.mark.parametrize(
+    "name", ["search", "stats", "backup", "verify", "reembed", "import locomo", "governance explain"]
+)
 def test_a_key_that_is_none_opens_nothing(run, folder, name):
     before = content(folder)
     done = run(name, key="mos_0123456789abcdef_" + "x" * 43)
@@ -274,8 +279,18 @@ def test_a_key_that_is_none_opens_nothing(run, folder, name):
     assert content(folder) == before
 
 
-READS = ["search", "show", "stats", "list", "count", "get", "history", "profile get", "export"]
-REFUSED = ["add", "forget", "rebuild", "keys list", "audit list", "backup", "verify", "facts add", "policy explain"]
+READS = ["search", "show", "stats", "pages list", "pages count", "get", "history", "profile get", "export"]
+REFUSED = [
+    "add",
+    "forget",
+    "upkeep rebuild",
+    "keys list",
+    "audit list",
+    "backup",
+    "verify",
+    "facts add",
+    "governance explain",
+]
 
 
 @pytest.mark.parametrize("name", READS)
@@ -285,7 +300,7 @@ def test_a_key_that_reads_one_user_reads_that_user(run, tmp_path, name):
     assert done.returncode == 0, done.stderr + done.stdout
     said = done.stdout + ((tmp_path / "new").read_text("utf-8") if name == "export" else "")
     assert "hidden-user" not in said
-    if name not in ("count", "stats"):
+    if name not in ("pages count", "stats"):
         assert "zorbitis" in said or "Quixana" in said
     done = run(name, *more, "--user", "hidden-user", key="READ", json_too=True)
     assert done.returncode == 5, done.stdout
@@ -299,7 +314,7 @@ def test_a_key_that_reads_does_nothing_else(run, folder, name):
     assert content(folder) == before
 
 
-@pytest.mark.parametrize("name", ["keys list", "audit list", "verify", "backup", "policy explain", "worker"])
+@pytest.mark.parametrize("name", ["keys list", "audit list", "verify", "backup", "governance explain", "worker"])
 def test_a_key_that_administers_does_what_is_about_the_store(run, name):
     done = run(name, key="ALL", json_too=True)
     assert done.returncode == 0, done.stderr + done.stdout

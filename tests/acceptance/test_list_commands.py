@@ -30,33 +30,38 @@ def document(result, code=0):
 
 
 def test_pages_are_listed_page_by_page(run, ann):
-    first = document(run("list", "pages", "--user", ann, "--limit", "2", "--json"))
-    second = document(run("list", "pages", "--user", ann, "--limit", "2", "--cursor", first["cursor"], "--json"))
+    first = document(run("pages", "list", "--user", ann, "--limit", "2", "--json"))
+    second = document(run("pages", "list", "--user", ann, "--limit", "2", "--cursor", first["cursor"], "--json"))
     assert [page["text"] for page in (*first["pages"], *second["pages"])] == [
         f"user: Note {number} [bold] 红." for number in range(3)
     ]
     assert second["cursor"] is None
-    shown = run("list", "pages", "--user", ann, "--limit", "1").stdout
+    shown = run("pages", "list", "--user", ann, "--limit", "1").stdout
     assert "Note 0 [bold] 红." in shown
     assert "--cursor" in shown
 
 
 def test_filters_say_what_is_listed_and_counted(run, ann):
-    found = document(run("list", "pages", "--user", ann, "--no-tag", "work", "--json"))
+    found = document(run("pages", "list", "--user", ann, "--no-tag", "work", "--json"))
     assert [page["tags"] for page in found["pages"]] == [["home"], ["home"]]
-    assert document(run("count", "pages", "--user", ann, "--tag", "work", "--json"))["count"] == 1
-    assert document(run("count", "pages", "--user", ann, "--role", "assistant", "--json"))["count"] == 0
+    assert document(run("pages", "count", "--user", ann, "--tag", "work", "--json"))["count"] == 1
+    assert document(run("pages", "count", "--user", ann, "--role", "assistant", "--json"))["count"] == 0
 
 
-@pytest.mark.parametrize("what", ["facts", "segments", "users"])
+@pytest.mark.parametrize("what", ["pages", "facts", "segments"])
 def test_each_kind_is_listed_and_counted(run, ann, what):
-    listed = document(run("list", what, "--user", ann, "--json"))[what]
-    assert document(run("count", what, "--user", ann, "--json"))["count"] == len(listed)
-    assert listed == ["ann"] if what == "users" else True
+    listed = document(run(what, "list", "--user", ann, "--json"))[what]
+    assert document(run(what, "count", "--user", ann, "--json"))["count"] == len(listed)
+
+
+def test_users_are_listed_and_counted(run, ann):
+    assert [one["user"] for one in document(run("users", "list", "--json"))["users"]] == [ann]
+    assert document(run("users", "count", "--json"))["count"] == 1
+    assert run("users", "count").stdout == "1 user\n"
 
 
 def test_who_is_unknown_is_told_with_those_who_are_there(run, ann):
-    told = run("list", "pages", "--user", "nobody")
+    told = run("pages", "list", "--user", "nobody")
     assert told.returncode == 0
     assert "users in this store: ann" in told.stdout
 
@@ -68,8 +73,8 @@ OF_ONE_USER = {
     "show": ("show",),
     "stats": ("stats",),
     "profile": ("profile", "get"),
-    "list": ("list", "pages"),
-    "count": ("count", "facts"),
+    "pages list": ("pages", "list"),
+    "facts count": ("facts", "count"),
 }
 
 
@@ -80,33 +85,34 @@ def test_who_is_unknown_is_told_to_programs_too(run, ann, command):
     assert document(run(*OF_ONE_USER[command], "--user", ann, "--json"))["hint"] is None
 
 
-@pytest.mark.parametrize("command", ["list", "count"])
-def test_the_help_says_to_what_an_option_applies(run, command):
-    told = {one["names"][0]: one["help"] for one in document(run(command, "--help", "--json"))["options"]}
-    assert told["--session"] == "Pages or segments of this session."
-    assert told["--archive"].startswith("Segments: ")
+def test_the_facts_that_were_replaced_are_in_the_archive(run):
+    run("facts", "add", "I live in Oslo", "--at", "2026-01-01")
+    run("facts", "add", "I live in Bergen", "--at", "2026-02-01")
+    assert [one["text"] for one in document(run("facts", "list", "--json"))["facts"]] == ["I live in Bergen"]
+    assert document(run("facts", "count", "--tier", "archive", "--json"))["count"] == 1
+    assert document(run("facts", "count", "--subject", "agent", "--json"))["count"] == 0
 
 
 def test_a_filter_that_does_not_hold_is_refused(run, ann):
-    refused = document(run("list", "users", "--tag", "work", "--json"), code=2)
-    assert "--tag is not a filter of users" in refused["error"]["message"]
-    assert document(run("list", "pages", "--cursor", "nonsense", "--json"), code=2)["error"]["type"] == "InvalidInput"
+    refused = document(run("facts", "list", "--speaker", "Ann", "--json"), code=2)
+    assert "--speaker" in refused["error"]["message"]
+    assert document(run("pages", "list", "--cursor", "nonsense", "--json"), code=2)["error"]["type"] == "InvalidInput"
 
 
 def test_a_memory_is_corrected_and_deleted(run, ann):
-    page = document(run("list", "pages", "--user", ann, "--limit", "1", "--json"))["pages"][0]["id"]
+    page = document(run("pages", "list", "--user", ann, "--limit", "1", "--json"))["pages"][0]["id"]
     assert document(run("update", page, "Note zero.", "--user", ann, "--json"))["text"] == "user: Note zero."
     assert run("delete", page, "--user", ann).returncode == 2
     assert document(run("delete", page, "--user", ann, "--json"), code=2)["error"]["type"] == "InvalidInput"
     assert document(run("delete", page, "--user", ann, "--yes", "--json")) == {"deleted": [page]}
-    assert document(run("count", "pages", "--user", ann, "--json"))["count"] == 2
+    assert document(run("pages", "count", "--user", ann, "--json"))["count"] == 2
 
 
 def test_what_is_not_there_is_no_reason_to_delete_the_others(run, ann):
-    page = document(run("list", "pages", "--user", ann, "--json"))["pages"][0]["id"]
+    page = document(run("pages", "list", "--user", ann, "--json"))["pages"][0]["id"]
     assert document(run("delete", page, "nothing", "--user", ann, "--yes", "--json"), code=3)
     assert document(run("update", "nothing", "New.", "--user", ann, "--json"), code=3)
-    assert document(run("count", "pages", "--user", ann, "--json"))["count"] == 3
+    assert document(run("pages", "count", "--user", ann, "--json"))["count"] == 3
 
 
 def test_a_search_for_what_was_never_said_finds_nothing(run):
@@ -119,6 +125,6 @@ def test_a_search_for_what_was_never_said_finds_nothing(run):
 
 def test_an_empty_store_is_told_as_such(run, ann):
     assert run("forget", "--user", ann, "--yes").returncode == 0
-    assert run("list", "users").stdout == "There are no users yet.\n"
-    assert run("list", "pages").stdout == "No pages: there are no users yet.\n"
-    assert run("list", "users", "--tenant", "other").stdout == "There are no users yet.\n"
+    assert run("users", "list").stdout == "There are no users.\n"
+    assert run("pages", "list").stdout == "No pages: there are no users yet.\n"
+    assert run("users", "list", "--tenant", "other").stdout == "There are no users.\n"

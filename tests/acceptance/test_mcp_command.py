@@ -106,7 +106,7 @@ def test_standard_output_has_the_protocol_alone_until_the_input_ends(start, tmp_
     assert answers[-1]["result"]["structuredContent"]["ranked"]
     assert server.returncode == 0
     assert [json.loads(line)["mcp"] for line in log.splitlines()] == ["add", "search"]
-    (page,) = memoryos_json(tmp_path, "list", "pages", "--user", "ann")["pages"]
+    (page,) = memoryos_json(tmp_path, "pages", "list", "--user", "ann")["pages"]
     assert (page["text"], page["scope"]["session"]) == ("user: I keep bees.", "s1")
 
 
@@ -136,7 +136,7 @@ def test_what_has_begun_to_write_is_completed_after_a_signal(start, tmp_path):
         with pytest.raises(subprocess.TimeoutExpired):
             server.wait(0.2)
     assert server.wait(SOON) == 0
-    assert memoryos_json(tmp_path, "count", "pages", "--user", "ann")["count"] == 1
+    assert memoryos_json(tmp_path, "pages", "count", "--user", "ann")["count"] == 1
 
 
 def test_a_client_that_disappears_ends_it(start):

@@ -1,4 +1,4 @@
-"""`memoryos mounts`, `tagged` and `search` with a mounted memory, through the real command line."""
+"""`memoryos mounts list`, `tagged` and `search` with a mounted memory, through the real command line."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def document(result):
 
 
 def test_mounts_are_listed_and_searched(run):
-    (mount,) = document(run("mounts", "--json"))["mounts"]
+    (mount,) = document(run("mounts", "list", "--json"))["mounts"]
     assert (mount["name"], mount["namespace"], mount["writable"]) == ("cardiology", "expert/cardiology", False)
-    assert "cardiology" in run("mounts").stdout
+    assert "cardiology" in run("mounts", "list").stdout
     found = document(run("search", "Is propranolol safe with asthma?", "--user", "ann", "--json"))
     assert {hit["mount"] for hit in found["hits"]} == {None, "cardiology"}
     assert found["missing"] == []

@@ -70,7 +70,7 @@ def test_somebody_unknown_is_not_found(run, alice):
 
 def test_what_was_taken_along_is_counted_by_name(run):
     run("add", "My name is Alice, I live in Oslo and I'm a plumber.", "Hello!", "--user", "alice")
-    run("jobs", "wait", "--user", "alice")
+    run("jobs", "run", "--user", "alice")
     assert " profile fields" in run("export", "alice.jsonl", "--user", "alice").stdout
     forgotten = run("forget", "--user", "alice", "--yes").stdout
     assert " profile fields" in forgotten

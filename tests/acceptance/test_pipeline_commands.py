@@ -59,29 +59,54 @@ def test_a_pipeline_is_checked_shown_tried_and_run(run, told, tmp_path):
     }
     for param, fix in (("most=many", "most is not JSON"), ("most", "is not NAME=VALUE")):
         assert fix in run("pipelines", "run", "tidy-old", "--param", param).stderr
+    missing = run("pipelines", "run", "tidy-old").stderr
+    assert "--param until: is missing: tidy-old needs it" in missing
     assert "most is given twice" in run(*tidy, "--param", "most=6").stderr
+
+
+def test_a_broken_file_hides_no_other_pipeline(run, told, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "bad.json").write_text("{")
+    told("add", "I keep bees.")
+    found = run("pipelines", "list", MEMORYOS_PIPELINES=str(own))
+    assert (found.returncode, "tidy-old 1: list -> archive" in found.stdout) == (0, True)
+    assert found.stderr.startswith("Left out: bad.json: is not JSON")
+    listed = json.loads(run("pipelines", "list", "--json", MEMORYOS_PIPELINES=str(own)).stdout)
+    assert [*listed["broken"]] == ["bad.json"]
+
+
+def test_an_error_of_a_step_names_the_step_and_the_parameter(run, told, tmp_path):
+    told("add", "I keep bees.")
+    steps = [{"retrieve": {"query": "{x}"}}, {"augment": {}}]
+    (tmp_path / "mine.json").write_text(json.dumps({"name": "mine", "parameters": {"x": "text"}, "steps": steps}))
+    wrong = run("pipelines", "run", "mine.json", "--param", "x=")
+    assert wrong.returncode == 2
+    assert "mine, step 1 (retrieve): query: is empty" in wrong.stderr
+    assert "the parameter x fills it" in wrong.stderr
+    assert "--query" not in wrong.stderr
 
 
 def test_what_had_no_command(run, told, tmp_path):
     (tmp_path / "bee.png").write_bytes(b"\x89PNG a bee")
     page = told("add", "Look! I live in Oslo.", "--attach", "bee.png")["id"]
-    (file,) = told("attachments", page)["attachments"]
-    assert file["id"] in run("attachments", page).stdout
-    assert told("attachment", page, file["id"], "copy.png")["bytes"] == 10
+    (file,) = told("pages", "attachments", page)["attachments"]
+    assert file["id"] in run("pages", "attachments", page).stdout
+    assert told("pages", "attachment", page, file["id"], "copy.png")["bytes"] == 10
     assert (tmp_path / "copy.png").read_bytes() == b"\x89PNG a bee"
-    assert "File exists" in run("attachment", page, file["id"], "copy.png").stderr
+    assert "File exists" in run("pages", "attachment", page, file["id"], "copy.png").stderr
     assert told("consolidate")["facts"] == 1
     assert "All pages are read" in run("consolidate").stdout
-    events = told("events", "--limit", "2")["events"]
+    events = told("log", "events", "--limit", "2")["events"]
     assert [one["cube_id"] for one in events][:1] == [page]
     assert len(events) == 2
-    assert events[1]["sequence"] not in [one["sequence"] for one in told("events", "--after", "2")["events"]]
-    assert "There are no such events." in run("events", "--after", "999999").stdout
+    assert events[1]["sequence"] not in [one["sequence"] for one in told("log", "events", "--after", "2")["events"]]
+    assert "There are no such events." in run("log", "events", "--after", "999999").stdout
     second = told("add", "Look! I live in Oslo.")["id"]
-    assert "no attachments" in run("attachments", second).stdout
+    assert "no attachments" in run("pages", "attachments", second).stdout
     told("duplicates", "merge", told("add", "I sail.")["id"], told("add", "I sail!")["id"])
     assert told("duplicates", "merged", second) == {"memories": []}
-    survivor = next(one for one in told("list", "pages")["pages"] if "sail" in one["text"])["id"]
+    survivor = next(one for one in told("pages", "list")["pages"] if "sail" in one["text"])["id"]
     assert [one["text"] for one in told("duplicates", "merged", survivor)["memories"]] == ["user: I sail!"]
     assert "It took in none." in run("duplicates", "merged", second).stdout
     made = told("proposals", "publish", "Tea is hot.", "--source", "review")

@@ -49,17 +49,17 @@ def test_policies_are_checked(run, tmp_path):
 def test_decisions_are_explained(run):
     page = document(run("add", "The result is in.", "--user", "ann", "--sensitivity", "diagnosis", "--json"))["id"]
     sealed = document(run("add", "The letter is sealed.", "--user", "ann", "--tag", "sealed", "--json"))["id"]
-    explain = ("policy", "explain", page, "--user", "ann", "--policies", "clinic.cedar")
+    explain = ("governance", "explain", page, "--user", "ann", "--policies", "clinic.cedar")
     doctor = ("--caller", "dr-lee", "--role", "doctor")
     told = document(run(*explain, *doctor, "--purpose", "treatment", "--json"))
     assert (told["allowed"], told["policies"], told["action"]) == (True, ["doctors"], "read")
     assert f"dr-lee may not read {page}: no policy permits it." in run(*explain, *doctor).stdout
     told = document(run(*explain, "--caller", "ann", "--action", "delete", "--json"))
     assert (told["allowed"], told["reason"]) == (True, "permitted by owners")
-    of_sealed = ("policy", "explain", sealed, "--user", "ann", "--caller", "ann", "--json")
+    of_sealed = ("governance", "explain", sealed, "--user", "ann", "--caller", "ann", "--json")
     assert document(run(*of_sealed, MEMORYOS_POLICIES="clinic.cedar"))["reason"] == "forbidden by sealed"
     assert document(run(*of_sealed), 2)["error"]["message"].startswith("--policies: are not set")
-    assert document(run("policy", "explain", "nothing", *of_sealed[3:], "--policies", "."), 3)
+    assert document(run("governance", "explain", "nothing", *of_sealed[3:], "--policies", "."), 3)
 
 
 def test_the_setting_puts_policies_in_force(run):
@@ -96,7 +96,7 @@ def test_keys_are_created_used_rotated_and_revoked(run):
 
 def test_granted_roles_are_known_to_both_and_users_are_told(run):
     page = document(run("add", "The result is in.", "--user", "ann", "--json"))["id"]
-    explain = ("policy", "explain", page, "--user", "ann", "--policies", "clinic.cedar", "--caller", "lee")
+    explain = ("governance", "explain", page, "--user", "ann", "--policies", "clinic.cedar", "--caller", "lee")
     explain = (*explain, "--purpose", "treatment", "--json")
     assert not document(run(*explain))["allowed"]
     made = document(run("roles", "grant", "lee", "doctor", "porter", "--name", "ward 3", "--ttl", "1d", "--json"))

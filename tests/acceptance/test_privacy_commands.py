@@ -45,7 +45,7 @@ def test_find_without_a_finding_or_a_file(run, tmp_path):
 def test_a_policy_by_environment_masks_refuses_and_reveals(run, tmp_path):
     text = "Mail a.b@mailbox.org."
     assert run("add", text, "--db", "a.db", MEMORYOS_PRIVACY_ON_WRITE="mask").returncode == 0
-    assert "Mail [email]." in run("list", "pages", "--db", "a.db").stdout
+    assert "Mail [email]." in run("pages", "list", "--db", "a.db").stdout
     refused = run("add", text, "--db", "a.db", "--json", MEMORYOS_PRIVACY_ON_WRITE="refuse")
     assert refused.returncode == 2
     error = json.loads(refused.stdout)["error"]
@@ -60,11 +60,12 @@ def test_a_pseudonym_is_turned_back_by_whoever_has_the_key(run, tmp_path):
     page = json.loads(run("get", stored["id"], "--db", "a.db", "--json").stdout)
     (tmp_path / "page.txt").write_text(page["turns"][0]["text"], "utf-8")
     assert "mailbox" not in page["turns"][0]["text"]
-    told = run("privacy", "reveal", "page.txt", "--db", "a.db", MEMORYOS_PRIVACY_KEY=KEY)
+    told = run("governance", "reveal", "page.txt", "--db", "a.db", MEMORYOS_PRIVACY_KEY=KEY)
     assert told.stdout == "Mail a.b@mailbox.org.\n"
-    keyless = run("privacy", "reveal", "page.txt", "--db", "a.db")
+    keyless = run("governance", "reveal", "page.txt", "--db", "a.db")
     assert keyless.returncode == 2
     assert "MEMORYOS_PRIVACY_KEY: is not set" in keyless.stderr
     assert (
-        run("privacy", "reveal", "page.txt", "--db", "a.db", "--user", "bob", MEMORYOS_PRIVACY_KEY=KEY).returncode == 2
+        run("governance", "reveal", "page.txt", "--db", "a.db", "--user", "bob", MEMORYOS_PRIVACY_KEY=KEY).returncode
+        == 2
     )

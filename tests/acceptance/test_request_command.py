@@ -1,4 +1,4 @@
-"""`memoryos request`: what a person asks of the memory, on the command line and over HTTP."""
+"""`memoryos requests`: what a person asks of the memory, on the command line and over HTTP."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def folder(tmp_path):
 
 
 def test_a_request_is_shown_first_and_done_with_its_token(folder):
-    def run(*arguments):
-        return same_process.memoryos("request", *arguments, "--user", "ann", cwd=folder, MEMORYOS_EMBEDDER="hashing")
+    def run(*arguments, verb="do"):
+        words = ("requests", verb, *arguments, "--user", "ann")
+        return same_process.memoryos(*words, cwd=folder, MEMORYOS_EMBEDDER="hashing")
 
     shown = run(ASKED)
     assert shown.returncode == 0
@@ -37,8 +38,12 @@ def test_a_request_is_shown_first_and_done_with_its_token(folder):
     assert (wrong.returncode, "has changed since its preview" in wrong.stderr) == (5, True)
     told = json.loads(run(ASKED, "--json").stdout)
     assert (told["is_done"], told["preview"]["confirm"]) == (False, token)
-    assert "operation: forget" in run(ASKED, "--read").stdout
-    assert run(ASKED, "--read", "--yes").returncode == 2
+    assert "operation: forget" in run(ASKED, verb="read").stdout
+    assert json.loads(run(ASKED, "--json", verb="preview").stdout)["confirm"] == token
+    previewed = run(ASKED, verb="preview").stdout
+    assert previewed.startswith("1 page, 1 fact would go for good.\n")
+    assert f"`memoryos requests do` with --confirm {token}" in previewed
+    assert "--confirm" not in run("What do I keep?", verb="preview").stdout
     assert run(ASKED, "--confirm", token).stdout == "Removed for good: 1 page, 1 fact.\n"
     assert run("forget my bees", "--yes").stdout.startswith("Removed for good: 1 page")
     assert run("Remember that I keep wasps.").stdout.startswith("Stored as ")

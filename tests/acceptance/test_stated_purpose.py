@@ -213,7 +213,7 @@ def test_the_treating_doctor_reads_by_command_with_a_purpose_of_the_key(clinic):
     code, told = ask(*search)
     assert (code, told["error"]["message"]) == (5, DENIED[1])
     told = "the key does not have 'research'. State treatment, 治疗, or create a key that has it"
-    for command in (search, ("keys", "list"), ("verify",), ("policy", "explain", "X", "--caller", "lee")):
+    for command in (search, ("keys", "list"), ("verify",), ("governance", "explain", "X", "--caller", "lee")):
         code, found = ask("--purpose", "research", *command)
         assert (code, found["error"]["message"]) == (5, f"purpose: {told}")
     code, found = ask("--application", "lab", *search)

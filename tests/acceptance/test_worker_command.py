@@ -1,4 +1,4 @@
-"""`memoryos worker`, `memoryos jobs wait` and `memoryos usage`: real processes on one store."""
+"""`memoryos worker`, `memoryos jobs run` and `memoryos log usage`: real processes on one store."""
 
 from __future__ import annotations
 
@@ -240,8 +240,8 @@ def test_two_workers_share_a_store(start, data, talk, tmp_path):
 def test_usage_is_empty_before_any_call(run, data, talk):
     talk("ann")
     empty = {"calls": 0, "prompt_tokens": 0, "cached_tokens": 0, "completion_tokens": 0, "cost": 0.0}
-    assert data("usage", "--user", "ann") == {"usage": [], "total": empty}
-    assert run("usage", "--user", "ann") == (0, "No model was used.\n")
+    assert data("log", "usage", "--user", "ann") == {"usage": [], "total": empty}
+    assert run("log", "usage", "--user", "ann") == (0, "No model was used.\n")
 
 
 def test_usage_tells_what_calls_took_by_purpose_and_what_they_cost(run, data, talk, model):
@@ -251,18 +251,18 @@ def test_usage_tells_what_calls_took_by_purpose_and_what_they_cost(run, data, ta
     data("worker", "--once", **variables)
     calls = len(server.requests)
     assert calls >= 3
-    told = data("usage", "--user", "ann", **variables)
+    told = data("log", "usage", "--user", "ann", **variables)
     assert {one["purpose"] for one in told["usage"]} == {"facts", "persona", "summary"}
     assert {one["model"] for one in told["usage"]} == {"some-model"}
     assert told["total"]["calls"] == calls
     assert told["total"]["prompt_tokens"] == 401 * calls
     assert told["total"]["completion_tokens"] == 151 * calls
     assert told["total"]["cost"] == pytest.approx((401 * 2 + 151 * 10) * calls / 1_000_000)
-    code, table = run("usage", "--user", "ann", **variables)
+    code, table = run("log", "usage", "--user", "ann", **variables)
     assert code == 0
     for shown in ("facts", "persona", "summary", "some-model", "total", f"{401 * calls:,}"):
         assert shown in table
-    assert data("usage", "--user", "ben", **variables)["usage"] == []
+    assert data("log", "usage", "--user", "ben", **variables)["usage"] == []
 
 
 def test_wait_gives_up_after_its_time_and_goes_on_until_a_retry_is_done(run, talk, model, tmp_path):
@@ -270,13 +270,13 @@ def test_wait_gives_up_after_its_time_and_goes_on_until_a_retry_is_done(run, tal
     talk("ann", **variables)
     here = {**variables, "MEMORYOS_JOBS": "here"}
     server.will(Reply(status=429, headers=(("Retry-After", "5"),)))
-    code, output = run("jobs", "wait", "--user", "ann", "--timeout", "0.2", "--json", **here)
+    code, output = run("jobs", "run", "--user", "ann", "--timeout", "0.2", "--json", **here)
     assert code == 1
     left = json.loads(output)
     assert left["waiting"] >= 1
     assert left["dead"] == 0
     began = time.monotonic()
-    code, output = run("jobs", "wait", "--user", "ann", "--timeout", str(SOON), "--json", **here)
+    code, output = run("jobs", "run", "--user", "ann", "--timeout", str(SOON), "--json", **here)
     assert (code, json.loads(output)) == (0, {"waiting": 0, "dead": 0, "unknown": 0})
     assert time.monotonic() - began < SOON
     assert facts(tmp_path, "ann") >= 2

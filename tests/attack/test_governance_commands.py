@@ -24,8 +24,8 @@ ASKED = [
     ["search", "What about the zorbitis and the tulips in May?", "--explain", "--limit", "30"],
     ["context", "What about the zorbitis and the tea?"],
     ["digest"],
-    ["count", "pages"],
-    ["list", "pages"],
+    ["pages", "count"],
+    ["pages", "list"],
     ["profile", "get"],
     ["tagged", "zorbtag"],
 ]
@@ -89,7 +89,7 @@ def test_hidden_words_change_nothing_that_a_command_says(places: dict[str, Any],
         assert code == 0, (command, full)
         differing = set(plain(full).splitlines()) ^ set(plain(bare).splitlines())
         assert not differing and len(plain(full)) == len(plain(bare)), (command, sorted(differing)[:3])
-    pages = told(places, "full", ["list", "pages"])[1]
+    pages = told(places, "full", ["pages", "list"])[1]
     assert '"zorbitis"' not in pages and "tulips" in pages
 
 

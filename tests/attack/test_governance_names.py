@@ -178,13 +178,13 @@ COMMANDS = {
     "digest": "",
     "show": "",
     "stats": "",
-    "list": "pages",
-    "count": "pages",
+    "pages list": "",
+    "pages count": "",
     "get": "PAGE",
     "history": "PAGE",
     "update": "PAGE new",
     "delete": "PAGE",
-    "usage": "",
+    "log usage": "",
     "profile get": "",
     "jobs list": "",
     "proposals list": "",
@@ -295,7 +295,7 @@ def _attacks(
     """Each command with each key, as each user of a tenant; without a key, who has the file administers the store."""
     for name, words in commands.items():
         command = [*name.split(), *(known["PAGE"] if word.isupper() else word for word in words.split())]
-        command += ["--db", known["place"], *([] if name in ("ask", "export") else ["--json"])]
+        command += ["--db", known["place"], *([] if name in ("respond", "export") else ["--json"])]
         for key, user, tenant in by:
             if name.split()[0] not in OF_STORE:
                 yield key, [*command, "--user", user, "--tenant", tenant]

@@ -87,7 +87,7 @@ def test_the_command_and_rest_tell_the_same_after_a_restart(tmp_path, model, set
         model.will(whole(12), whole(30))
         memory.respond("When does it open?")
         memory.respond("And the library?")
-    asked = ("usage", "--user", "ann", "--db", place)
+    asked = ("log", "usage", "--user", "ann", "--db", place)
     told = json.loads(same_process.memoryos(*asked, "--json", cwd=tmp_path, MEMORYOS_EMBEDDER="hashing").stdout)
     assert [one["cached_tokens"] for one in told["usage"]] == [told["total"]["cached_tokens"]] == [42]
     table = same_process.memoryos(*asked, cwd=tmp_path, MEMORYOS_EMBEDDER="hashing").stdout

@@ -155,7 +155,7 @@ def test_the_command_lists_it(open_memory, path):
     shown = CliRunner().invoke(app, ["jobs", "list", *ask], env=env)
     (job,) = json.loads(shown.stdout)["jobs"]
     assert (job["kind"], job["cube_id"], job["payload"]) == ("digest", None, {"day": "monday"})
-    waited = CliRunner().invoke(app, ["jobs", "wait", *ask], env=env)
+    waited = CliRunner().invoke(app, ["jobs", "run", *ask], env=env)
     assert json.loads(waited.stdout) == {"waiting": 0, "dead": 0, "unknown": 1}
     table = CliRunner().invoke(app, ["jobs", "list", *ask[:-1]], env={**env, "COLUMNS": "200"})
     assert "the scope" in table.stdout

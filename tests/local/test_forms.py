@@ -162,18 +162,14 @@ def test_the_commands_transform_and_list(opened, tiny_long, tmp_path, monkeypatc
         assert done.exit_code == 0, done.output
         return done.output
 
-    assert "me: text to kv" in says("transform", "me", "--kind", "fact")
-    assert "kv me" in says("forms", "--id", fact)
-    assert fact in says("transform", "me", "--from", "kv", "--to", "text")
-    removed = says("transform", "me", "--from", "kv", "--to", "text", "--remove", "--json")
+    assert "me: text to kv" in says("forms", "transform", "me", "--kind", "fact")
+    assert "kv me" in says("forms", "list", "--id", fact)
+    assert fact in says("forms", "transform", "me", "--from", "kv", "--to", "text")
+    removed = says("forms", "transform", "me", "--from", "kv", "--to", "text", "--remove", "--json")
     (done,) = json.loads(removed)["transformations"]
     assert (done["source"], done["ids"]) == ("kv", [fact])
-    assert "There are no KV states" in says("forms")
-    assert "Nothing is cold." in says("transform", "--cold")
-    for words, problem in (([], "is missing"), (["me", "--cold"], "is passed together with --cold")):
-        refused = CliRunner().invoke(app, ["transform", *words, "--db", str(tmp_path / "m.db"), "--user", "alice"])
-        assert refused.exit_code != 0
-        assert problem in f"{refused.exception} {refused.output}"
+    assert "There are no KV states" in says("forms", "list")
+    assert "Nothing is cold." in says("forms", "cool")
 
 
 def test_what_came_of_a_change_is_told(opened, tiny_long, learned, monkeypatch, tmp_path):
@@ -242,13 +238,13 @@ def test_the_command_says_what_was_not_done_and_why(opened, tiny_long, tmp_path,
     monkeypatch.setenv("MEMORYOS_LLM_MODEL", f"local:{tiny_long}")
     monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
 
-    def says(*words: str) -> str:
-        done = CliRunner().invoke(app, ["transform", *words, "--db", str(tmp_path / "m.db"), "--user", "alice"])
+    def says(*words: str, verb: str = "transform") -> str:
+        done = CliRunner().invoke(app, ["forms", verb, *words, "--db", str(tmp_path / "m.db"), "--user", "alice"])
         assert (done.exit_code, isinstance(done.exception, SystemExit)) == (1, True), done.exception
         return done.stdout
 
     assert "home: text to adapter, 0 memories, refused: " in says(NAME, "--to", "adapter")
-    (told,) = json.loads(says(NAME, "--to", "adapter", "--look", "--json"))["transformations"]
+    (told,) = json.loads(says(NAME, "--to", "adapter", "--json", verb="outcome"))["transformations"]
     assert (told["name"], told["state"]) == (NAME, "refused")
     assert "questions that were not trained" in told["reason"]
     monkeypatch.setenv("MEMORYOS_LOCAL_WINDOW", "64")

@@ -149,7 +149,7 @@ for words, typed in COMMANDS:
     loaded[words, typed.get("COMP_WORDS")] = sorted({"sqlalchemy", "numpy", "alembic"} & {*sys.modules})
 print("\\n", {which: found for which, found in loaded.items() if found}, len(loaded))
 """
-HELP = [(words, {}) for words in ("--help", "governance --help", "search --help", "add --help", "list --help")]
+HELP = [(words, {}) for words in ("--help", "governance --help", "search --help", "add --help", "pages list --help")]
 COMPLETED = [
     ("", {"_MEMORYOS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))})
     for words in ("memoryos sea", "memoryos search --s", "memoryos governance ")

@@ -6,7 +6,7 @@ import pytest
 
 from memoryos import Memory, MemoryOS
 from memoryos.interface.cli.app import command
-from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST
+from memoryos.interface.doors import COMMANDS, NOT_CLI, NOT_MCP, NOT_REST, OTHER_NAMES, OTHER_TOOLS, own_name
 from memoryos.interface.mcp.mcp_resources import RESOURCES
 from memoryos.interface.mcp.mcp_tools import TOOLS
 from memoryos.interface.rest.parameters import Parameters
@@ -31,6 +31,17 @@ def test_each_operation_has_a_door_or_a_reason(doors, reasons):
     assert {*doors} & reasons.keys() == set()
     assert {*doors, *reasons} - OPERATIONS == set(), "doors of operations that do not exist"
     assert all(reasons.values())
+
+
+def test_a_command_has_the_name_of_its_operation_or_a_reason_for_another():
+    named = {operation: line.partition(" --")[0] for operation, line in COMMANDS.items()}
+    assert {operation for operation, name in named.items() if name != own_name(operation)} == OTHER_NAMES.keys()
+    assert all(OTHER_NAMES.values())
+
+
+def test_a_tool_has_the_name_of_its_operations_or_a_reason_for_another():
+    other = {one.name for one in TOOLS if any(one.name not in operation.split(".") for operation in one.operations)}
+    assert other == OTHER_TOOLS.keys()
 
 
 def test_a_branch_is_worked_on_by_the_ways_that_its_reasons_name():

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The command of an operation. Those of MemoryOS have `store:` before their name.
+# The command of an operation: its name, with a space for the dot and `-` for `_`, unless OTHER_NAMES says why not.
+# Those of MemoryOS have `store:` before their name.
 COMMANDS: Mapping[str, str] = {
     "add": "add",
     "get": "get",
@@ -18,19 +19,19 @@ COMMANDS: Mapping[str, str] = {
     "tagged": "tagged",
     "context": "context",
     "digest": "digest",
-    "respond": "ask --json",
-    "respond_stream": "ask",
+    "respond": "respond --json",
+    "respond_stream": "respond",
     "export": "export --agent",
     "forget": "forget --agent",
     "stats": "stats",
-    "pages.list": "list pages",
-    "pages.count": "count pages",
+    "pages.list": "pages list",
+    "pages.count": "pages count",
     "documents.add": "documents add",
-    "segments.list": "list segments",
-    "segments.count": "count segments",
+    "segments.list": "segments list",
+    "segments.count": "segments count",
     "facts.add": "facts add",
-    "facts.list": "list facts",
-    "facts.count": "count facts",
+    "facts.list": "facts list",
+    "facts.count": "facts count",
     "profile.get": "profile get",
     "profile.set": "profile set",
     "governance.freeze": "governance freeze",
@@ -50,11 +51,11 @@ COMMANDS: Mapping[str, str] = {
     "governance.delegate": "governance delegate",
     "governance.delegations": "governance delegations",
     "governance.revoke": "governance revoke",
-    "governance.reveal": "privacy reveal",
-    "governance.explain": "policy explain",
+    "governance.reveal": "governance reveal",
+    "governance.explain": "governance explain",
     "adapters.train": "adapters train",
     "adapters.list": "adapters list",
-    "adapters.get": "adapters show",
+    "adapters.get": "adapters get",
     "adapters.load": "adapters load",
     "adapters.unload": "adapters unload",
     "adapters.rollback": "adapters rollback",
@@ -72,19 +73,19 @@ COMMANDS: Mapping[str, str] = {
     "schedule.decide": "schedule decide",
     "schedule.log": "schedule log",
     "schedule.moves": "schedule moves",
-    "requests.read": "request --read",
-    "requests.preview": "request",
-    "requests.do": "request --confirm",
+    "requests.read": "requests read",
+    "requests.preview": "requests preview",
+    "requests.do": "requests do",
     "snapshots.create": "snapshots create",
     "snapshots.list": "snapshots list",
     "snapshots.remove": "snapshots remove",
-    "forms.transform": "transform",
-    "forms.outcome": "transform --look",
-    "forms.cool": "transform --cold",
-    "forms.list": "forms",
+    "forms.transform": "forms transform",
+    "forms.outcome": "forms outcome",
+    "forms.cool": "forms cool",
+    "forms.list": "forms list",
     "activations.build": "activations build",
     "activations.list": "activations list",
-    "activations.get": "activations show",
+    "activations.get": "activations get",
     "activations.delete": "activations delete",
     "activations.answer": "activations answer",
     "branches.create": "branches create",
@@ -104,15 +105,15 @@ COMMANDS: Mapping[str, str] = {
     "pipelines.list": "pipelines list",
     "jobs.list": "jobs list",
     "jobs.retry": "jobs retry",
-    "jobs.run": "jobs wait",
-    "log.usage": "usage",
-    "log.events": "events",
+    "jobs.run": "jobs run",
+    "log.usage": "log usage",
+    "log.events": "log events",
     "consolidate": "consolidate",
-    "pages.attachments": "attachments",
-    "pages.attachment": "attachment",
-    "upkeep.repair": "repair",
-    "upkeep.undo": "repair --undo",
-    "upkeep.rebuild": "rebuild",
+    "pages.attachments": "pages attachments",
+    "pages.attachment": "pages attachment",
+    "upkeep.repair": "upkeep repair",
+    "upkeep.undo": "upkeep undo",
+    "upkeep.rebuild": "upkeep rebuild",
     "store:agents.list": "agents list",
     "store:users.list": "users list",
     "store:users.show": "users show",
@@ -127,14 +128,13 @@ COMMANDS: Mapping[str, str] = {
     "store:retention.add": "retention add",
     "store:retention.list": "retention list",
     "store:retention.remove": "retention remove",
-    "store:mounts.list": "mounts",
+    "store:mounts.list": "mounts list",
     "store:audit.list": "audit list",
     "store:audit.export": "audit export",
     "store:audit.access": "audit access",
     "store:audit.permissions": "audit permissions",
     "store:audit.verify": "audit verify",
-    "store:admin.users": "list users",
-    "store:admin.count_users": "count users",
+    "store:admin.count_users": "users count",
     "store:admin.export": "export",
     "store:admin.forget": "forget",
     "store:admin.load": "import export",
@@ -146,6 +146,31 @@ COMMANDS: Mapping[str, str] = {
     "store:admin.verify_words": "verify-mark --words",
     "store:admin.work": "worker",
 }
+
+_WHOLE = "A command about the whole store has no noun before it."
+_FILE_TOO = "It stands beside the commands that encrypt and decrypt a file."
+
+# Why a command has another name than its operation.
+OTHER_NAMES: Mapping[str, str] = {
+    "respond_stream": "A command prints the answer in pieces, and with `--json` as a whole.",
+    **dict.fromkeys(("store:admin.export", "store:admin.forget"), _WHOLE),
+    **dict.fromkeys(("store:admin.verify_mark", "store:admin.verify_receipt"), _WHOLE),
+    "store:admin.verify_words": "It is an option of the command that checks a mark: without one, the words tell.",
+    "store:admin.cool": "It is named after what becomes of the pages.",
+    "store:admin.load": "It stands beside the other formats that `import` reads.",
+    "store:admin.count_users": "It stands beside `users list`.",
+    **dict.fromkeys(("store:admin.encryption", "store:admin.rotate_encryption_key"), _FILE_TOO),
+    "store:admin.work": "It is named after the process that it starts.",
+}
+
+# Why a tool of MCP has neither the name of its operation nor the noun or the verb of it.
+OTHER_TOOLS: Mapping[str, str] = {"share": "`share` is the word in which people ask a model for it."}
+
+
+def own_name(operation: str) -> str:
+    """The command that has the name of an operation."""
+    return operation.removeprefix("store:").replace(".", " ").replace("_", "-")
+
 
 _HANDLE = "It makes an object in Python; elsewhere, each call names the owner."
 _LIFE = "Each command opens and closes the store itself, and the server does so once."
@@ -210,6 +235,7 @@ NOT_CLI: Mapping[str, str] = {
     "store:admin.forget_tenant": "Not there yet.",
     "store:admin.register_job": "`memoryos worker --register` calls a function that does.",
     "store:admin.scopes": "`memoryos stats` names them.",
+    "store:admin.users": "`memoryos users list` lists them with counts.",
     "store:keys.caller": "A command takes the key from MEMORYOS_KEY.",
     "store:keys.exist": "`memoryos serve` does this itself.",
     "store:keys.info": "A command takes the key from MEMORYOS_KEY.",

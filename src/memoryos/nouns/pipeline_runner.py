@@ -11,7 +11,7 @@ from functools import partial
 from uuid_utils.compat import uuid7
 
 from memoryos.caller import current, running_call
-from memoryos.errors import MemoryOSError
+from memoryos.errors import InvalidInput, MemoryOSError
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.nouns.pipeline_reading import SKIPPED, PipelineReading
 from memoryos.nouns.pipeline_writing import PipelineWriting
@@ -19,7 +19,8 @@ from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.copies import Copies
 from memoryos.operation.pipelines.pipeline import Pipeline
 from memoryos.operation.pipelines.pipeline_run import MadeChange, PipelineRun, RunOutcome, StepTrace
-from memoryos.operation.pipelines.pipeline_steps import GenerateStep, PipelineStep
+from memoryos.operation.pipelines.pipeline_steps import GenerateStep, PipelineStep, fields_of
+from memoryos.operation.pipelines.step_field import whole_placeholder
 from memoryos.operation.scheduler.joint_step import JointDone, take_jointly
 from memoryos.scope import Scope
 
@@ -128,5 +129,16 @@ def _naming(pipeline: Pipeline, number: int, step: PipelineStep) -> Iterator[Non
         yield
     except MemoryOSError as error:
         error.step = f"step {number} ({step.verb})"
-        error.args = (f"{pipeline.name}, {error.step}: {error}", *error.args[1:])
+        error.args = (f"{pipeline.name}, {error.step}: {_filled(error, pipeline, step)}", *error.args[1:])
         raise
+
+
+def _filled(error: MemoryOSError, pipeline: Pipeline, step: PipelineStep) -> str:
+    """What an error says; of a field that a parameter fills, with the parameter, which becomes the field to change."""
+    if isinstance(error, InvalidInput):
+        filled = {field: whole_placeholder(value) for field, _, value in fields_of(step)}
+        if (name := filled.get(error.field)) in pipeline.declared:
+            told = f"{error}; the parameter {name} fills it"
+            error.field = f"parameters.{name}"
+            return told
+    return str(error)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from memoryos import arguments
 from memoryos.caller import Action
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, MissingExtra, NotFound
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.pipeline_reading import PipelineReading
 from memoryos.nouns.pipeline_runner import PipelineRunner
@@ -16,6 +16,7 @@ from memoryos.nouns.pipeline_writing import PipelineWriting
 from memoryos.operation.calls.door import door
 from memoryos.operation.pipelines.pipeline import Pipeline
 from memoryos.operation.pipelines.pipeline_file import TEMPLATES, pipeline_files, read_pipeline
+from memoryos.operation.pipelines.pipeline_listing import PipelineListing
 from memoryos.operation.pipelines.pipeline_run import PipelineRun
 from memoryos.text import nearest, shown
 
@@ -57,14 +58,20 @@ class Pipelines(Noun):
         self._engine.admit(Action.READ, self._scope)
         return self._named(pipeline)
 
-    def list(self) -> Sequence[Pipeline]:
+    def list(self) -> PipelineListing:
         """List the pipelines that have a name here, by name: ours, and those in the folder of the setting `pipelines`.
 
-        One of the folder takes the place of ours with the same name. Raises InvalidInput for a file that is none.
+        One of the folder takes the place of ours with the same name. The `broken` of the list has what is wrong with
+        each file that is none, by its name. Raises NotFound if there is no such folder.
         """
         self._engine.admit(Action.READ, self._scope)
-        files = self._files()
-        return [read_pipeline(files[name]) for name in sorted(files)]
+        files, found, broken = self._files(), [], {}
+        for name in sorted(files):
+            try:
+                found.append(read_pipeline(files[name]))
+            except (InvalidInput, NotFound, MissingExtra) as error:
+                broken[files[name].name] = str(error)
+        return PipelineListing(found, broken)
 
     def _named(self, pipeline: Any) -> Pipeline:
         if isinstance(pipeline, Pipeline):

@@ -24,7 +24,9 @@ class Fault(StrEnum):
     VECTOR = "vector"  # it is missing, or no vector of the store's embedder
     PASSAGES = "passages"  # they do not cover the turns
     LINK = "link"  # it joins what it cannot join, or puts a page into a second segment
-    PLACE = "place"  # a page is in no segment, or a segment counts other pages than it has; `memoryos rebuild` helps
+    PLACE = (
+        "place"  # a page is in no segment, or a segment counts other pages than it has; `memoryos upkeep rebuild` helps
+    )
     STRAY = "stray"  # a row belongs to no cube, or is of an unknown kind
     POSITION = "position"  # two cubes of an owner have the same one
     EVENT = "event"  # it is of an unknown kind, or of a cube that never was

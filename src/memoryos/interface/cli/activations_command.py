@@ -52,7 +52,7 @@ def list_activations(
         render.say("There are no activations.")
 
 
-def show(
+def get(
     name: Name,
     user: User = "default",
     agent: Agent = "default",

@@ -53,7 +53,7 @@ def list_adapters(
         render.say("There are no adapters.")
 
 
-def show(
+def get(
     name: Name,
     user: User = "default",
     agent: Agent = "default",

@@ -14,7 +14,7 @@ from memoryos.errors import InvalidInput, MemoryOSError, ModelError, ModelNotCon
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
-from memoryos.interface.cli.request_command import show_preview
+from memoryos.interface.cli.requests_command import show_preview
 from memoryos.interface.faults import exit_code
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
-"""`memoryos transform` and `memoryos forms`: memories as text, as KV states and as adapters."""
+"""`memoryos forms`: memories as text, as KV states and as adapters."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
@@ -14,23 +14,24 @@ from memoryos.operation.activation.transformation import FormState
 from memoryos.operation.placement.memory_block import MemoryForm
 
 if TYPE_CHECKING:
+    from memoryos.memory import Memory
     from memoryos.operation.activation.transformation import FormOutcome, Transformation
 
 Name = Annotated[
-    str | None,
+    str,
     typer.Argument(help="Name of the activation or adapter.", autocompletion=names("activation", "adapter")),
 ]
+Source = Annotated[MemoryForm, typer.Option("--from", help="The form that the memories have.")]
+Target = Annotated[MemoryForm, typer.Option("--to", help="The form that they get.")]
 
 
 def transform(
-    name: Name = None,
-    source: Annotated[MemoryForm, typer.Option("--from", help="The form that the memories have.")] = MemoryForm.TEXT,
-    target: Annotated[MemoryForm, typer.Option("--to", help="The form that they get.")] = MemoryForm.KV,
+    name: Name,
+    source: Source = MemoryForm.TEXT,
+    target: Target = MemoryForm.KV,
     memory_id: Annotated[list[str] | None, typer.Option("--id", help="A memory, by its id; from text.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="All memories of this kind; from text.")] = None,
     remove: Annotated[bool, typer.Option(help="To text: remove the KV state or adapter. Its sources stay.")] = False,
-    cold: Annotated[bool, typer.Option(help="Turn all that is cold back to text.")] = False,
-    look: Annotated[bool, typer.Option(help="Change nothing: tell what came of the latest such change.")] = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -41,27 +42,45 @@ def transform(
 
     The exit code is 1 if it is not done: its job failed or waits, or the gate refused the adapter.
     """
-    if (name is None) is not cold:
-        problem = "is passed together with --cold" if cold else "is missing"
-        raise InvalidInput("name", problem, "Name an activation or adapter, or pass --cold")
-    if look and (cold or remove or memory_id or kind):
-        raise InvalidInput("look", "changes nothing", "Pass it with NAME, --from and --to alone")
-    done: list[Transformation] = []
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        if name is None:
-            done = list(memory.forms.cool())
-        elif not look:
-            chosen = {"kinds": kind or (), "ids": memory_id or (), "keeps": not remove}
-            done = [memory.forms.transform(name, source, target, **chosen)]  # type: ignore[arg-type]
+        chosen = {"kinds": kind or (), "ids": memory_id or (), "keeps": not remove}
+        done = [memory.forms.transform(name, source, target, **chosen)]  # type: ignore[arg-type]
+        told = _waited(memory, done)
+    _say(told, done, json=json)
+
+
+def outcome(
+    name: Name,
+    source: Source = MemoryForm.TEXT,
+    target: Target = MemoryForm.KV,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Tell what came of the latest change of a name from one form to another; the exit code is 1 if it is not done."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         memory.wait()
-        ways = [(one.name, one.source, one.target) for one in done]
-        told = [memory.forms.outcome(*way) for way in ways or ([(name, source, target)] if name else [])]
-    _say(told, {(one.name, one.source): one for one in done}, json=json)
-    if any(one.state is not FormState.DONE for one in told):
-        raise typer.Exit(1)
+        told = [memory.forms.outcome(name, source, target)]
+    _say(told, (), json=json)
 
 
-def forms(
+def cool(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Turn all that is cold back to text, and wait for it; the exit code is 1 if a part is not done."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        done = memory.forms.cool()
+        told = _waited(memory, done)
+    _say(told, done, json=json)
+
+
+def list_forms(
     memory_id: Annotated[
         str | None, typer.Option("--id", help="Only what was made of this memory, or told it.")
     ] = None,
@@ -85,8 +104,20 @@ def forms(
         render.say("There are no KV states and no adapters.")
 
 
-def _say(told: list[FormOutcome], done: dict[tuple[str, MemoryForm], Transformation], *, json: bool) -> None:
-    known = [(one, done.get((one.name, one.source))) for one in told]
+def _waited(memory: Memory, done: Sequence[Transformation]) -> list[FormOutcome]:
+    memory.wait()
+    return [memory.forms.outcome(one.name, one.source, one.target) for one in done]
+
+
+def _say(told: Sequence[FormOutcome], done: Sequence[Transformation], *, json: bool) -> None:
+    """Print what came of the changes, and exit with code 1 if one is not done."""
+    ways = {(one.name, one.source): one for one in done}
+    _print([(one, ways.get((one.name, one.source))) for one in told], json=json)
+    if any(one.state is not FormState.DONE for one in told):
+        raise typer.Exit(1)
+
+
+def _print(known: Sequence[tuple[FormOutcome, Transformation | None]], *, json: bool) -> None:
     if json:
         render.print_json(
             {"transformations": [{**(way.to_dict() if way else {}), **one.to_dict()} for one, way in known]}
@@ -99,5 +130,5 @@ def _say(told: list[FormOutcome], done: dict[tuple[str, MemoryForm], Transformat
         render.say(f"{one.name}: {one.source.value} to {one.target.value}{count}, {one.state.value}{reason}")
         for memory_id in ids:
             render.say(f"  {memory_id}")
-    if not told:
+    if not known:
         render.say("Nothing is cold.")

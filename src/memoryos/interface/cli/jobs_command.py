@@ -69,7 +69,7 @@ def retry(
         render.console().print(f"Tried {tried} again; {_dead(dead)}")
 
 
-def wait(
+def run(
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

@@ -17,7 +17,7 @@ from memoryos.interface.cli.mention import mention
 # By the name of each command its module, beside this one, and the function or Typer in it.
 Places = Mapping[str, tuple[str, str]]
 
-_GROUPS = "app"  # the module of all groups, which is loaded
+_GROUPS = "groups"  # the module of all groups
 
 
 class LazyCommand(TyperCommand):
@@ -34,6 +34,8 @@ class LazyCommand(TyperCommand):
         try:
             return super().invoke(ctx)
         except InvalidInput as error:
+            if error.step:  # a step has fields of its own
+                raise
             from memoryos.interface.cli.parameter_names import worded
 
             raise worded(error, self.params) from error

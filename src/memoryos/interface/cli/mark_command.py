@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def verify_mark(
-    path: Annotated[Path, typer.Argument(help="A file of `export`, or the JSON of `ask --json`.")],
+    path: Annotated[Path, typer.Argument(help="A file of `export`, or the JSON of `respond --json`.")],
     words: Annotated[bool, typer.Option("--words", help="Count words of any text file for the watermark.")] = False,
     db: Db = None,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""Commands on one user's memory: add, search, ask, show, stats."""
+"""Commands on one user's memory: add, search, respond, show, stats."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def search(
         _print_recall(found, limit, persona=bool(kind))
 
 
-def ask(
+def respond(
     query: Question,
     user: User = "default",
     agent: Agent = "default",
@@ -203,7 +203,7 @@ def ask(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Answer with the chat model and the memory (needs MEMORYOS_LLM_MODEL)."""
+    """Answer with the chat model and the memory, in pieces (needs MEMORYOS_LLM_MODEL)."""
     opened = open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True)
     with opened as memory, new_file("--mark", mark) as file:
         answer = memory.respond(query) if json else _said(memory, query)

@@ -1,4 +1,4 @@
-"""`memoryos mounts` and `memoryos tagged`: other memories, and what carries a label here and there."""
+"""`memoryos mounts list` and `memoryos tagged`: other memories, and what carries a label here and there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NONE = 'Nothing is mounted; set MEMORYOS_MOUNTS, e.g. to [{"name": "wiki", "place": "/path/to/wiki.db"}].'
 
 
-def mounts(db: Db = None, json: Json = False) -> None:
+def list_mounts(db: Db = None, json: Json = False) -> None:
     """List the mounted memories, which searches include (MEMORYOS_MOUNTS)."""
     with open_store(db, must_exist=True) as store:
         found = store.mounts.list()

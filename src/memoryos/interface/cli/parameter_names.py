@@ -69,6 +69,8 @@ def _named(field: str, names: Mapping[str, str], otherwise: str) -> str:
         if known in names:
             return names[known]
     setting, dot, rest = field.partition(".")
+    if setting == "parameters" and "param" in names:
+        return names.get(rest, f"{names['param']} {rest}")
     return f"MEMORYOS_{setting.upper()}{dot}{rest}" if setting in Settings.model_fields else otherwise
 
 

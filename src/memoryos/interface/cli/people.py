@@ -93,7 +93,7 @@ def forget(
 
 
 def erase(
-    memory_id: Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")],
+    memory_id: Annotated[str, typer.Argument(help="Its id, from `pages list` or `search`.")],
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from memoryos.operation.pipelines.pipeline import Pipeline
     from memoryos.operation.pipelines.pipeline_run import PipelineRun
 
-Which = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A name, from `list`, or a .yaml or .json file.")]
+Which = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A name, from `pipelines list`, or a .yaml or .json file.")
+]
 
 
 def run(
@@ -79,11 +81,13 @@ def list_pipelines(
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.pipelines.list()
     if json:
-        render.print_json({"pipelines": [one.to_dict() for one in found]})
+        render.print_json({"pipelines": [one.to_dict() for one in found], "broken": found.broken})
         return
     for one in found:
         render.say(f"{one.name} {one.version}: {' -> '.join(step.verb for step in one.steps)}")
         render.say(f"  {one.description}")
+    for problem in found.broken.values():
+        render.error_console().print(f"Left out: {problem}", markup=False, soft_wrap=True)
 
 
 def show(

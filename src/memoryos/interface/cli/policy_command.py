@@ -1,4 +1,4 @@
-"""`memoryos policy`: check files of policies, explain what they decide about a memory, and show what they can ask."""
+"""`memoryos policy` and `governance explain`: check files of policies, show what they can ask, and what they decide."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _unnamed(texts: Iterable[str], db: str, tenant: str) -> list[str]:
 
 
 def explain(
-    memory_id: Annotated[str, typer.Argument(help="Id of the memory, from `list` or `search`.")],
+    memory_id: Annotated[str, typer.Argument(help="Id of the memory, from `pages list` or `search`.")],
     caller: Annotated[str, typer.Option(help="Who calls.")],
     action: Annotated[Action, typer.Option(help="What is to be done.")] = Action.READ,
     policies: Annotated[

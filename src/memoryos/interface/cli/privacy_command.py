@@ -1,4 +1,4 @@
-"""`memoryos privacy`: find personal data and secrets in a text, and turn pseudonyms back."""
+"""`memoryos privacy find` and `governance reveal`: personal data and secrets in a text, and pseudonyms turned back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""`memoryos rebuild` and `memoryos reembed`: make again what was derived, and change what makes the vectors."""
+"""`memoryos upkeep`, `consolidate` and `reembed`: correct and make again what was derived, and change the vectors."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import rich.progress
@@ -18,7 +19,41 @@ from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 
 if TYPE_CHECKING:
+    from memoryos.operation.maintenance.repairer import RepairReport
     from memoryos.progress import Progress
+
+
+def repair(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Move pages to the segments they belong to, split mixed segments and merge similar ones."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        report = memory.upkeep.repair()
+    if json:
+        render.print_json(asdict(report))
+    else:
+        _print(report)
+
+
+def undo(
+    sequence: Annotated[list[int], typer.Argument(help="Event sequence of a move, as `repair` or `log events` tell.")],
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Move pages back that a repair moved; no repair moves them again."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        report = memory.upkeep.undo(*sequence)
+    if json:
+        render.print_json(asdict(report))
+    else:
+        render.console().print(f"Moved {len(report.events)} pages back.")
 
 
 def rebuild(
@@ -85,3 +120,14 @@ def reembed(
 
 def _told(bar: rich.progress.Progress, task: rich.progress.TaskID) -> Progress:
     return lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(report: RepairReport) -> None:
+    console = render.console()
+    console.print(
+        f"{report.pages} pages in {report.segments_before} segments: "
+        f"{report.moved} moved, {report.split} segments split off, {report.merged} merged."
+    )
+    if report.events:
+        first, last = report.events[0], report.events[-1]
+        console.print(f"Events {first} to {last} are the moves; `memoryos upkeep undo SEQUENCE` undoes one.")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from memoryos.interface.cli import people, render
 from memoryos.interface.cli.completion import names
+from memoryos.interface.cli.listed_memories import tell_count
 from memoryos.interface.cli.options import Db, Json, Tenant, Yes, open_store
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ def list_users(
     render.console().print(table if found else "There are no users.")
     if found.cursor:
         render.console().print(f"There are more: --cursor {found.cursor}", markup=False, soft_wrap=True)
+
+
+def count_users(tenant: Tenant = "default", db: Db = None, json: Json = False) -> None:
+    """Count the users of a tenant who have a memory."""
+    with open_store(db, must_exist=True) as store:
+        number = store.admin.count_users(tenant=tenant)
+    tell_count("users", number, json=json)
 
 
 def show(user: Name, tenant: Tenant = "default", db: Db = None, json: Json = False) -> None:

@@ -98,7 +98,7 @@ class ShownResult:
     def of(self, result: Any) -> Any:
         """Return the result as it is shown."""
         if isinstance(result, Listing):
-            return Listing(map(self.of, result), result.cursor)
+            return result.mapped(self.of)
         if isinstance(result, list | tuple):
             return type(result)(map(self.of, result))
         return self._walk.value("", result) if isinstance(result, CONTENT) else result

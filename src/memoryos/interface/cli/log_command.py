@@ -1,4 +1,4 @@
-"""`memoryos usage`: what model calls took, by day and purpose."""
+"""`memoryos log`: the changes of memories, and what model calls took."""
 
 from __future__ import annotations
 
@@ -20,6 +20,27 @@ if TYPE_CHECKING:
 MOST_DAYS = 36_500
 _MICROS = 1_000_000
 _SUMMED = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
+
+
+def events(
+    after: Annotated[int, typer.Option(min=0, help="Only events with a higher number.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, help="Most events.")] = 100,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the changes of memories, oldest first; `--after` the last number lists the next ones."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.log.events(after=after, limit=limit)
+    if json:
+        render.print_json({"events": [one.to_dict() for one in found]})
+        return
+    for one in found:
+        render.say(f"{one.sequence} {one.at:%Y-%m-%d %H:%M:%S} {one.operation} {one.kind} {one.cube_id} {one.version}")
+    if not found:
+        render.say("There are no such events.")
 
 
 def usage(

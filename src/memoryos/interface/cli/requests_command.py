@@ -1,4 +1,4 @@
-"""`memoryos request`: what a person asks of the memory in plain words, with a preview before anything is lost."""
+"""`memoryos requests`: what a person asks of the memory in plain words, with a preview before anything is lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, Yes, open_memory
 
@@ -17,11 +16,50 @@ if TYPE_CHECKING:
     from memoryos.operation.requests.request_preview import RequestPreview
 
 
-def request(
-    text: Annotated[str, typer.Argument(help='The request, e.g. "forget what I told you about my old job".')],
+Text = Annotated[
+    str, typer.Argument(help='The request, e.g. "forget what I told you about my old job".', show_default=False)
+]
+
+
+def read(
+    text: Text,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show how a request is understood; nothing is changed."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
+        call = memory.requests.read(text)
+    _show_call(call, json=json)
+
+
+def preview(
+    text: Text,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what a request would do, with the token that confirms exactly that; nothing is changed."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
+        found = memory.requests.preview(text)
+    if json:
+        render.print_json(found.to_dict())
+        return
+    show_preview(found)
+    if found.confirm:
+        render.say(f"To do it: `memoryos requests do` with --confirm {found.confirm}")
+
+
+def do(
+    text: Text,
     confirm: Annotated[str | None, typer.Option(help="The token of the preview: do what it showed.")] = None,
     yes: Yes = False,
-    read: Annotated[bool, typer.Option("--read", help="Only show how the request is understood.")] = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -30,16 +68,11 @@ def request(
     json: Json = False,
 ) -> None:
     """Do what a person asks of the memory in plain words; what removes or shares anything is shown first."""
-    if read and (confirm or yes):
-        raise InvalidInput("--read", "changes nothing, so there is nothing to confirm", "Leave out --confirm and --yes")
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
-        if read:
-            _show_call(memory.requests.read(text), json=json)
-            return
         done = memory.requests.do(text, confirm=confirm)
         if done.preview and (yes or _agrees(done.preview, json=json)):
             done = memory.requests.do(done.call, confirm=done.preview.confirm)
-        _show(done, json=json)
+    _show(done, json=json)
 
 
 def _agrees(preview: RequestPreview, *, json: bool) -> bool:
