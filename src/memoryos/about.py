@@ -126,9 +126,13 @@ def _check_joined(known: MemCube, joined: MemCube) -> None:
         if len(new) > max(most, len(old)):
             problem = f"has {len(new):,} characters together with what the memory has"
             raise InvalidInput(field, problem, f"Keep all together below {most:,}")
-    if len(after.tags) > max(MOST_LABELS, len(before.tags)):
-        problem = f"has {len(after.tags):,} labels together with what the memory has"
-        raise InvalidInput("tags", problem, f"Keep all together below {MOST_LABELS:,}")
+    for field, old_labels, new_labels in (
+        ("tags", before.tags, after.tags),
+        ("sensitivity", known.governance.sensitivity, joined.governance.sensitivity),
+    ):
+        if len(new_labels) > max(MOST_LABELS, len(old_labels)):
+            problem = f"has {len(new_labels):,} labels together with what the memory has"
+            raise InvalidInput(field, problem, f"Keep all together below {MOST_LABELS:,}")
 
 
 def about_of(cube: MemCube) -> About:

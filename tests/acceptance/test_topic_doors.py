@@ -70,7 +70,7 @@ def test_by_command(tmp_path):
         (tmp_path / "talk.json").write_text(json.dumps(talk))
         run("add", "--messages", "talk.json")
         run("consolidate")
-    views = json.loads(run("list", "segments", "--json"))["segments"]
+    views = json.loads(run("segments", "list", "--json"))["segments"]
     topic = max(views, key=lambda view: len(view["page_ids"]))["id"]
     assert [one["version"] for one in json.loads(run("history", topic, "--json"))["versions"]] == [1, 2]
     assert "pages" in run("governance", "diff", topic)

@@ -7,6 +7,7 @@ import pytest
 from consolidation.denied_sentences import BELIEVED, REJECTED
 from consolidation.told import told
 from memoryos.operation.consolidation.assertion import Stance
+from memoryos.operation.consolidation.own_words import own_sentences
 from memoryos.operation.consolidation.stance import Said, stance
 
 
@@ -39,6 +40,13 @@ def test_rules_read_nothing_of_it(said):
 @pytest.mark.parametrize(
     ("said", "learned"),
     [
+        ("I live in Berlin. No, wait times at the office are long.", {"location": "Berlin"}),
+        ("I live in Prague. Correction: the rent is high.", {"location": "Prague"}),
+        ("I live in Rome. My mistake, I forgot to greet you.", {"location": "Rome"}),
+        ("I live in Leeds. I take it back to the dealer each year.", {"location": "Leeds"}),
+        ("我学理论上课，我住在上海。", {"location": "上海"}),
+        ("我上辈子修来的福，我住在上海。", {"location": "上海"}),
+        ("小声说，我住在苏州。", {"location": "苏州"}),
         ("I live in Prague. No wait, Brno.", {"location": "Brno"}),
         ("I live in Prague, scratch that, I live in Brno.", {"location": "Brno"}),
         ("My name is Ann. I live in Prague, no wait, I live in Brno.", {"name": "Ann", "location": "Brno"}),
@@ -49,3 +57,9 @@ def test_rules_read_nothing_of_it(said):
 )
 def test_rules_learn_what_is_put_right(said, learned):
     assert told(said)[1] == learned
+
+
+@pytest.mark.parametrize("word", ["oh, ", "sorry ", "no wait ", "哦，", "in theory ", "zero "])
+def test_a_word_that_comes_again_and_again_is_read_in_proportion(word):
+    """Of "oh, " 2,000 times, each comma looked to the end."""
+    assert own_sentences(word * 20_000 + "I live in Oslo.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import AsyncMemoryOS, Kind, Memory, MemoryOS, RetentionRule, Scope
+from memoryos import AsyncMemoryOS, Kind, Memory, MemoryOS, RetentionRule, Scope, retention
 from memoryos.caller import Action, Caller
 from memoryos.errors import InvalidInput, NotFound, OnHold, PermissionDenied, StoreCorrupt
 from memoryos.infrastructure.vault import tables
@@ -69,6 +69,16 @@ def test_a_namespace_narrows_it_with_those_below(world: World) -> None:
     assert [ends(world, one) for one in (ANN, TEAM, likely.scope, branch)] == [{None}, {2 * DAY}, {None}, {2 * DAY}]
     assert team.governance.retention() == store.retention.list() != []
     assert private.governance.retention() == []
+
+
+def test_where_there_are_too_many_already_one_is_replaced(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_of(world.open())
+    for number in range(3):
+        store.retention.add(f"rule {number}", ttl=DAY)
+    monkeypatch.setattr(retention, "MOST_RULES", 2)  # an earlier version stored them
+    assert store.retention.add("rule 1", ttl=2 * DAY).ttl_seconds == 2 * DAY.total_seconds()
+    with pytest.raises(InvalidInput, match="rule 3 here"):
+        store.retention.add("another", ttl=DAY)
 
 
 def test_the_earliest_end_counts_and_one_that_goes_gives_the_others_back(world: World) -> None:

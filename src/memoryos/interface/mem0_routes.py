@@ -41,7 +41,7 @@ class Mem0Routes:
 
     @property
     def is_first(self) -> bool:
-        """No: there are many."""
+        """Whether its addresses are looked at before those of the REST API: they are not, because there are many."""
         return False
 
     @property

@@ -101,7 +101,7 @@ TARGETS = _links_by(_links.c.source)
 
 SOURCES = _links_by(_links.c.target)
 
-# The links of those in no other state: what a damaged column does not tell, the document does.
+# The links of merged cubes, and of those with a damaged state: their documents tell it.
 MERGED_SOURCES = SOURCES.where(*(_cubes.c.state != state.value for state in State if state is not State.MERGED))
 
 

@@ -43,8 +43,8 @@ class TenantRulePart:
     def put(self, tenant: str, rule: RetentionRule) -> list[Scope]:
         """Store a rule, in the place of one with its name; return the owners who have a job to apply it."""
         with self.changing() as connection:
-            earlier = _drop(connection, tenant, rule.name)
             check_room(rule.name, tenant_rules(connection, tenant))
+            earlier = _drop(connection, tenant, rule.name)
             connection.execute(insert(_meta), {"key": _key(tenant, rule.name), "value": rule.written()})
             return self._ask_owners(connection, tenant, [*earlier, rule])
 

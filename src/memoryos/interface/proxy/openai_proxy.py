@@ -35,7 +35,7 @@ class OpenAIProxy:
 
     @property
     def is_first(self) -> bool:
-        """Yes: a chat waits for them."""
+        """Whether its addresses are looked at before those of the REST API: a chat waits for that."""
         return True
 
     @property

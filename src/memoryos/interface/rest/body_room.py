@@ -25,7 +25,7 @@ class BodyRoom:
 
         def take(size: int) -> None:
             nonlocal own
-            if self._held > own and self._held + size > self._most:
+            if size and self._held > own and self._held + size > self._most:
                 fix = "Send it again after the time of Retry-After"
                 problem = "The bodies of other requests take all the memory that there is for them"
                 raise Refusing(503, "TooManyBodies", problem, fix, {"Retry-After": "1", "Connection": "close"})

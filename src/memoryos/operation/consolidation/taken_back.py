@@ -23,9 +23,9 @@ _BACK_AT_ONCE = regex(r"\W*j/?k\b(?! (?:rowling|to|and|or|is|are|was|stands?)\b)
 
 # Words that put right what was said just before.
 _RETRACTS = regex(
-    r"""(?:(?:^|[^\w\s'’])\s*)(?:(?:oh|uh|um|sorry|oops|hmm|hang\ on)[\s,]+)*
+    r"""(?:^|[^\w\s'’])\s{0,4}(?:(?:oh|uh|um|sorry|oops|hmm|hang\ on)[\s,]{1,4}){0,3}
       (?:no,?\ wait|wait,?\ no|scratch\ that|strike\ that|forget\ I\ said\ that
-        |(?:I\ )?(?:have\ to\ )?take\ (?:that|it)\ back|correction(?=[,:])|my\ mistake)\b[\s,.:;!–—-]*
+        |(?:I\ )?(?:have\ to\ )?take\ (?:that|it)\ back)(?=\s{0,4}(?:[^\w\s]|$))[\s,.:;!–—-]{0,8}
     | (?:^|[，,。.！!…—\s])(?:(?:哦|啊|噢|呃|哎呀?)[，,]?不|(?:哦|啊|噢|呃)?(?:不对|说错了?|我?口误|等等[，,]?不))
       (?=\W|是)[，,。：:！!]?""",
     re.VERBOSE | re.IGNORECASE,
