@@ -26,7 +26,7 @@ from memoryos.operation.recall.visits import Counts
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # pages moved in one transaction
-MANY_AT_A_TIME = 80  # when somebody waits for the end: each step also costs what does not depend on its pages
+MANY_AT_A_TIME = 128  # when somebody waits for the end: each step also costs what does not depend on its pages
 FEW_AT_A_TIME = 8  # when they must be planned under the lock
 
 _TRIES = 4
