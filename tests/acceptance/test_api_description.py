@@ -14,6 +14,7 @@ from memoryos.interface.rest.json_kinds import LIMITS
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.models.hashing import Hashing
+from memoryos.nouns.activations import MOST_BESIDE
 from served import serving
 
 pytestmark = pytest.mark.once
@@ -68,6 +69,16 @@ def test_the_limits_of_a_number_are_those_that_the_description_tells(api, operat
         assert asked(api, operation, **{name: value}).status_code == 422, value
     for value in [1 if name == "min_score" else 2]:
         assert asked(api, operation, **{name: value}).status_code != 422, value
+
+
+def test_prefixes_beside_another_are_described_as_they_are_checked(api):
+    told = Parameters.of(BY_NAME["activations.answer"]).body.model_json_schema()["properties"]["beside"]
+    assert (told["maxItems"], told["uniqueItems"]) == (MOST_BESIDE - 1, True)
+    names = [f"n{number}" for number in range(MOST_BESIDE)]
+    for wrong in (["home", "home"], names):
+        refused = asked(api, "activations.answer", beside=wrong)
+        assert (refused.status_code, refused.json().get("field")) == (422, "beside")
+    assert asked(api, "activations.answer", beside=names[:-1]).status_code in (404, 501)
 
 
 def test_every_limit_is_one_of_a_parameter():

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from hierarchy.work import database_work
-from memoryos import Attachment, Caller, Memory, Scope
+from memoryos import Attachment, Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.cube import Turn, to_json
 from memoryos.errors import (
     BlobMissing,
@@ -369,3 +369,20 @@ def test_many_attachments_are_noted_with_few_statements(open_memory):
     memory.add(message(*(picture(bytes([number]) * 9, f"cat {number}") for number in range(60))))
     assert len([one for one in sent if "blobs" in one or "attached" in one]) < 10
     assert len(memory.pages.list()[0].payload.turns[0].attachments) == 60
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("told", [5, None, ["QQ=="], {"data": "QQ=="}, "QQ", "é==="])
+def test_bytes_of_an_export_that_are_no_base64_are_refused_with_their_line(open_memory, tmp_path, told):
+    whole, changed = tmp_path / "whole.jsonl", tmp_path / "changed.jsonl"
+    memory = open_memory()
+    memory.add(message(picture()))
+    memory.export(whole)
+    lines = [json.loads(line) for line in whole.read_text("utf-8").splitlines()]
+    (number,) = (number for number, line in enumerate(lines) if "blobs" in line)
+    lines[number]["blobs"][0]["base64"] = told
+    changed.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    with MemoryOS.open(tmp_path / "other.db", settings=load_settings(embedder="hashing")) as other:
+        with pytest.raises(InvalidInput, match=f"line {number + 1} holds no memory"):
+            other.admin.load(changed)
+        assert other.admin.scopes() == []

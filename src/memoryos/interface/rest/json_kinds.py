@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, StrictBool, WithJsonSchema
 
 from memoryos.arguments import HIGHEST, LONGEST_DAYS, MOST
 from memoryos.config import LONGEST_WAIT
+from memoryos.nouns.activations import MOST_BESIDE
 from memoryos.nouns.branches import NAME_CHARS
 from memoryos.nouns.lora_adapters import HEAVIEST
 from memoryos.nouns.schedule import MOST_MS
@@ -68,4 +69,5 @@ LIMITS: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(("size_bytes", "schedule.explain.tokens", "schedule.decide.tokens"), _ANY_COUNT),
     "duplicates.merge.ids": {"minItems": 2},
     "tagged.tags": {"minItems": 1},
+    "activations.answer.beside": {"maxItems": MOST_BESIDE - 1, "uniqueItems": True},
 }

@@ -410,8 +410,10 @@ def _record(number: int, size: int, document: dict[str, Any]) -> _Record:
 
 def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
     """Bytes by their sha256. Raises ValueError if the hash or the type is wrong."""
-    data = from_base64(told["base64"])
-    media_type = told.get("media_type")
+    text, media_type = told["base64"], told.get("media_type")
+    if not isinstance(text, str):
+        raise ValueError  # noqa: TRY004 - as for all that is wrong in it
+    data = from_base64(text)
     if BlobRef.of(data).sha256 != told["sha256"] or not isinstance(media_type, str | None):
         raise ValueError
     return told["sha256"], Parcel(data, media_type)
