@@ -101,17 +101,6 @@ def resident(store: MemoryOS) -> bool:
     )
 
 
-def test_a_store_that_only_reads_pages_looks_too(stores):
-    """It kept the documents that it had parsed: the looks began with a search."""
-    remover, idle = stores
-    page = tell(remover.of(ANN))
-    remover._engine.watch.close()  # which empties the caches of this process: another one has its own
-    assert not idle._engine.watch._is_looking
-    assert idle.of(ANN).get(page).text
-    assert cached()
-    assert idle._engine.watch._is_looking
-
-
 @pytest.mark.parametrize("way", ["forget", "erase", "delete"])
 def test_what_is_erased_leaves_the_memory_of_idle_stores(stores, way):
     remover, idle = stores

@@ -170,7 +170,6 @@ class Vault(Reembeddable, Protocol):
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
     merges: bool  #: whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None  #: which earlier versions are kept; None: all
-    on_read: Callable[[], None] | None  #: called before memories are read, which caches of this process may keep
     on_erased: Callable[[], None] | None  #: called after each commit that removed a cube, but for segments
     audits: KeepDeed | None  #: each transaction adds what it did to the audit log, and gives this what is to follow it
     keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it

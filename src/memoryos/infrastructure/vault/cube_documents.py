@@ -19,12 +19,8 @@ from memoryos.infrastructure.vault.records import (
     StoredPassage,
 )
 from memoryos.kinds import Tier
-from memoryos.text_cache import short_text_cache
 
 logger = logging.getLogger(__name__)
-
-_LONGEST = 4_000  # characters of a document that is kept: that of a usual exchange has about 2,000
-_parsed = short_text_cache(1_024, _LONGEST)(from_json)  # a step reads what the one before it read
 
 _TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER, MERGED_TIER))
 _NUMBER, _NAME = (int, type(None)), (str, type(None))
@@ -41,7 +37,7 @@ def parse_document(cube_id: str, document: str, told: int | None = None, part: s
     """The cube of a document. Raises CubeDamaged when its checksum differs, or it cannot be read."""
     if checksum.is_text_sound(document, told):
         try:
-            return _parsed(document)
+            return from_json(document)
         except InvalidInput:  # what it quotes may be what a user said
             pass
     raise damaged(cube_id, part)

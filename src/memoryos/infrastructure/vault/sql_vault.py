@@ -96,7 +96,6 @@ class SqlVault(ABC):
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
         self.on_erased: Callable[[], None] | None = None
-        self.on_read: Callable[[], None] | None = None
         self.gate: Gate | None = None
         self.audits: KeepDeed | None = None
         self.merges = False
@@ -147,8 +146,6 @@ class SqlVault(ABC):
     @contextmanager
     def _seeing(self, scope: Scope, action: Action = Action.READ) -> Iterator[Connection]:
         self.admit(action, scope)
-        if self.on_read:
-            self.on_read()
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
             with self._discreet(scope, connection):

@@ -2,7 +2,7 @@
 
 A search follows the store before it answers. A process that is idle would keep what it has read, so a thread asks the
 store every few seconds whether memories went: for the number of its last event and, if there are new ones, whose they
-are. The thread begins when memories are first read.
+are. The thread begins when an owner's memory is first used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ErasureWatch:
         self._stop = Event()
         self._is_closed = False
         self._seen: tuple[int, int] | None = None  # the last event at the look before the last one, and at that one
-        residency.on_use = vault.on_read = self.start
+        residency.on_use = self.start
 
     def start(self) -> None:
         """Look from now on, until the store is closed."""
