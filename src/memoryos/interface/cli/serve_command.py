@@ -19,6 +19,14 @@ from memoryos.interface.rest.rest_limits import RestLimits
 if TYPE_CHECKING:
     from memoryos.memory_os import MemoryOS
 
+UnnamedUser = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        help="Of a proxy without API keys: the user of requests that name none (default: MEMORYOS_USER, or none).",
+        show_default=False,
+    ),
+]
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "httpx2")
 _DEFAULT = RestLimits()
 
@@ -43,13 +51,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            help="Of a proxy without API keys: the user of requests that name none (default: MEMORYOS_USER, or none).",
-            show_default=False,
-        ),
-    ] = None,
+    user: UnnamedUser = None,
     traces: Annotated[
         bool,
         typer.Option(
