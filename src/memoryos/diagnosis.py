@@ -22,7 +22,7 @@ from memoryos.choice import Choice
 from memoryos.clock import system_clock
 from memoryos.config import SERVED, ExtractorKind, Settings, unknown_variables
 from memoryos.distribution import NAME, VERSION
-from memoryos.errors import MemoryOSError, ModelNotConfigured, StoreReadOnly
+from memoryos.errors import MemoryOSError, ModelError, ModelNotConfigured, StoreReadOnly, StoreUnreachable
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.migrations import HEAD
@@ -33,13 +33,24 @@ from memoryos.infrastructure.vault.sqlite.still import log_of
 from memoryos.infrastructure.vault.store_state import StoreState, is_write_locked, store_state
 from memoryos.models.chosen_chat import chat_of
 from memoryos.models.embedder import load_embedder
+from memoryos.models.endpoint import Endpoint, upstream_key
 from memoryos.operation.pipelines.pipeline_file import pipeline_files, read_pipeline
 from memoryos.plain import Plain
+from memoryos.regex import regex
 
 ONLINE_SECONDS = 5.0  # for an endpoint to answer
 LITTLE_SPACE = 500_000_000  # bytes
 NO_SPACE = 20_000_000
 _BUSY_SECONDS = 2.0
+
+# What to do about a server that does not answer.
+_FIXES: Mapping[str, str] = {
+    "store": "Start the database server, or correct its address (--db, MEMORYOS_DB)",
+    "embedder": "Start its server, or correct MEMORYOS_EMBEDDER_BASE_URL (else MEMORYOS_LLM_BASE_URL) and its key",
+    "model": "Start its server, or correct MEMORYOS_LLM_BASE_URL and MEMORYOS_LLM_API_KEY",
+    "upstream": "Start the model server, or correct MEMORYOS_UPSTREAM and MEMORYOS_UPSTREAM_API_KEY",
+}
+_OUTCOME = regex(r"; nothing was (?:stored|written)")  # which nothing would have been here
 
 # A module of each extra, by which it is known to be installed.
 EXTRAS: Mapping[str, str] = {
@@ -110,12 +121,16 @@ def diagnose(store: str | Path, *, settings: Settings, online: bool = False) -> 
     found += _safely("pipelines", lambda: _pipelines(settings))
     found += _safely("embedder", lambda: _embedder(settings, online))
     found += _safely("model", lambda: _model(settings, online))
+    found += _safely("upstream", lambda: _upstream(settings, online))
     return Diagnosis(tuple(found))
 
 
 def broken(check: str, error: MemoryOSError) -> HealthCheck:
-    """The finding of a check that failed."""
-    return HealthCheck(check, Health.BROKEN, str(error))
+    """The finding of a check that failed. Other errors than those of servers say themselves what to do."""
+    is_of_server = isinstance(error, ModelError | StoreUnreachable)
+    return HealthCheck(
+        check, Health.BROKEN, _OUTCOME.sub("", str(error)), _FIXES.get(check, "") if is_of_server else ""
+    )
 
 
 def _safely(check: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
@@ -328,6 +343,21 @@ def _model(settings: Settings, online: bool) -> Iterator[HealthCheck]:
         return
     told = "it answers" if online else "not asked; --online does"
     yield HealthCheck("model", Health.OK, f"{settings.llm_model}: {told}")
+
+
+def _upstream(settings: Settings, online: bool) -> Iterator[HealthCheck]:
+    """The model server behind the proxy."""
+    if settings.upstream is None:
+        yield HealthCheck("upstream", Health.OFF, "no proxy")
+        return
+    if not online:
+        yield HealthCheck("upstream", Health.OK, "not asked; --online does")
+        return
+    key = upstream_key(settings)
+    server = Endpoint("model server of the proxy", settings.upstream, key or "none", ONLINE_SECONDS, 0)
+    with closing(server.connect()) as connection:
+        connection.reach(with_key=key is not None)
+    yield HealthCheck("upstream", Health.OK, "it answers")
 
 
 def _impatient(settings: Settings) -> Settings:

@@ -157,6 +157,36 @@ def test_endpoints_are_asked_only_when_that_is_wanted_and_get_no_content(db):
     assert found(db, request_reader="model")["model"].health is Health.BROKEN
 
 
+def test_a_server_that_does_not_answer_is_told_with_what_to_do(db):
+    away = "http://127.0.0.1:9/v1"
+    known = {"embedder": "openai:e", "llm_model": "m", "llm_api_key": SECRET, "llm_base_url": away, "upstream": away}
+    seen = found(db, online=True, **known)
+    variables = {"embedder": "EMBEDDER_BASE_URL", "model": "LLM_BASE_URL", "upstream": "UPSTREAM"}
+    for check, variable in variables.items():
+        assert seen[check].health is Health.BROKEN
+        assert "refused" in seen[check].text
+        assert f"MEMORYOS_{variable}" in seen[check].fix
+    seen |= {"store": found("postgresql://127.0.0.1:9/none")["store"]}
+    assert (seen["store"].health, "--db" in seen["store"].fix) == (Health.BROKEN, True)
+    assert not [one for one in seen.values() if "nothing was" in one.text]
+    assert told(found(db, upstream=away)["upstream"]) == "ok: not asked; --online does "
+
+
+def test_the_server_behind_the_proxy_is_asked(db):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listing) as server:
+        Thread(target=server.serve_forever).start()
+        known = {"upstream": f"http://127.0.0.1:{server.server_port}/v1"}
+        keyed = {**known, "upstream_api_key": SECRET}
+        for Listing.status, without, with_key in (
+            (200, Health.OK, Health.OK),
+            (401, Health.OK, Health.BROKEN),  # without a key of its own, it passes on those of its callers
+            (500, Health.BROKEN, Health.BROKEN),
+        ):
+            assert found(db, online=True, **known)["upstream"].health is without
+            assert found(db, online=True, **keyed)["upstream"].health is with_key
+        server.shutdown()
+
+
 def test_the_command_tells_and_exits_with_one_if_something_is_broken(db):
     def run(*arguments, **variables):
         return same_process.memoryos("doctor", "--db", str(db), *arguments, cwd=db.parent, **variables)

@@ -124,7 +124,9 @@ def test_the_environment_names_the_owner_of_every_command(path):
     for name in ("agent", "tenant") if path == ("forget",) else ("user", "agent", "tenant"):
         one = options.get(f"--{name}")
         reads = one is not None and f"MEMORYOS_{name.upper()}" in (one.help or "")
-        assert reads == (one is not None and (one.required or one.default == "default" or path == ("mcp",)))
+        assert reads == (
+            one is not None and (one.required or one.default == "default" or path in (("mcp",), ("serve",)))
+        )
 
 
 def test_the_owner_of_the_environment_is_that_of_the_command(run):

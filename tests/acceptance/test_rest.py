@@ -7,10 +7,12 @@ import socket
 from contextlib import closing
 from threading import Event
 
+import jsonschema
 import pytest
 
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import MemoryOS, errors, load_settings
+from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import STATUSES, document_of, status_of
 from memoryos.interface.rest.rest_app import rest_app
@@ -355,6 +357,46 @@ def test_the_description_has_every_route_with_its_problems(document):
     for status, answer in document["components"]["responses"].items():
         (kind,) = answer["content"].items()
         assert (kind[0], f"Problem{kind[1]['example']['status']}") == ("application/problem+json", status)
+
+
+def answers_of(document):
+    """Each answer of success that has a body."""
+    for address, path in document["paths"].items():
+        for verb, operation in path.items():
+            for status, answer in operation["responses"].items():
+                if status.startswith("2"):
+                    yield f"{verb} {address}", answer.get("content", {})
+
+
+def test_each_answer_has_an_example_of_its_schema():
+    settings = SETTINGS.model_copy(update={"upstream": "http://127.0.0.1:9/v1"})
+    with MemoryOS.open(":memory:", settings=settings, embedder=Hashing()) as store:
+        document = rest_app(store, added=added_doors(settings)).openapi()
+    shown = [(name, kind, told) for name, content in answers_of(document) for kind, told in content.items()]
+    assert [(name, kind) for name, kind, told in shown if "example" not in told] == []
+    assert len(shown) > 150
+    for _, _, told in shown:
+        jsonschema.validate(told["example"], told.get("schema", {}))
+    assert {"/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/models"} <= document["paths"].keys()
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [
+        *(
+            ("get", one)
+            for one in ("/stats", "/pages", "/profile", "/facts/count", "/memories/{cube_id}", "/pipelines")
+        ),
+        *(("post", one) for one in ("/search", "/context", "/digest", "/memories")),
+    ],
+)
+def test_an_answer_has_the_names_of_its_example(api, page, document, verb, path):
+    [example] = [
+        content["application/json"]["example"] for name, content in answers_of(document) if name == f"{verb} /v1{path}"
+    ]
+    body = {"/search": {"query": "bees"}, "/context": {"query": "bees"}, "/memories": {"query": "I keep hens."}}
+    real = api(verb.upper(), path.replace("{cube_id}", page), body.get(path, {}) if verb == "post" else None)
+    assert set(real) <= set(example)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)

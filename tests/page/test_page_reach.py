@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import memoryos
+from memoryos import load_settings
+from memoryos.operation.hierarchy.tuning import Samples, calibrated, explained
 from page.sight import VIEWS
 
 NORA = {"user": "Nora", "agent": "Atlas"}
@@ -68,6 +70,39 @@ def test_both_languages_have_words_for_everything(sight):
     chinese = re.compile(r"[\u4e00-\u9fff]")
     same = {key for key, word in tables["zh"].items() if not chinese.search(word)}
     assert same == {"part.bm25"}
+
+
+def reasons():
+    """A reason of each kind for a tuned value."""
+    enough = Samples([0.9] * 99, [0.1] * 99, [(9.0, 9)] * 99, [3] * 99, {0.0: [1] * 99, 0.5: [2] * 99})
+    none = Samples([], [], [], [], {0.0: []})
+    told = [one for some in (enough, none) for one in calibrated(some, 99, 0.5).values]
+    for settings in ({}, {"self_tuning": False}, {"heat_threshold": 5.0}):
+        told += explained(load_settings(**settings), None)
+    return [one.reason for one in told]
+
+
+def test_what_the_program_wrote_itself_is_told_in_chinese(sight):
+    sight.open(**NORA)
+    sight.page.get_by_label("Language").select_option("zh")
+    sight.page.locator("h1", has_text="概览").wait_for()
+    files = (ASSETS.parents[2] / "operation/consolidation").glob("persona_*.json")
+    groups = [group for file in files for group in json.loads(file.read_text("utf-8"))["groups"]]
+    names = [one["name"] for group in groups for one in group["dimensions"]]
+    assert len(names) > 100
+    traits = [f"{name} ({level}): 'so'" for name in names for level in ("low", "medium", "high")]
+    told = sight.page.evaluate(
+        """async ([traits, reasons]) => {
+            const words = await import(document.scripts[0].src.replace('main.js', 'own_words.js'));
+            const by = ["rules", "some-model"].map(words.sayDeriver);
+            return [traits.map(words.sayTrait), reasons.map(words.sayReason), by];
+        }""",
+        [traits, reasons()],
+    )
+    letters = re.compile("[A-Za-z]{2,}")
+    assert [one for one in (*told[0], *told[1]) if letters.search(one.removesuffix("'so'"))] == []
+    assert any("界限" in one for one in told[1])
+    assert told[2] == ["规则", "some-model"]
 
 
 def test_language_and_theme_are_chosen_and_kept(sight):

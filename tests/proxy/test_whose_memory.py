@@ -70,6 +70,25 @@ def test_the_owner_is_named_in_the_address_in_headers_or_by_the_body(proxy):
 
 
 @pytest.mark.once
+def test_without_keys_the_server_names_the_user_of_requests_that_name_none(proxy, begin):
+    named = begin(user="安")
+    refused = proxy.served.http.post("/v1/chat/completions", json=BODY)
+    assert refused.status_code == 422
+    ways = ("?user=", "X-MemoryOS-User", "`user` of the body", "MEMORYOS_USER", "`memoryos serve --user`")
+    assert [one for one in ways if one not in refused.json()["fix"]] == []
+    client = named.client(is_named=False)  # its base URL alone is another one
+    client.chat.completions.create(**BODY)
+    client.chat.completions.create(**BODY, user="bob")
+    assert [len(replace(named, user=one).pages()) for one in ("安", "bob", "default")] == [1, 1, 0]
+    key = named.store.keys.create("web", users=["ann", "bob"]).key
+    with pytest.raises(openai.UnprocessableEntityError, match="is missing") as told:
+        named.client(key=key, is_named=False).chat.completions.create(**BODY)
+    assert "MEMORYOS_USER" not in str(told.value)
+    with pytest.raises(openai.AuthenticationError):
+        client.chat.completions.create(**BODY)
+
+
+@pytest.mark.once
 def test_the_key_says_whose_memory_and_what_may_be_done_with_it(begin):
     proxy = begin()
     keys = proxy.store.keys

@@ -26,6 +26,7 @@ from memoryos.regex import regex
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+    from memoryos.config import Settings
     from memoryos.models.body import Body
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -126,12 +127,12 @@ class Connection:
         """
         return loop.result_of(self._asked(path, body, quoting, most))
 
-    def reach(self) -> None:
+    def reach(self, *, with_key: bool = True) -> None:
         """Ask the server for its models, and send nothing else. Raises ModelError if it does not answer.
 
-        A server without such a list answers, too.
+        A server without such a list answers, too, and so does, without a key of our own, one that asks for a key.
         """
-        loop.result_of(self._reached())
+        loop.result_of(self._reached(with_key))
 
     def stream(self, path: str, body: Mapping[str, Any]) -> Flow[Any]:
         """Yield the events of the answer as JSON, and DONE if the server ends with it."""
@@ -162,12 +163,13 @@ class Connection:
         finalize(self, _close, client, self._process)
         return client
 
-    async def _reached(self) -> None:
+    async def _reached(self, with_key: bool) -> None:
         from httpx2 import Response
-        from openai import NotFoundError
+        from openai import AuthenticationError, NotFoundError, PermissionDeniedError
 
+        answered = (NotFoundError,) if with_key else (NotFoundError, AuthenticationError, PermissionDeniedError)
         async with self._endpoint.deadline():
-            with self._endpoint.mapped_errors(quoting=False), suppress(NotFoundError):
+            with self._endpoint.mapped_errors(quoting=False), suppress(*answered):
                 await self._own_client().get("/models", cast_to=Response)
 
     async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool, most: int) -> Any:
@@ -222,6 +224,13 @@ def _pause(tries: int) -> float:
 
 def _error_of(call: Future[None]) -> BaseException | None:
     return ModelError("the answer was stopped; nothing was stored") if call.cancelled() else call.exception()
+
+
+def upstream_key(settings: Settings) -> str | None:
+    """The key for the server behind the proxy; None: each caller sends its own. Raises InvalidInput."""
+    same = (settings.llm_base_url or OPENAI_URL).rstrip("/") == (settings.upstream or "").rstrip("/")
+    secret = settings.upstream_api_key or (settings.llm_api_key if same else None)
+    return checked_key("upstream_api_key", secret) if secret else None
 
 
 def checked_key(name: str, secret: SecretStr | None) -> str:

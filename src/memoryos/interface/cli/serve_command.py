@@ -19,6 +19,14 @@ from memoryos.interface.rest.rest_limits import RestLimits
 if TYPE_CHECKING:
     from memoryos.memory_os import MemoryOS
 
+UnnamedUser = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        help="Of a proxy without API keys: the user of requests that name none (default: MEMORYOS_USER, or none).",
+        show_default=False,
+    ),
+]
 NEEDED = ("fastapi", "uvicorn", "prometheus_client", "httpx2")
 _DEFAULT = RestLimits()
 
@@ -43,6 +51,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    user: UnnamedUser = None,
     traces: Annotated[
         bool,
         typer.Option(
@@ -64,7 +73,8 @@ def serve(
     from memoryos.interface.rest.rest_server import RestServer
 
     limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
-    changed = {**({"upstream": upstream} if upstream else {}), **({"traces": True} if traces else {})}
+    changed: dict[str, Any] = {name: value for name, value in (("upstream", upstream), ("user", user)) if value}
+    changed |= {"traces": True} if traces else {}
     store = _opened(db, changed, demo=demo, quiet=json)
     try:
         server = RestServer.bound(store, host, port, limits, partial(rest_app, added=added_doors(store.settings)))

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from memoryos.config import Settings
 from memoryos.interface.proxy.proxied_memory import RecentExchanges
+from memoryos.interface.proxy.proxy_description import DESCRIBED
 from memoryos.interface.proxy.proxy_door import ProxyDoor
 from memoryos.interface.proxy.upstream import Upstream
 from memoryos.interface.rest.desk import Desk
@@ -64,8 +65,8 @@ class OpenAIProxy:
             yield Route(path, ProxyDoor(desk, self.upstream, metrics, recent, path), methods=[method])
 
     def described(self) -> dict[str, Any]:
-        """None: the OpenAI API describes them."""
-        return {}
+        """Its addresses; what they take and answer beyond that, the OpenAI API describes."""
+        return DESCRIBED
 
     async def close(self) -> None:
         """Close the connections to the model server."""

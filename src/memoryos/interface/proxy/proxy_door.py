@@ -104,7 +104,9 @@ class ProxyDoor:
 
     def _read(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         asked = ProxiedRequest.read(body, self.dialogue or "")
-        terms = ProxyTerms.of(request, asked.user if asked else None)
+        settings = self.desk.store.settings
+        named = settings.user if "user" in settings.model_fields_set else None
+        terms = ProxyTerms.of(request, asked.user if asked else None, named)
         if terms.owner is None:
             return _OFF
         if asked is None or not asked.is_read:

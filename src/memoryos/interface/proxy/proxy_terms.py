@@ -15,6 +15,8 @@ from memoryos.scope import PRIVATE, Scope
 
 PREFIX = "x-memoryos-"
 OWN_PARAMETERS = ("user", "agent", "session", "namespace")  # of the address; the others are the model server's
+_NAMING = "Name the user in the address (?user=ann), in X-MemoryOS-User, or as `user` of the body"
+_NAMING_ALL = "or for all requests, on a store without API keys, with MEMORYOS_USER or `memoryos serve --user`"
 _MOST_TOKENS = 1_000_000
 
 
@@ -36,10 +38,13 @@ class ProxyTerms:
     key: str | None  #: idempotency key
 
     @classmethod
-    def of(cls, request: Request, user: str | None) -> ProxyTerms:
-        """Read them from the address, the headers and, last, the end user of the body. Raises InvalidInput."""
+    def of(cls, request: Request, user: str | None, otherwise: str | None) -> ProxyTerms:
+        """Read them from the address, the headers and, last, the end user of the body. Raises InvalidInput.
+
+        On a store without keys, `otherwise` is the user whom nothing of this names.
+        """
         mode = _mode(request.headers.get(PREFIX + "memory", ProxyMode.ON.value))
-        owner = None if mode is ProxyMode.OFF else _owner(request, user)
+        owner = None if mode is ProxyMode.OFF else _owner(request, user, otherwise)
         return cls(mode, owner, _tokens(request), _key(request))
 
 
@@ -49,15 +54,15 @@ def _mode(told: str) -> ProxyMode:
     return ProxyMode(told)
 
 
-def _owner(request: Request, user: str | None) -> Scope:
+def _owner(request: Request, user: str | None, otherwise: str | None) -> Scope:
     asking: Asking = request.state.asking
     named: dict[str, Any] = {name: _told(request, name) for name in OWN_PARAMETERS[:3]}
     if named["user"] is not None and user not in (None, named["user"]):
         raise InvalidInput("user", "of the body differs from that of the address or the header", "Pass it once")
-    whose = next((one for one in (named.pop("user"), asking.user, user) if one is not None), None)
+    last = None if asking.has_key else otherwise  # with a key, only the request and the key say whose memory it is
+    whose = next((one for one in (named.pop("user"), asking.user, user, last) if one is not None), None)
     if whose is None:
-        fix = "Name the user in the address (?user=ann), in X-MemoryOS-User, or as `user` of the body"
-        raise InvalidInput("user", "is missing", fix)
+        raise InvalidInput("user", "is missing", _NAMING if asking.has_key else f"{_NAMING}; {_NAMING_ALL}")
     known = {name: value for name, value in named.items() if value is not None}
     namespace = tuple(request.query_params.getlist("namespace")) or PRIVATE
     return Scope(whose, tenant=asking.tenant, namespace=namespace, **known)

@@ -17,7 +17,7 @@ from memoryos.interface.proxy.proxy_terms import OWN_PARAMETERS
 from memoryos.interface.rest.admission import Asking
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.server_traces import TRACE_HEADERS
-from memoryos.models.endpoint import OPENAI_URL, checked_key
+from memoryos.models.endpoint import upstream_key
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
@@ -48,10 +48,7 @@ class Upstream:
         if settings.upstream is None:
             return None
         url = _checked(settings.upstream)
-        same = _plain(settings.llm_base_url or OPENAI_URL) == _plain(settings.upstream)
-        secret = settings.upstream_api_key or (settings.llm_api_key if same else None)
-        key = checked_key("upstream_api_key", secret) if secret else None
-        return cls(url, key, settings.upstream_timeout_seconds)
+        return cls(url, upstream_key(settings), settings.upstream_timeout_seconds)
 
     @property
     def host(self) -> str:
@@ -135,10 +132,6 @@ def _checked(url: str) -> httpx2.URL:
         fix = "Pass e.g. https://api.openai.com/v1, and the key in MEMORYOS_UPSTREAM_API_KEY"
         raise InvalidInput("upstream", "is no address of a model server", fix)
     return found
-
-
-def _plain(url: str) -> str:
-    return url.rstrip("/")
 
 
 @contextmanager

@@ -38,6 +38,7 @@ from memoryos.interface.rest.request_guard import RequestGuard
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.route import VERSION, Route
 from memoryos.interface.rest.routes import ROUTES
+from memoryos.interface.rest.samples import answer_sample
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory_os import MemoryOS
@@ -46,6 +47,7 @@ _OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
 
 Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
+_WELL = {"status": "ok"}
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 # What FastAPI records by itself, where the process or a variable asks for it, has queries, paths and error messages.
@@ -156,6 +158,7 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
     for door in added:
         document["paths"] |= door.described()
     with_upload(document["paths"])
+    _with_answers(document["paths"])
     parts = document["components"]
     parts["schemas"]["Problem"] = _SCHEMA
     parts["responses"] = {f"Problem{status}": _described(status, *one) for status, one in _TOLD.items()}
@@ -166,6 +169,34 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
                 others = [one for one in operation.get("parameters", ()) if one not in _STATED]
                 operation["parameters"] = [*others, *_STATED]
     return document
+
+
+def _with_answers(paths: dict[str, Any]) -> None:
+    """Have each operation of ours show what its answer looks like."""
+    described = {one["operationId"]: one for path in paths.values() for one in path.values()}
+    for route in (*ROUTES, *streamed_routes.STREAMED):
+        good = described[_operation_id(route)]["responses"][str(route.status)] if _has_answer(route) else {}
+        for kind, told in good.get("content", {}).items():
+            told.update(streamed_routes.SHOWN.get(kind) or _shown(route))
+    for path in ("/health", "/ready"):
+        paths[path]["get"]["responses"]["200"]["content"]["application/json"]["example"] = _WELL
+    metrics = paths["/metrics"]["get"]["responses"]["200"]["content"][_METRICS]
+    metrics["example"] = "memoryos_http_requests_in_progress 1.0"
+
+
+def _has_answer(route: Route) -> bool:
+    return inspect.signature(route.method).return_annotation not in (None, "None")
+
+
+@cache
+def _shown(route: Route) -> dict[str, Any]:
+    """The names that a document has, and one of its kind."""
+    example = answer_sample(route)
+    return {"schema": {"type": "object", "properties": {name: {} for name in example}}, "example": example}
+
+
+def _operation_id(route: Route) -> str:
+    return route.operation.replace(".", "_").replace(":", "_")
 
 
 def _refer(answers: dict[str, Any]) -> None:
@@ -223,7 +254,7 @@ def _add(router: APIRouter, route: Route, answering: Answering, streamed: str | 
         handle,
         methods=[route.verb],
         name=route.operation,
-        operation_id=route.operation.replace(".", "_").replace(":", "_"),
+        operation_id=_operation_id(route),
         summary=summary,
         description=f"{rest.strip()}\n\nIn Python: `{route.name}`.".strip(),
         tags=[route.name.partition(".")[0] if "." in route.name else "memory"],
@@ -254,14 +285,13 @@ def _signature(parameters: Parameters) -> inspect.Signature:
 def _answers(parameters: Parameters, streamed: str | None) -> dict[int | str, dict[str, Any]]:
     returned = inspect.signature(parameters.route.method).return_annotation
     told = f"`{returned}` as a document."
-    is_nothing = returned in (None, "None")
     kind: dict[str, Any] = {"application/json": {"schema": {"type": "object"}}}
     if streamed:
         told = "The answer in pieces."
         kind = ({} if parameters.route is not streamed_routes.RESPOND else kind) | {streamed: {}}
     good: dict[int | str, dict[str, Any]] = (
         {204: {"description": "It is done."}}
-        if is_nothing
+        if not _has_answer(parameters.route)
         else {parameters.route.status: {"description": told, "content": kind}}
     )
     problems = _TOLD if parameters.route.operation in _WITH_MODEL else _PROBLEMS
@@ -322,12 +352,12 @@ def _header(parameters: Parameters) -> dict[str, Any]:
 def _add_probes(app: FastAPI, desk: Desk, metrics: ServerMetrics) -> None:
     @app.get("/health", tags=["server"], summary="Whether the process runs.")
     async def health() -> JSONResponse:
-        return JSONResponse({"status": "ok"})
+        return JSONResponse(_WELL)
 
     @app.get("/ready", tags=["server"], summary="Whether the store answers.")
     async def ready() -> JSONResponse:
         await desk.run(desk.store.keys.exist)
-        return JSONResponse({"status": "ok"})
+        return JSONResponse(_WELL)
 
     told = {"description": "Counts and times.", "content": {_METRICS: {"schema": {"type": "string"}}}}
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import queue
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from io import TextIOBase
@@ -32,6 +32,13 @@ ATTACHMENT = Route("pages.attachment", "GET", "/pages/{page_id}/attachments/{id}
 STREAMED = (RESPOND, EXPORT, ATTACHMENT)
 
 EVENTS, LINES = "text/event-stream", "application/x-ndjson"
+_TEXT = {"type": "string"}
+# What the description shows of answers that are no documents, by their media type.
+SHOWN: Mapping[str, Mapping[str, Any]] = {
+    EVENTS: {"schema": _TEXT, "example": 'event: piece\ndata: {"text": "You keep bees."}\n\n'},
+    LINES: {"schema": _TEXT, "example": '{"format": "memoryos-export", "version": 1}\n'},
+    "application/octet-stream": {"schema": {**_TEXT, "format": "binary"}, "example": "the bytes of the file"},
+}
 _PIECES = 4  # of an export that wait for a slow reader; a piece may have a whole attachment
 
 

@@ -10,6 +10,7 @@ export class Problem extends Error {
     this.status = status;
     this.title = told.title ?? "";
     this.fix = told.fix ?? "";
+    this.field = told.field ?? "";
   }
 }
 

@@ -3,6 +3,7 @@ import { html } from "./html.js";
 import { ask, at } from "./api.js";
 import { useAnswer } from "./asked.js";
 import { Waiting, Wrong } from "./notice.js";
+import { sayDeriver, sayText } from "./own_words.js";
 import { go } from "./place.js";
 import { Stored } from "./stored.js";
 import { moment, say, sayName } from "./words.js";
@@ -15,7 +16,7 @@ export function Evidence({ memory, owner }) {
   if (!origin) return html`<${Wrong} error=${found.error} again=${found.again} /><${Waiting} isLoading=${found.isLoading} />`;
   return html`${memory.quote && html`<blockquote><${Stored} text=${memory.quote} /></blockquote>`}
     <p class="small">${say("origin", { origin: sayName("origin", origin.origin), trust: sayName("trust", origin.trust) })}
-      ${origin.derived_by && ` ${say("derived-by", { by: origin.derived_by })}`}</p>
+      ${origin.derived_by && ` ${say("derived-by", { by: sayDeriver(origin.derived_by) })}`}</p>
     ${origin.has_orders && html`<p class="warned">${say("has-orders")}</p>`}
     <${Related} title=${say("rests-on")} ids=${origin.derived_from.map((one) => one.id)} owner=${owner} />
     <${Related} title=${say("made-of-it")} ids=${origin.derived} owner=${owner} />
@@ -32,7 +33,7 @@ export function Related({ title, ids, owner }) {
     <ul class="related">${(found.data ?? []).map((one) => html`<li key=${one.id}>
       <button type="button" class="row" onClick=${() => go({ memory: one.id })}>
         <span class="row-head"><span class="kind">${sayName("kind", one.kind)}</span><time datetime=${one.at}>${moment(one.at)}</time></span>
-        <${Stored} class="said" text=${one.text} most=${300} />
+        <${Stored} class="said" text=${sayText(one)} most=${300} />
       </button></li>`)}</ul>`;
 }
 

@@ -10,6 +10,7 @@ import { go } from "./place.js";
 import { Stored } from "./stored.js";
 import { Tabs } from "./tabs.js";
 import { Life, Versions } from "./versions.js";
+import { sayText } from "./own_words.js";
 import { moment, say, sayName } from "./words.js";
 
 export function MemoryPanel({ id, owner, onChange }) {
@@ -49,7 +50,7 @@ const tabsOf = (memory, owner, changed) => [
 
 function Words({ memory }) {
   return html`<div class="words">
-      ${memory.turns ? memory.turns.map((turn, index) => html`<${TurnSaid} key=${index} turn=${turn} />`) : html`<${Stored} as="p" text=${memory.text} />`}
+      ${memory.turns ? memory.turns.map((turn, index) => html`<${TurnSaid} key=${index} turn=${turn} />`) : html`<${Stored} as="p" text=${sayText(memory)} />`}
     </div>
     <dl class="properties">
       <${Property} name=${say("property.tier")}><${Tier} tier=${memory.tier} /><//>

@@ -67,7 +67,7 @@ export function Life({ memory, owner }) {
     <li><p><strong>${sayName("state", "generated")}</strong> <span class="small">${moment(memory.recorded_at)}</span></p></li>
     ${found.data.items.map((one, index) => html`<li key=${index}>
       <p><strong>${sayName("state", one.after)}</strong> <span class="small">${moment(one.at)} · <${Stored} text=${one.by} most=${60} /></span></p>
-      <p class="small"><${Stored} text=${one.cause} most=${300} /></p>
+      <p class="small"><${Stored} text=${sayName("cause", one.cause)} most=${300} /></p>
     </li>`)}
   </ol>`;
 }

@@ -10,6 +10,7 @@ import { tell, Waiting, Wrong } from "../notice.js";
 import { go } from "../place.js";
 import { Rows } from "../rows.js";
 import { Stored } from "../stored.js";
+import { sayTrait } from "../own_words.js";
 import { day, say, sayName } from "../words.js";
 
 const HEIGHT = 82;
@@ -57,7 +58,7 @@ function Traits({ persona }) {
     <p class="small">${say("traits-told")}</p>
     ${!persona.traits.length && html`<p class="nothing">${say("nothing")}</p>`}
     <ul class="traits">${persona.traits.map((trait) => html`<li key=${trait.id}><button type="button" class="row" onClick=${() => go({ memory: trait.id })}>
-      <${Stored} class="said" text=${trait.text} most=${200} />
+      <${Stored} class="said" text=${sayTrait(trait.text)} most=${200} />
       <span class="row-head"><span>${say("evidence", { n: trait.provenance.length })}</span><${State} state=${trait.state} /></span>
     </button></li>`)}</ul>
   </section>`;

@@ -7,6 +7,7 @@ import { Kind, Labels, State, Tier } from "../marks.js";
 import { Waiting, Wrong } from "../notice.js";
 import { go } from "../place.js";
 import { Stored } from "../stored.js";
+import { sayText } from "../own_words.js";
 import { decimal, moment, number, say, sayName } from "../words.js";
 
 export function Search({ owner, round }) {
@@ -42,7 +43,7 @@ function FoundHit({ hit }) {
     <button type="button" class="row" onClick=${() => go({ memory: hit.id })}>
       <span class="row-head"><${Kind} kind=${hit.kind} /><${Tier} tier=${hit.tier} /><${State} state=${hit.state} /><time datetime=${hit.at}>${moment(hit.at)}</time>
         ${hit.topic && html`<${Labels} labels=${hit.topic.split(", ")} most=${4} />`}</span>
-      <${Stored} class="said" text=${hit.text} most=${600} />
+      <${Stored} class="said" text=${sayText(hit)} most=${600} />
     </button>
     <${Score} hit=${hit} />
   </article>`;

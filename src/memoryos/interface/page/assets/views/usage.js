@@ -3,6 +3,7 @@ import { html } from "../html.js";
 import { ask } from "../api.js";
 import { useAnswer } from "../asked.js";
 import { Waiting, Wrong } from "../notice.js";
+import { sayReason } from "../own_words.js";
 import { Table } from "../table.js";
 import { number, say, sayName } from "../words.js";
 
@@ -31,5 +32,5 @@ const tuned = () => [
   { label: say("value"), show: (row) => number(row.value, 3), isNumber: true },
   { label: say("default"), show: (row) => number(row.default, 3), isNumber: true },
   { label: say("samples"), show: (row) => number(row.samples), isNumber: true },
-  { label: say("reason"), show: (row) => row.reason },
+  { label: say("reason"), show: (row) => sayReason(row.reason) },
 ];

@@ -1,0 +1,124 @@
+"""Samples: a value of a type, made of samples of its fields: the description shows with it what an answer is like."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import UTC, date, datetime
+from enum import Enum
+from inspect import isclass
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pydantic import AwareDatetime
+
+from memoryos.interface.rest.desk import document_of
+from memoryos.interface.rest.route import Route
+from memoryos.listing import Listing
+from memoryos.operation.pipelines.pipeline import Pipeline
+from memoryos.operation.pipelines.pipeline_listing import PipelineListing
+from memoryos.operation.pipelines.pipeline_steps import ListStep
+from memoryos.retention import RetentionRule
+from memoryos.scope import Scope
+
+_MOMENT = datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
+_PIPELINE = Pipeline("latest", [ListStep(most=5)], description="The latest pages.")
+_DEEPEST = 6  # of values in values: provenance has provenance
+_ATOMS: Mapping[Any, Any] = {
+    str: "text",
+    int: 1,
+    float: 0.5,
+    bool: True,
+    bytes: b"bytes",
+    datetime: _MOMENT,
+    AwareDatetime: _MOMENT,
+    Scope: Scope("ann"),
+    RetentionRule: RetentionRule("codes", tags=("code",), ttl_seconds=2_592_000.0),
+    Pipeline: _PIPELINE,
+    PipelineListing: PipelineListing([_PIPELINE]),
+    date: _MOMENT.date(),
+    Any: "value",
+    object: "value",
+    type(None): None,
+}
+# Of texts, by the name of their field.
+_TEXTS: Mapping[str, str] = {
+    "id": "019dd1e5-0000-7000-8000-000000000001",
+    "user": "ann",
+    "caller": "ann",
+    "agent": "default",
+    "tenant": "default",
+    "name": "home",
+    "text": "I keep bees.",
+    "query": "Where are the bees?",
+    "media_type": "text/plain",
+    "by": "ann",
+    "tags": "home",
+    "session": "s1",
+    "model": "gpt-4o-mini",
+    "embedder": "static",
+    "at": _MOMENT.isoformat(),
+    "kind": "page",
+    "metadata": '{"place": "yard"}',
+}
+
+
+_NUMBERS: Mapping[str, int] = {"turn": 0, "index": 0}  # of the turns of a page, the first
+
+
+def answer_sample(route: Route) -> Any:
+    """The document of an answer, made of a sample of what its operation returns; None: it has none."""
+    kind = get_type_hints(route.method, include_extras=True)["return"]
+    return None if kind is type(None) else document_of(sample(kind), route.named)
+
+
+def sample(kind: Any, name: str = "", depth: int = 0) -> Any:
+    """A value of a type; `name` is that of the field that has it."""
+    if name in _NUMBERS and kind is int:
+        return _NUMBERS[name]
+    if kind in (str, Any, object):
+        return _TEXTS.get(name, _TEXTS["id"] if name.endswith(("_id", "_ids", "ids")) else _ATOMS[str])
+    if isinstance(kind, type) and kind in _ATOMS:
+        return _ATOMS[kind]
+    if isclass(kind) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if is_dataclass(kind) and isclass(kind):
+        return _of_fields(kind, depth + 1)
+    return _of_parts(kind, name, depth)
+
+
+def _of_fields(kind: type, depth: int) -> Any:
+    known = get_type_hints(kind, include_extras=True)
+    told = {
+        one.name: sample(known[one.name], one.name, depth) for one in fields(kind) if one.init and _is_told(one, depth)
+    }
+    return kind(**told)
+
+
+def _is_told(one: Any, depth: int) -> bool:
+    """Whether a field is told: deep within, only those that must be."""
+    return depth < _DEEPEST or (one.default is MISSING and one.default_factory is MISSING)
+
+
+def _of_parts(kind: Any, name: str, depth: int) -> Any:
+    origin, parts = get_origin(kind), get_args(kind)
+    if isinstance(kind, TypeVar):
+        return _ATOMS[str]
+    if origin is Annotated:
+        return sample(parts[0], name, depth)
+    if origin is Literal:
+        return parts[0]
+    if origin in (Union, types.UnionType):
+        return sample(parts[0], name, depth)
+    if isclass(origin) and issubclass(origin, Mapping):
+        return {sample(parts[0], "kind", depth): sample(parts[1], name, depth)}
+    if isclass(origin) and issubclass(origin, Listing):
+        return origin([sample(parts[0], name, depth)])
+    if origin is tuple and parts[-1] is not Ellipsis:
+        return tuple(sample(one, name, depth) for one in parts)
+    if isclass(origin) and issubclass(origin, Sequence | AbstractSet):
+        made = [] if depth >= _DEEPEST else [sample(parts[0], name, depth)]
+        several: Any = tuple if origin is Sequence else origin
+        return several(made)
+    raise TypeError(f"there is no sample of {kind}")
