@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -182,6 +183,35 @@ def test_a_time_alone_chooses_what_was_said_then(memory):
     assert memory.requests.preview("Forget what I said today.").ids == (then,)
     found = memory.requests.do("What did I say today about the kite?")
     assert ("sold" in found.text, "bought" in found.text) == (True, False)
+
+
+def test_what_was_told_on_a_weekday_is_chosen_by_its_day_and_not_by_its_name(memory):
+    today = datetime.now(UTC)
+    tuesday = (today - timedelta(days=(today.weekday() - 1) % 7 or 7)).replace(hour=12)
+    for text, named in (
+        ("forget what I told you on Tuesday", "The board meeting is on Tuesday."),
+        ("忘掉我星期二说的话", "董事会在星期二开会。"),
+    ):
+        meeting = memory.add(named, at="2020-01-02T10:00Z")
+        shoes = memory.add("I bought shoes. 我买了鞋。", at=tuesday)
+        memory.wait()
+        assert confirmed(memory, text).ids == (shoes,)
+        assert meeting in left(memory)
+    with pytest.raises(NotFound):  # and not those pages that say "Tuesday", when nothing was told then
+        memory.requests.preview("forget what I told you on Tuesday")
+
+
+def test_an_update_of_a_field_is_in_the_profile(memory):
+    memory.add("I live in Oslo. I am a nurse.")
+    for text, field, value in (
+        ("Change my city to Trondheim.", "location", "Trondheim"),
+        ("Set my job to carpenter.", "occupation", "carpenter"),
+        ("把我的城市改成卑尔根", "location", "卑尔根"),
+        ("把我的工作改成木匠。", "occupation", "木匠"),
+    ):
+        memory.requests.do(text)
+        memory.wait()
+        assert memory.profile.get().user.fields[field] == value
 
 
 def test_what_is_remembered_corrected_and_left_out(memory):
