@@ -22,7 +22,7 @@ AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
 
 _BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
 _CHOOSES = _BY_TOPIC - {MemoryOperation.RECALL}
-_CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
+CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RequestReader:
             wish.content,
             wish.reach,
             types=tuple(MemoryType) if wish.reach is CallReach.ALL else (MemoryType.PLAINTEXT,),
-            kinds=wish.kinds or (_CHOSEN_KINDS if operation in _CHOOSES else ()),
+            kinds=wish.kinds or (CHOSEN_KINDS if operation in _CHOOSES else ()),
             entities=self._entities(whole.text or wish.content, wish.to),
             since=named.since,
             until=named.until,
