@@ -231,12 +231,67 @@ def reads(page):
         ("她住在哪里？", ["我妹妹在银行工作。"], "我妹妹住在哪里？"),
         ("那上个月呢？", ["我上周说过什么？"], "上个月我说过什么？"),
         ("Forget everything about her.", ["My sister Ana came."], "my sister Ana"),
+        ("Where does he live?", ["My friend Tom moved to Oslo."], "Where does my friend Tom live?"),
+        ("Where does she work?", ["I met Sarah, my new boss."], "Where does Sarah work?"),
+        ("Where does she live?", ["I met Sarah at Google."], "Where does Sarah live?"),
+        ("他住在哪里？", ["我的老板去了奥斯陆。"], "我的老板住在哪里？"),
+        ("And Ben?", ["Where did I meet Ana?"], "Where did I meet Ben?"),
     ],
 )
 def test_a_follow_up_is_completed_from_what_was_said_last(reads, text, said, query):
     call = reads(text, *said)
     assert call.query == query
     assert call.anchor is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Where does he live?", "I bought a Tesla."),
+        ("Where does she live?", "I love Netflix."),
+        ("Where does he live?", "I moved to Oslo."),
+        ("What does it cost?", "We booked a hotel in Oslo."),
+        ("What did they say?", "I bought a Tesla."),
+        ("Where does he live?", "My brother met Ben, my boss."),  # which of them is not clear
+        ("Where does she live?", "我妹妹在银行工作。"),  # no English name to put in its place
+        ("他住在哪里？", "我买了一辆Tesla。"),
+        ("她住在哪里？", "我弟弟来了。"),
+    ],
+)
+def test_a_pronoun_that_is_not_clear_stays_as_it_is(reads, text, said):
+    call = reads(text, said)
+    assert (call.query, call.anchor) == (text, None)
+
+
+@pytest.mark.parametrize("text", ["Forget what I said about Rolf, he is a cat", "忘掉关于罗尔夫的事，他是一只猫。"])
+def test_what_is_said_beside_a_topic_is_no_part_of_it_and_names_nobody_else(reads, text):
+    call = reads(text, "I met Ana.", "我妹妹来了。")
+    assert (call.query, call.anchor) in (("Rolf", None), ("罗尔夫", None))
+
+
+TRIP = "What did I say last week about the trip?"  # 11 to 17 May
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "since", "until"),
+    [
+        ("And yesterday?", [TRIP], "2026-05-19", "2026-05-19"),
+        ("And on Tuesday?", [TRIP], "2026-05-19", "2026-05-19"),
+        ("And in September?", [TRIP], "2025-09-01", "2025-09-30"),
+        ("And the week before?", [TRIP], "2026-05-04", "2026-05-10"),
+        ("And the week before that?", [TRIP], "2026-05-04", "2026-05-10"),
+        ("What about the day before?", ["What did I tell you on Tuesday?"], "2026-05-18", "2026-05-18"),
+        ("and the following month?", ["What did I say in February?"], "2026-03-01", "2026-03-31"),
+        ("那昨天呢？", ["我上周说过什么？"], "2026-05-19", "2026-05-19"),
+        ("那星期二呢？", ["我上周说过什么？"], "2026-05-19", "2026-05-19"),
+        ("前一周呢？", ["我上周说过什么？"], "2026-05-04", "2026-05-10"),
+        ("那再上一周呢？", ["我上周说过什么？"], "2026-05-04", "2026-05-10"),
+        ("那前一天呢？", ["我昨天说过什么？"], "2026-05-18", "2026-05-18"),
+    ],
+)
+def test_a_follow_up_with_a_time_bounds_what_was_said(reads, text, said, since, until):
+    call = reads(text, *said)
+    assert [str(day.date()) for day in call.said_between] == [since, until]
 
 
 @pytest.mark.parametrize("text", ["where does she live?", "And last week?", "What about Ben?", "她住在哪里？"])

@@ -57,7 +57,7 @@ def time_range(text: str, now: datetime, *, is_latest: bool) -> TimeRange:
         return TimeRange(None, None, text)
     first = min(mention.period.first for mention in mentions)
     last = max(mention.period.last for mention in mentions)
-    return TimeRange(_start(first, now), _end(last, now), " ".join(_without(text, mentions).split()))
+    return TimeRange(_start(first, now), _end(last, now), " ".join(without_times(text, mentions).split()))
 
 
 def is_only_time(text: str) -> bool:
@@ -66,7 +66,7 @@ def is_only_time(text: str) -> bool:
     return bool(told) and all(word in _TIME_WORDS or _NUMBER.fullmatch(word) for word in told)
 
 
-def _without(text: str, mentions: Sequence[TimeMention]) -> str:
+def without_times(text: str, mentions: Sequence[TimeMention]) -> str:
     """The text without these expressions and the words that bind them to it."""
     for mention in reversed(mentions):
         head = _BEFORE.sub("", text[: mention.start])

@@ -17,6 +17,7 @@ from memoryos.regex import regex
 
 _SMALL = (MemoryOperation.REMEMBER, MemoryOperation.SKIP)  # what a text of any length may ask for
 _HEAD = regex(r"(?:(?:all|everything|anything)\s+)?(?:(?:about|of|regarding|concerning|on)\s+)+", re.IGNORECASE)
+_ASIDE = regex(r",\s*(?:he|she|it|they|who|which)(?:'s|'re)?\b.*|[，,][他她它].*", re.IGNORECASE | re.DOTALL)
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
     r"(?:(?:the|my|our)\s+)?(?:(?:agent|assistant|colleague|friend|user|caller)\s+)?(?=\S)|(?:我的)?(?:同事|朋友|助手|智能体)?(?=\S)",
@@ -43,8 +44,8 @@ def is_about_telling(question: str) -> bool:
 
 
 def bare_topic(topic: str) -> str:
-    """A topic without the small words before it and the marks around it."""
-    bare = topic.strip(_MARKS)
+    """A topic without the small words before it, the marks around it, and what is only said of it: ", he is a cat"."""
+    bare = _ASIDE.sub("", topic).strip(_MARKS)
     head = _HEAD.match(bare)
     return bare[head.end() :] if head else bare
 
