@@ -409,6 +409,25 @@ def test_a_model_reads_what_no_rule_knows_and_is_not_believed_beyond_the_text(re
     assert {one.purpose for one in memory.log.usage()} == {"requests"}
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("said", "topic", "query", "is_ranged"),
+    [
+        ("Forget what I said yesterday about the lawsuit.", "the lawsuit yesterday", "the lawsuit", True),
+        ("I want the lawsuit of yesterday to vanish: drop it.", "the lawsuit yesterday", "the lawsuit", True),
+        ("Forget what I said yesterday.", "yesterday", "", True),
+        ("Forget what I told you the other day.", "the other day", "", False),
+        ("Make yesterday vanish from your head: drop it.", "yesterday", "", False),
+        ("忘掉我昨天说的关于官司的事。", "昨天 官司", "官司", True),
+    ],
+)
+def test_a_time_that_a_model_reads_is_a_range_or_nothing(read_by_model, model, said, topic, query, is_ranged):
+    model.will(answer(operation="forget", topic=topic))
+    call = read_by_model.requests.read(said)
+    assert (call.query, call.said_between != (None, None)) == (query, is_ranged)
+    assert call.operation == ("forget" if is_ranged else "none")
+
+
 LESS = [
     "Please forget my job.",
     "Forget everything about my job.",

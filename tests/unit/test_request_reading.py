@@ -330,6 +330,7 @@ def test_a_time_of_what_was_told_is_a_range_and_no_topic(reads, said, since, unt
         (f"forget everything I said {said} about the trip", "the trip"),
         (f"Delete what I told you about the trip {said}", "the trip"),
         (f"Erase all messages {'from ' * said.startswith(('last', 'three'))}{said}", ""),
+        (f"Freeze what we talked about {'from ' * said.startswith('three')}{said}", ""),
         (f"What did I say {said}?", f"What did I say {said}?"),
     ):
         call = reads(text)
@@ -359,6 +360,7 @@ def test_a_chinese_time_of_what_was_told_is_a_range_and_no_topic(reads, said, si
         (f"忘掉{said}的事", ""),
         (f"删除{said}的记录", ""),
         (f"忘掉我{said}跟你说的关于房租的事", "房租"),
+        (f"冻结我{said}说的话", ""),
         (f"我{said}说过什么？", f"我{said}说过什么？"),
     ):
         call = reads(text)
@@ -378,6 +380,9 @@ def test_a_chinese_time_of_what_was_told_is_a_range_and_no_topic(reads, said, si
         "Delete everything I told you in the spring.",
         "Forget what I said a few days ago about Monday",
         "Freeze what I told you recently.",
+        "Forget what I said two weeks ago on Tuesday.",  # it was no Tuesday of the latest week
+        "Forget what I said on Monday and Tuesday.",
+        "忘掉我星期一和星期三说的话。",
         "忘掉我前几天说的话。",
         "忘掉我星期一早上说的话。",
         "忘掉关于星期一的事。",
@@ -401,6 +406,19 @@ def test_a_time_that_is_not_clear_is_not_understood_and_never_a_topic(reads, tex
 def test_the_time_of_a_thing_stays_in_the_topic(reads, text, query):
     call = reads(text)
     assert (call.query, call.said_between) == (query, (None, None))
+
+
+def test_what_may_be_a_program_or_a_device_is_no_memory(reads):
+    for text in (
+        "Delete Facebook.",
+        "Erase Photoshop",
+        "Wipe my phone",
+        "Delete my email",
+        "Delete my job",
+        "删除我的手机",
+    ):
+        assert reads(text).operation == "none"
+    assert (reads("Erase Hannah.").query, reads("Clear my birthday.").query) == ("Hannah", "my birthday")
 
 
 @pytest.mark.parametrize(

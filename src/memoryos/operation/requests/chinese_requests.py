@@ -16,7 +16,8 @@ _ASKING = regex(
     r"(?:我(?:想|要|希望|想要|需要)(?:让|叫|请)?(?:你|您)(?:能)?|(?:你|您)(?:要|得|应该|必须|需要|给我)?)?"
     r"(?:(?:请|麻烦|帮我|给我|务必|一定要?|要|再|都)[，,\s]*)*"
 )
-_END = r"(?:[，,][他她它](?:们)?是[^，,。！？!?]{1,20})?(?:了|吧|啊|呀|哦|喔|谢谢|好吗|可以吗|行吗|吗|掉)*[\s，,。.！!？?…~]*\Z"
+_ASIDE = r"(?:[，,][他她它](?:们)?是[^，,。！？!?]{1,20})?"
+_END = rf"{_ASIDE}(?:了|吧|啊|呀|哦|喔|谢谢|好吗|可以吗|行吗|吗|掉)*[\s，,。.！!？?…~]*\Z"
 _STRONG = r"(?:忘记掉?|忘掉|忘却)"
 _WEAK = r"(?:删除掉?|删掉|删去|清除掉?|清空|抹去|抹掉|去掉|移除|擦除|销毁)"
 _ANY = rf"(?:{_STRONG}|{_WEAK})"
@@ -52,19 +53,20 @@ _SAID_ABOUT = rf"的?(?:所有|一切)?(?:{_ABOUT})(?P<topic>[^，,。！？!?]+
 _SAID_TOPIC = r"的(?!话|事情?(?:\W|\Z)|内容|东西)(?P<topic>[^，,。！？!?]+?)的(?:事情?|话|内容|记忆)"
 _TIMELY = r"(?=[^，,。！？!?]{0,20}[天日号晚早晨周期拜月年节刚])"
 _THEN = (
-    rf"{_TIMELY}(?P<when>[^，,。！？!?]{{1,20}}?)的(?:所有|全部|一切)?(?:的)?(?:{_SORT}|事情?|话|东西|一切|全部)(?:都)?"
+    rf"{_TIMELY}(?:我们(?=[^，,。！？!?]*(?:对话|聊天|谈话)))?(?P<when>[^，,。！？!?]{{1,20}}?)的(?:所有|全部|一切)?(?:的)?"
+    rf"(?:{_SORT}|谈话|事情?|话|东西|一切|全部)(?:都)?"
 )
 _TIMES_SAID = (rf"{_SAID}{_SAID_ABOUT}", rf"{_SAID}{_SAID_TOPIC}", rf"{_SAID}{_SAID_THINGS}", _THEN)
 _SLOT = (
-    r"(?:电话号码|电话|手机号码?|手机|地址|住址|邮箱地址|邮箱|电子邮件|邮件地址|生日|出生日期|年龄|名字|姓名|职业|工作"
-    r"|工资|薪水|体重|身高|家乡)"
+    r"(?:电话号码|电话|手机号码?|地址|住址|邮箱地址|邮箱|邮件地址|生日|出生日期|年龄|名字|姓名|职业|工资|薪水|体重"
+    r"|身高|家乡)"
 )
 
 
 def _chosen(verbs: str, things: str = _NAMED) -> tuple[str, ...]:
     """The ways to name memories by a topic, before and behind these verbs."""
     about = rf"(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{things}"
-    ways = (about, _TOLD_ABOUT)
+    ways = (about, _TOLD_ABOUT, *_TIMES_SAID)
     before = tuple(rf"(?:把|将){one}(?:给|都|全)*(?:{_IN_MEMORY})?{verbs}" for one in ways)
     return (*(rf"{verbs}{one}" for one in ways), *before)
 
@@ -94,8 +96,7 @@ _FORGET_SESSION = (rf"(?:{_ANY}|忘了){_TALK}", rf"(?:把|将){_TALK}(?:{_IN_ME
 _FORGET_TOPIC = (
     *_chosen(rf"(?:{_STRONG}|忘了)", _THINGS),
     *_chosen(_WEAK),
-    *(rf"(?:{_ANY}|忘了){one}" for one in _TIMES_SAID),
-    *(rf"(?:把|将){one}(?:都|给|全)*(?:{_ANY}|忘了|删了)" for one in _TIMES_SAID),
+    *(rf"(?:把|将){one}(?:都|给|全)*(?:忘了|删了)" for one in _TIMES_SAID),
     rf"(?:忘了|{_ANY})(?:我|我们)(?P<when>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<topic>[^，,。！？!?]+?)的?(?:事情?|话|内容)",
     rf"(?:把|将)(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{_NAMED}(?:给|都|全)*删了",
     rf"(?:把|将)(?:我|我们)(?P<when>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<topic>[^，,。！？!?]+?)(?:都|给|全)*(?:{_ANY}|忘了)",

@@ -41,8 +41,12 @@ _WHAT = (
 )
 _OF = r"(?: about| on| regarding| concerning| of)"
 _ABOUT = r"(?: about| regarding| concerning| of)"  # "said on Tuesday" names a time, and "on the train" a place
+_TALKED = (
+    r"(?:what|everything|anything|all|the things?)(?: that)? (?:I|we)(?:'ve|'d)? (?:(?:have|had|just)\s+)*"
+    r"(?:talked|spoke|spoken|chatted)(?: (?:to|with) you)?"
+)
 _NOUNS = r"(?P<sort>notes?|facts?|messages?|entr(?:y|ies)|details?|information|info|data|records?)"
-_SAID = r"(?P<sort>memor(?:y|ies)|notes?|facts?|messages?|conversations?|chats)"
+_SAID = r"(?P<sort>memor(?:y|ies)|notes?|facts?|messages?|conversations?|chats?)"
 _AT = r"(?:from|before|after|since|between|until|till|prior to|in|on|at|during|over)"
 _EVERY = r"(?:(?:all|any|every|the|my|your|those|these|old)(?: of)? )*"
 _MEMORIES = (  # nobody else has memories; but a README has notes, and a table has data
@@ -52,6 +56,7 @@ _MEMORIES = (  # nobody else has memories; but a README has notes, and a table h
 )
 _ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| regarding| concerning| related to)"
 _ELSEWHERE = r"(?!.* (?:in|on|from) )(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
+_THEN = rf"(?:{_AT}|yesterday|today|last|this)"
 _TOPIC = r" (?P<topic>\S.*?)"
 _NOT = r"(?:don't|do not|never|please don't)"
 _KEEP = r"(?:remember|save|store|keep|record|memori[sz]e|note|log)(?: down)?"
@@ -65,6 +70,7 @@ def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
     """The ways to name memories by a topic behind these verbs; a pattern may have a group only once."""
     memory, known, noted = _MEMORIES
     return (
+        rf"{verbs} {_TALKED} about(?P<when> {_THEN}\b.*?){more}",
         rf"{verbs} {_WHAT}(?P<when>(?: \S.*?)??){_ABOUT}{_TOPIC}{more}",
         rf"{verbs} {_WHAT}(?P<when>(?: \S.*?)?){more}",
         rf"{verbs} {memory}{_TOPIC}{more}",
@@ -74,9 +80,9 @@ def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
     )
 
 
-_SLOT = (  # what a profile has a place for, and no program
-    r"(?:(?:tele|mobile |cell ?)?phone(?: number)?|mobile(?: number)?|address|e-?mail(?: address)?|birthday|birth date"
-    r"|date of birth|age|name|nickname|job|profession|occupation|employer|salary|weight|height|diet|home ?town)"
+_SLOT = (  # what a profile has a place for, and no device or program
+    r"(?:(?:(?:tele|mobile |cell ?)?phone|mobile) number|address|e-?mail address|birthday|birth date|date of birth|age"
+    r"|name|nickname|occupation|employer|salary|weight|height|home ?town)"
 )
 
 _ME = r"(?:about me|on me|of me|about us)"
@@ -110,8 +116,8 @@ _FORGET_TOPIC = (
     *_chosen(_ANY, _FROM_MEMORY),
     *_chosen(r"I(?:'d| would) rather you forgot"),
     rf"{_ANY} (?:everything|anything|all) (?P<topic>from (?:my|our) \S.*?)",
-    rf"{_ANY} (?:everything|anything|all) (?P<when>{_AT} \S.*?)(?:{_ABOUT}{_TOPIC})?",
-    rf"{_ANY} (?:(?:all|every|any|the|my|our|your|of) )+{_SAID} (?P<when>{_AT} \S.*?)(?:{_ABOUT}{_TOPIC})?",
+    rf"{_ANY} (?:everything|anything|all)(?: about me)? (?P<when>{_AT} \S.*?)(?:{_ABOUT}{_TOPIC})?",
+    rf"{_ANY} (?:(?:all|every|any|the|my|our|your|of) )+{_SAID} (?P<when>{_THEN}\b.*?)(?:{_ABOUT}{_TOPIC})?",
     rf"{_ANY} (?:any|all|every) mentions? of (?P<topic>{_ELSEWHERE}.*?)",
     r"take (?P<thing>\S.*?) (?:out of|from) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"{_WEAK} (?P<thing>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
@@ -119,8 +125,8 @@ _FORGET_TOPIC = (
     rf"(?:{_NOT}|stop) (?:remember|keep|stor)(?:ing|e)? (?:anything|everything|what I {_TOLD}) about{_TOPIC}",
     rf"{_OWN_STRONG} (?:the fact )?that (?P<thing>\S.*? .*?)",
     rf"{_OWN_STRONG} (?P<thing>(?:my|our) [^,]+?)(?:, I\b.*?)?",
-    r"(?:delete|erase) (?P<thing>(?-i:[A-Z][a-z]+))",
-    rf"{_WEAK} (?P<thing>my (?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
+    r"(?:delete|erase) (?P<who>(?-i:[A-Z][a-z]+))",
+    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
     rf"{_WEAK} (?P<sort>my profile)",
     rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
     rf"{_OWN_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",

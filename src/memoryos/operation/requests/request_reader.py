@@ -21,6 +21,7 @@ from memoryos.scope import Scope
 AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
 
 _BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
+_MYSELF = frozenset(("me", "us", "myself", "我", "我们"))  # what was said at a time, whatever it is about
 _CHOOSES = _BY_TOPIC - {MemoryOperation.RECALL}
 CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
 
@@ -76,12 +77,15 @@ class RequestReader:
             return time_range(topic, self.now, is_latest=is_about_telling(topic))
         if wish.when:
             told = time_range(wish.when, self.now, is_latest=True)
-            is_clear = told.is_bounded and not told.rest and not is_only_time(topic)
-            return replace(told, rest=topic) if is_clear else None
+            is_clear = told.is_bounded and not told.is_split and not told.rest and not is_only_time(topic)
+            return replace(told, rest="" if topic in _MYSELF else topic) if is_clear else None
         told = time_range(topic, self.now, is_latest=True)
         if topic and (not told.rest or is_only_time(told.rest)):
             return None
-        return TimeRange(None, None, topic) if wish.is_thing else told
+        if wish.is_thing:
+            return TimeRange(None, None, topic)
+        rest = "" if told.is_bounded and told.rest in _MYSELF else told.rest
+        return None if told.is_split else replace(told, rest=rest)
 
     def _wish(self, text: str) -> tuple[Wish, ReadBy, str]:
         if self.model is None:

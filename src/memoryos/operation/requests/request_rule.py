@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memoryos.kinds import Kind
+from memoryos.operation.knowledge.person import is_person
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
 from memoryos.operation.requests.request_text import RequestSentence
 from memoryos.regex import regex
@@ -25,7 +26,7 @@ class RequestRule:
     """A pattern of a whole sentence, and what it asks for.
 
     Its groups: `topic` (`thing` is one that keeps the times that it names, `more` the rest of it), `when` it was said,
-    the `sort` of memories, `content`, `to`; `field` and `value` of "change my address to ...".
+    `who` is the name of a person, the `sort` of memories, `content`, `to`; `field` and `value` of "change my job to ...".
     """
 
     operation: MemoryOperation
@@ -38,12 +39,14 @@ class RequestRule:
         if found is None:
             return None
         part = {name: sentence.words[slice(*found.span(name))].strip() for name in found.groupdict() if found[name]}
+        if "who" in part and not is_person(part["who"]):
+            return None
         content = part.get("content", "")
         if "field" in part:
             content = has_value(part["field"], part["value"])
         elif content or "content" in self.pattern.groupindex:
             content = f"{content}{sentence.rest}".strip()
-        topic = " ".join(part[name] for name in ("topic", "thing", "more") if name in part)
+        topic = " ".join(part[name] for name in ("topic", "thing", "who", "more") if name in part)
         return Wish(
             self.operation,
             topic,

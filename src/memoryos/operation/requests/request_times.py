@@ -40,6 +40,7 @@ class TimeRange:
     since: datetime | None
     until: datetime | None
     rest: str
+    is_split: bool = False  #: whether the text names several times that have no day in common
 
     @property
     def is_bounded(self) -> bool:
@@ -48,16 +49,18 @@ class TimeRange:
 
 
 def time_range(text: str, now: datetime, *, is_latest: bool) -> TimeRange:
-    """The time range that a text names, from the first to the last day of all that it names.
+    """The time range that a text names: the days that all times in it have in common, or from the first to the last.
 
     With `is_latest`, a weekday, and a month or day without a year, is the latest one; else these name no range.
     """
     mentions = latest_times(text, now) if is_latest else asked_times(text, now)
     if not mentions:
         return TimeRange(None, None, text)
-    first = min(mention.period.first for mention in mentions)
-    last = max(mention.period.last for mention in mentions)
-    return TimeRange(_start(first, now), _end(last, now), " ".join(without_times(text, mentions).split()))
+    firsts = [mention.period.first for mention in mentions]
+    lasts = [mention.period.last for mention in mentions]
+    is_split = max(firsts) > min(lasts)
+    first, last = (min(firsts), max(lasts)) if is_split else (max(firsts), min(lasts))
+    return TimeRange(_start(first, now), _end(last, now), " ".join(without_times(text, mentions).split()), is_split)
 
 
 def is_only_time(text: str) -> bool:
