@@ -60,14 +60,14 @@ def chosen(topic: str, found: Sequence[Hit], kinds: Collection[Kind]) -> tuple[l
     others = [hit for hit in found if hit.cube.id not in known]
     wanted = _wanted(_SAYS_NOTHING.sub(" ", topic).strip())
     near = [hit.cube for hit in others if wanted and _share(wanted, hit.cube.text) > 0]
-    near += [hit.cube for hit in others if _bears(topic, hit) and hit.cube not in near]
-    has_page = any(one.kind is Kind.PAGE for one in taken)
-    return taken, near if near or has_page else [hit.cube for hit in others]
+    near += [hit.cube for hit in others if (hit.relevance or 0) >= _BEARS and hit.cube not in near]
+    is_known = any(one.kind is Kind.PAGE for one in taken) and _is_judged(topic, others)
+    return taken, near if near or is_known else [hit.cube for hit in others]
 
 
-def _bears(topic: str, hit: Hit) -> bool:
-    """Whether a memory bears on a topic; where no model knows (of Chinese, it does not), by its rank alone."""
-    return hit.relevance is None or hit.relevance >= _BEARS or HAN.search(topic) is not None
+def _is_judged(topic: str, found: Sequence[Hit]) -> bool:
+    """Whether the relevance tells that nothing else bears on a topic; without a model, and of Chinese, it does not."""
+    return HAN.search(topic) is None and all(hit.relevance is not None for hit in found)
 
 
 def _parts(topic: str) -> list[str]:

@@ -26,7 +26,7 @@ class RequestRule:
     """A pattern of a whole sentence, and what it asks for.
 
     Its groups: `topic` (`thing` is one that keeps the times that it names, `more` the rest of it), `when` it was said,
-    `who` is the name of a person, the `sort` of memories, `content`, `to`; `field` and `value` of "change my job to ...".
+    `who` is the name of a person, the `sort` of memories, `content`, `to`; `field` and `value` of "set my job to ...".
     """
 
     operation: MemoryOperation
