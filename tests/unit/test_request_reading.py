@@ -235,6 +235,9 @@ def reads(page):
         ("Where does she work?", ["I met Sarah, my new boss."], "Where does Sarah work?"),
         ("Where does she live?", ["I met Sarah at Google."], "Where does Sarah live?"),
         ("他住在哪里？", ["我的老板去了奥斯陆。"], "我的老板住在哪里？"),
+        ("Where does he live?", ["Tom called me."], "Where does Tom live?"),
+        ("What did it cost?", ["My car broke down."], "What did my car cost?"),
+        ("When did I buy it?", ["I love my new bike."], "When did I buy my new bike?"),
         ("And Ben?", ["Where did I meet Ana?"], "Where did I meet Ben?"),
     ],
 )
@@ -254,6 +257,7 @@ def test_a_follow_up_is_completed_from_what_was_said_last(reads, text, said, que
         ("What did they say?", "I bought a Tesla."),
         ("Where does he live?", "My brother met Ben, my boss."),  # which of them is not clear
         ("Where does she live?", "我妹妹在银行工作。"),  # no English name to put in its place
+        ("她住在哪里？", "My sister came."),
         ("他住在哪里？", "我买了一辆Tesla。"),
         ("她住在哪里？", "我弟弟来了。"),
     ],

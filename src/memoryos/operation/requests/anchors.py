@@ -87,7 +87,9 @@ def anchored(text: str, recent: Sequence[MemCube], now: datetime) -> Anchored:
 def _is_clear(possible: Sequence[RequestEntity], wanted: Referent, said: str, text: str) -> bool:
     """Whether a pronoun of a text can stand for nothing else of what was said, and in no other language."""
     one = possible[-1]
-    if len({entity.name for entity in possible}) > 1 or (HAN.search(one.name) and not HAN.search(text)):
+    is_han, is_asked_in_han = HAN.search(one.name) is not None, HAN.search(text) is not None
+    is_foreign = is_han != is_asked_in_han and (is_han or one.name.startswith("my "))
+    if is_foreign or len({entity.name for entity in possible}) > 1:
         return False
     if wanted is Referent.IT:
         return _ANOTHER_THING.search(said) is None

@@ -35,12 +35,14 @@ _PEOPLE = (
     r"friend|best friend|boss|manager|colleague|coworker|neighbou?r|doctor|dentist|teacher|cousin|partner|roommate"
     r"|flatmate|landlord|kid|child"
 )
+_LOOKS = r"(?:new|old|first|last|next|other|own|favou?rite|little|small|big|red|blue|green|black|white|phone|e-mail)"
 _NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
 _ENGLISH = regex(
     rf"\b(?P<kin>[Mm]y (?:\w+ )?(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<person>{_PEOPLE}))\b)"
     rf"(?: (?P<called>{_NAME}))?"
     rf"|\b(?P<met>{_NAME}), (?:who is )?my (?:\w+ )?(?:(?P<her>{_FEMALE})|(?P<him>{_MALE})|(?P<other>{_PEOPLE}))\b"
-    rf"|\b(?P<thing>[Mm]y (?:[a-z]+ )?[a-z]{{3,}})\b|\b(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME})"
+    rf"|\b(?P<thing>[Mm]y (?:{_LOOKS} )?[a-z]{{3,}}(?: [a-z]{{3,}}(?= (?:is|was|has|had|are|were)\b))?)\b"
+    rf"|\b(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME})"
 )
 _CHINESE = regex(
     r"(?P<kin>我的?(?:(?P<she>妹妹|姐姐|妈妈|母亲|老婆|妻子|女儿|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|婆婆|岳母)"
@@ -56,7 +58,10 @@ _PLACED = regex(  # before the name of a place
 )
 _A = regex(r"\b(?:an?|the|this|that|my|our|his|her|new)\s+\Z", re.IGNORECASE)  # before the name of a thing: "a Tesla"
 _MET = regex(r"\b(?:met|told|asked|married|dating|invited|thanked|hugged|kissed)\s+\Z", re.IGNORECASE)
-_DOES = regex(r"\s+(?:lives|lived|moved|thinks|feels|told me|asked me|got married|was born|is my|was my)\b")
+_DOES = regex(
+    r"\s+(?:lives|lived|moved|thinks|feels|(?:told|asked|called|rang|texted|visited) me|got married|was born|is my"
+    r"|was my)\b"
+)
 _TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
 _NEAR = 20  # characters before a name
 _NO_NAME = frozenset("i january february march april may june july august september october november december".split())
