@@ -109,6 +109,8 @@ def test_what_no_order_can_keep_is_refused(memory, told, text, problem):
 
 def test_an_order_that_is_not_understood_says_so(memory):
     assert "not understood" in memory.requests.do("Forget the thing with the thing, will you, pal").text
+    for unclear in ("Forget what I told you the other day.", "忘掉我前几天说的话。"):
+        assert "not understood" in memory.requests.do(unclear).text
     assert memory.requests.do("I like tea.").text == "Nothing was asked of the memory"
 
 

@@ -190,7 +190,10 @@ def _is_between(at: datetime, since: datetime | None, until: datetime | None) ->
 def told_nothing(text: str) -> str:
     """What is answered where nothing is asked: people must not think that an order was followed."""
     if begins_like_an_order(text):
-        return "Nothing was done: this was not understood as a request (write e.g. 'Forget what I said about my job')"
+        return (
+            "Nothing was done: this was not understood as a request (write e.g. 'Forget what I said about my job', or "
+            "'Forget what I said on 3 May')"
+        )
     return "Nothing was asked of the memory"
 
 

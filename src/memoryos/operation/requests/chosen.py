@@ -22,7 +22,7 @@ from memoryos.regex import regex
 
 NEAR = 5  # memories that are named as near
 _ALIKE = 5  # first letters that forms of one word share
-_BEARS = 0.3  # relevance of what is near
+_BEARS = 0.4  # relevance of what is near; that of what shares nothing reaches 0.35 where much of the rest fits
 _SAID_CHARS = 5_000  # of a turn in which statements are looked for
 _BESIDE = 3  # words after "old" of which one may be what is old
 
@@ -61,13 +61,9 @@ def chosen(topic: str, found: Sequence[Hit], kinds: Collection[Kind]) -> tuple[l
     wanted = _wanted(_SAYS_NOTHING.sub(" ", topic).strip())
     near = [hit.cube for hit in others if wanted and _share(wanted, hit.cube.text) > 0]
     near += [hit.cube for hit in others if (hit.relevance or 0) >= _BEARS and hit.cube not in near]
-    is_known = any(one.kind is Kind.PAGE for one in taken) and _is_judged(topic, others)
+    # Of Chinese, the relevance of what shares no word is not known: the best of the rest may bear on the topic.
+    is_known = any(one.kind is Kind.PAGE for one in taken) and HAN.search(topic) is None
     return taken, near if near or is_known else [hit.cube for hit in others]
-
-
-def _is_judged(topic: str, found: Sequence[Hit]) -> bool:
-    """Whether the relevance tells that nothing else bears on a topic; without a model, and of Chinese, it does not."""
-    return HAN.search(topic) is None and all(hit.relevance is not None for hit in found)
 
 
 def _parts(topic: str) -> list[str]:
