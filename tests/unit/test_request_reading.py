@@ -450,6 +450,6 @@ def test_a_call_names_times_people_and_what_it_is_about(reads):
     assert (gone.query, gone.intent, gone.said_between[0].month) == ("the lawsuit", "delete", 4)
     assert reads("忘掉我上个月说的官司的事").query == "官司"
     assert reads("Tell me about 1 January 0001").since is None
-    assert reads("Forget everything.").to_dict()["types"] == ["plaintext", "activation", "parametric"]
+    assert reads("Forget everything.").to_dict()["types"] == ["plaintext", "activation", "parameter"]
     told = call.to_dict()
     assert (told["types"], told["scope"]["user"], told["read_by"]) == (["plaintext"], "ann", "rules")
