@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -108,6 +109,8 @@ def test_what_no_order_can_keep_is_refused(memory, told, text, problem):
 
 def test_an_order_that_is_not_understood_says_so(memory):
     assert "not understood" in memory.requests.do("Forget the thing with the thing, will you, pal").text
+    for unclear in ("Forget what I told you the other day.", "忘掉我前几天说的话。"):
+        assert "not understood" in memory.requests.do(unclear).text
     assert memory.requests.do("I like tea.").text == "Nothing was asked of the memory"
 
 
@@ -130,6 +133,21 @@ MEANT = {
         "!Forget that I like olives.",
     ],
     "My new job is near my old flat.": ["Forget my new job.", "Forget my old flat.", "!Forget my old job."],
+    "I worked at Barclays as an accountant until March.": [
+        "Forget what I told you about my old job.",
+        "!Forget what I told you about my new job.",
+    ],
+    "My sister's old job was at a school.": [
+        "!Forget what I told you about my old job.",
+        "Forget everything about my sister's old job.",
+    ],
+    "I live at Baker Street 5.": ["forget my address", "Delete my address.", "!forget my phone number"],
+    "I live in Oslo.": ["forget my city", "!forget my address"],
+    "My brother's phone number is 555-0100.": ["!Delete my phone number.", "Forget my brother's phone number."],
+    "我以前在银行上班。": ["忘掉我告诉你的关于我以前工作的事", "!忘掉关于我现在的工作的事"],
+    "我妹妹以前的工作在学校。": ["!忘掉我告诉你的关于我以前工作的事", "忘掉关于我妹妹的工作的事"],
+    "我住在人民路5号。": ["忘掉我的地址", "删除我的地址。"],
+    "我妹妹的电话号码是13800001111。": ["!删除我的电话号码"],
     "我的新工作在面包店。": ["忘掉关于新工作的一切。", "!忘掉关于旧工作的一切。"],
     "我卖了旧书，新工作很忙。": ["忘掉我的新工作。", "忘掉我的旧书。", "!忘掉我的旧工作。"],
     "我不喜欢香菜。": ["忘掉我不喜欢香菜这件事。", "忘掉我说过的香菜的事", "!忘掉我喜欢香菜。"],
@@ -147,6 +165,69 @@ def test_what_goes_says_what_the_request_says(memory, said):
                 memory.requests.do(text[1:])
         else:
             assert memory.requests.preview(text).memories[0].id == page, text
+
+
+@pytest.mark.parametrize(
+    ("request_text", "said"),
+    [
+        (
+            "forget what I told you about my health",
+            ["My doctor says my blood pressure is too high.", "I take pills against diabetes."],
+        ),
+        ("忘掉我告诉你的关于健康的事", ["医生说我血压太高，很不健康。", "我吃治疗糖尿病的药。"]),
+    ],
+)
+def test_what_is_near_stays_and_the_answer_says_so(memory, request_text, said):
+    pages = [memory.add(text, "I see.") for text in said]
+    memory.wait()
+    preview = memory.requests.preview(request_text)
+    gone = [one.id for one in preview.memories]
+    stay = [page for page in pages if page not in gone]
+    assert stay
+    assert {one.id for one in preview.near} >= set(stay)
+    assert not {one.id for one in preview.near} & set(gone)
+    assert "near it would stay" in preview.text
+    done = memory.requests.do(request_text, confirm=preview.confirm)
+    assert "Near it, and kept: " in done.text
+    assert all(page in done.text for page in stay)
+    assert left(memory) == set(stay)
+
+
+def test_nothing_that_goes_is_named_as_near(memory):
+    memory.add("I bought a boat. I like my boat. My boat is red.")
+    memory.add("我买了一条船，我的船是红色的。")
+    memory.wait()
+    for text in ("forget what I told you about my red boat", "忘掉关于我买的红色的船的事"):
+        preview = memory.requests.preview(text)
+        assert preview.total > 1
+        assert not {one.id for one in preview.near} & {one.id for one in preview.memories}
+
+
+def test_two_topics_are_those_of_each(memory):
+    said = ("My rent is 900 euros.", "My cat is called Tom.", "I like tea.", "我的房租是900。", "我的猫叫汤姆。")
+    pages = [memory.add(one, "I see.") for one in said]
+    memory.wait()
+    with pytest.raises(NotFound):
+        memory.requests.preview("Forget my rent and my yacht.")  # not half of what was asked
+    for text, named in (("Forget my rent and my cat.", pages[:2]), ("忘掉我的房租和我的猫。", pages[3:])):
+        assert set(memory.requests.preview(text).ids) & set(pages) == set(named)
+
+
+def test_an_order_about_facts_or_the_profile_leaves_the_pages(memory):
+    for text in ("Rolf is a cook. I live in Bergen.", "罗尔夫是厨师。"):
+        memory.add(text)
+    memory.facts.add("Rolf lives in Oslo.")
+    memory.facts.add("罗尔夫住在奥斯陆。")
+    memory.wait()
+    pages = left(memory)
+    for text in ("Delete all facts about Rolf.", "删除所有关于罗尔夫的事实。"):
+        preview = memory.requests.preview(text)
+        assert {one.kind for one in preview.memories} == {"fact"}
+        assert pages & {one.id for one in preview.near}
+        memory.requests.do(text, confirm=preview.confirm)
+    confirmed(memory, "Clear my profile.")
+    assert "location" not in memory.profile.get().user.fields
+    assert left(memory) == pages
 
 
 def test_what_was_derived_from_a_page_alone_goes_with_it_and_is_in_the_preview(memory, told):
@@ -184,6 +265,35 @@ def test_a_time_alone_chooses_what_was_said_then(memory):
     assert ("sold" in found.text, "bought" in found.text) == (True, False)
 
 
+def test_what_was_told_on_a_weekday_is_chosen_by_its_day_and_not_by_its_name(memory):
+    today = datetime.now(UTC)
+    tuesday = (today - timedelta(days=(today.weekday() - 1) % 7 or 7)).replace(hour=12)
+    for text, named in (
+        ("forget what I told you on Tuesday", "The board meeting is on Tuesday."),
+        ("忘掉我星期二说的话", "董事会在星期二开会。"),
+    ):
+        meeting = memory.add(named, at="2020-01-02T10:00Z")
+        shoes = memory.add("I bought shoes. 我买了鞋。", at=tuesday)
+        memory.wait()
+        assert confirmed(memory, text).ids == (shoes,)
+        assert meeting in left(memory)
+    with pytest.raises(NotFound):  # and not those pages that say "Tuesday", when nothing was told then
+        memory.requests.preview("forget what I told you on Tuesday")
+
+
+def test_an_update_of_a_field_is_in_the_profile(memory):
+    memory.add("I live in Oslo. I am a nurse.")
+    for text, field, value in (
+        ("Change my city to Trondheim.", "location", "Trondheim"),
+        ("Set my job to carpenter.", "occupation", "carpenter"),
+        ("把我的城市改成卑尔根", "location", "卑尔根"),
+        ("把我的工作改成木匠。", "occupation", "木匠"),
+    ):
+        memory.requests.do(text)
+        memory.wait()
+        assert memory.profile.get().user.fields[field] == value
+
+
 def test_what_is_remembered_corrected_and_left_out(memory):
     page = memory.requests.do("Remember that my sister is called Ana.").ids[0]
     assert memory.get(page).text == "user: my sister is called Ana."
@@ -202,8 +312,9 @@ def test_what_is_remembered_corrected_and_left_out(memory):
 def test_frozen_memories_are_neither_changed_nor_lost_until_they_are_thawed(memory, told):
     frozen = confirmed(memory, "Lock what I told you about my allergies.")
     assert {memory.get(one).state for one in frozen.ids} == {"frozen"}
-    with pytest.raises(CubeProtected):
-        confirmed(memory, "Forget my allergies")
+    for order in ("Forget my allergies", "Forget what I said today."):
+        with pytest.raises(CubeProtected):  # a preview promises nothing that is refused then
+            memory.requests.preview(order)
     with pytest.raises(NotFound):
         memory.requests.preview("Lock what I told you about my allergies.")
     assert told["nuts"] in left(memory)
@@ -298,6 +409,25 @@ def test_a_model_reads_what_no_rule_knows_and_is_not_believed_beyond_the_text(re
         assert (read.read_by, bool(read.reason)) == ("rules", True), said
         assert read.operation is not MemoryOperation.FORGET
     assert {one.purpose for one in memory.log.usage()} == {"requests"}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("said", "topic", "query", "is_ranged"),
+    [
+        ("Forget what I said yesterday about the lawsuit.", "the lawsuit yesterday", "the lawsuit", True),
+        ("I want the lawsuit of yesterday to vanish: drop it.", "the lawsuit yesterday", "the lawsuit", True),
+        ("Forget what I said yesterday.", "yesterday", "", True),
+        ("Forget what I told you the other day.", "the other day", "", False),
+        ("Make yesterday vanish from your head: drop it.", "yesterday", "", False),
+        ("忘掉我昨天说的关于官司的事。", "昨天 官司", "官司", True),
+    ],
+)
+def test_a_time_that_a_model_reads_is_a_range_or_nothing(read_by_model, model, said, topic, query, is_ranged):
+    model.will(answer(operation="forget", topic=topic))
+    call = read_by_model.requests.read(said)
+    assert (call.query, call.said_between != (None, None)) == (query, is_ranged)
+    assert call.operation == ("forget" if is_ranged else "none")
 
 
 LESS = [

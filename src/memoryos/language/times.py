@@ -19,6 +19,7 @@ from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
 from memoryos.language.plain_letters import plain_text
 from memoryos.language.rule import Rule
+from memoryos.language.undated import Undated, undated_times
 from memoryos.language.yearly import bounding_days
 from memoryos.regex import regex
 
@@ -92,6 +93,33 @@ def asked_times(text: str, asked_at: datetime) -> list[TimeMention]:
         and (period := one.days.latest(today, is_over=bound_of(text, one.name, one.end) is Bound.AFTER))
     ]
     return list(_meant(text, sorted(found, key=lambda mention: mention.start), today))
+
+
+def latest_times(text: str, asked_at: datetime) -> list[TimeMention]:
+    """As `asked_times`, and a weekday, or a month or day without a year, is the latest one that has begun.
+
+    A weekday is one before today: who means today says so.
+    """
+    today = asked_at.date()
+    found: list[tuple[TimeMention, Undated | None]] = [(one, None) for one in _times(text, today)]
+    for undated in undated_times(text):
+        is_new = not any(undated.start < one.end and one.start < undated.end for one, _ in found)
+        is_over = bound_of(text, undated.start, undated.end) is Bound.AFTER
+        if is_new and (period := undated.latest(today, is_over=is_over)):
+            found.append((TimeMention(undated.start, undated.end, period, is_relative=True), undated))
+    found.sort(key=lambda one: one[0].start)
+    return list(_meant(text, _in_order(text, found), today))
+
+
+def _in_order(text: str, found: Sequence[tuple[TimeMention, Undated | None]]) -> list[TimeMention]:
+    """The mentions; the one that begins a range is before the one that ends it: "from Friday to Tuesday"."""
+    mentions = [mention for mention, _ in found]
+    for place, (mention, undated) in enumerate(found[:-1]):
+        last = mentions[place + 1]
+        if undated and mention.period.first > last.period.first and _is_range(text, mention, last):
+            earlier = undated.latest(last.period.first, is_over=False)
+            mentions[place] = replace(mention, period=earlier) if earlier else mention
+    return mentions
 
 
 def asked_periods(text: str, asked_at: datetime) -> list[Period]:

@@ -130,6 +130,11 @@ def without_yearly(text: str) -> str:
     return text
 
 
+def yearly_mentions(text: str) -> list[YearlyMention]:
+    """Where the text names months and days without a year."""
+    return sorted(_found(text), key=lambda mention: mention.name)
+
+
 def _found(text: str) -> list[YearlyMention]:
     readable = plain_text(text)
     found = [*_english(readable), *_holidays(_ENGLISH_HOLIDAYS, readable)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memoryos.caller import Action
 from memoryos.cube import MemCube
@@ -25,7 +26,9 @@ from memoryos.operation.requests.request_preview import (
     listed_memories,
     token,
     told_counts,
+    told_near,
 )
+from memoryos.operation.requests.request_reader import CHOSEN_KINDS
 from memoryos.regex import regex
 from memoryos.scope import Scope
 
@@ -103,13 +106,16 @@ class RequestSelection:
             is_thawed = call.operation is MemoryOperation.THAW
             taken = [one for one in taken if (one.state is State.FROZEN) is is_thawed]
         if not taken:
-            raise NotFound(f"no memory is about {call.query or 'that time'!r}: nothing was changed{_told_near(near)}")
-        along = self._along(taken) if call.operation is MemoryOperation.FORGET else []
+            told = told_near(listed_memories(near[:NEAR]))
+            raise NotFound(f"no memory is about {call.query or 'that time'!r}: nothing was changed{told}")
+        along = self._freed(taken) if call.operation is MemoryOperation.FORGET else []
         every = [*taken, *along]
+        known = {one.id for one in every}
+        near = [one for one in near if one.id not in known][:NEAR]
         counts = counted_kinds(one.kind for one in every)
         return RequestPreview(
             call,
-            f"{told_counts(counts)} {_BECOME[call.operation]}",
+            f"{told_counts(counts)} {_BECOME[call.operation]}{_told_kept(near)}",
             listed_memories(every),
             counts,
             listed_memories(near),
@@ -122,21 +128,37 @@ class RequestSelection:
         if call.reach is CallReach.LAST:
             return self._latest(call), []
         since, until = call.said_between
+        kinds = call.kinds or CHOSEN_KINDS
         if not call.query:
-            if since is None and until is None:
+            if since is None and until is None and Kind.PAGE in kinds:
                 raise InvalidInput("text", "does not say what it is about", "Name a topic or a time")
-            return list(self.memory.pages.list(since=since, until=until)), []
+            return self._of_time(kinds, since, until), []
         found = self.memory.search(
-            call.query, pages=MOST_PAGES, facts=MOST_FACTS, kinds=call.kinds, mounts=(), since=since, until=until
+            call.query, pages=MOST_PAGES, facts=MOST_FACTS, kinds=CHOSEN_KINDS, mounts=(), since=since, until=until
         )
-        taken, near = chosen(call.query, [hit.cube for hit in found.ranked])
-        return taken, near[:NEAR]
+        taken, near = chosen(call.query, found.ranked, kinds)
+        return taken, near
+
+    def _of_time(self, kinds: Collection[Kind], since: datetime | None, until: datetime | None) -> list[MemCube]:
+        """All memories of a time, or of a kind that is made of what was said: "my profile"."""
+        if Kind.PAGE in kinds:
+            return list(self.memory.pages.list(since=since, until=until))
+        places = [one.id for one in self._placed(self.scope.owner) if one.kind in kinds]
+        with self.engine.vault.view(self.scope.owner) as reader:
+            found = self.engine.hand.shown(list(reader.get(places).values()))
+        return [one for one in found if _is_between(one.descriptive.event_at, since, until)]
 
     def _latest(self, call: MemoryCall) -> list[MemCube]:
         if call.anchor is None:
             return []
         pages = self.memory.pages.list(session=self.scope.session)
         return [page for page in pages if page.id == call.anchor]
+
+    def _freed(self, taken: Sequence[MemCube]) -> list[MemCube]:
+        """What goes with these. Raises CubeProtected and OnHold, so that no preview promises what is refused then."""
+        ids = [one.id for one in taken]
+        self.engine.corrector(self.scope).refuse_frozen(ids, ids)
+        return self._along(taken)
 
     def _along(self, taken: Sequence[MemCube]) -> list[MemCube]:
         """What was derived from these pages alone, and goes with them."""
@@ -157,10 +179,21 @@ def _resting_on(reader: Reader, pages: set[str]) -> list[MemCube]:
     return [one for one in cubes if one.descriptive.origin is not Origin.USER_INPUT]
 
 
+def _told_kept(near: Sequence[MemCube]) -> str:
+    return f"; {told_counts(counted_kinds(one.kind for one in near))} near it would stay" if near else ""
+
+
+def _is_between(at: datetime, since: datetime | None, until: datetime | None) -> bool:
+    return (since is None or at >= since) and (until is None or at <= until)
+
+
 def told_nothing(text: str) -> str:
     """What is answered where nothing is asked: people must not think that an order was followed."""
     if begins_like_an_order(text):
-        return "Nothing was done: this was not understood as a request (write e.g. 'Forget what I said about my job')"
+        return (
+            "Nothing was done: this was not understood as a request (write e.g. 'Forget what I said about my job', or "
+            "'Forget what I said on 3 May')"
+        )
     return "Nothing was asked of the memory"
 
 
@@ -175,13 +208,6 @@ def _check_shared(call: MemoryCall) -> None:
         raise InvalidInput(
             "text", problem, "Share all of them, or tag some and write a policy that permits to read what has the tag"
         )
-
-
-def _told_near(near: Sequence[MemCube]) -> str:
-    if not near:
-        return ""
-    words = "; ".join(f"{one.text!r} ({one.id})" for one in listed_memories(near))
-    return f". Near it: {words}"
 
 
 _MANY = regex(

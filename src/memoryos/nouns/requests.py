@@ -25,7 +25,7 @@ from memoryos.operation.recall.context import Context
 from memoryos.operation.recall.overview import Profile
 from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, Wish
 from memoryos.operation.requests.model_request import ModelRequests
-from memoryos.operation.requests.request_preview import RequestPreview, told_counts
+from memoryos.operation.requests.request_preview import RequestPreview, told_counts, told_near
 from memoryos.operation.requests.request_reader import RequestReader
 from memoryos.operation.scheduler.spending import Purpose
 from memoryos.plain import PlainContent
@@ -33,6 +33,7 @@ from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 RECENT = 7  # latest exchanges that a follow-up may refer to
+_KEPT = "Near it, and kept"
 SHARED_FOR = timedelta(days=1)
 
 
@@ -149,7 +150,8 @@ class Requests(Noun):
         for one in preview.ids:
             with suppress(NotFound):  # it went with another one
                 self._memory.delete(one)
-        return RequestOutcome(call, True, f"Removed for good: {told_counts(preview.counts)}", ids=preview.ids)
+        told = f"Removed for good: {told_counts(preview.counts)}{told_near(preview.near, _KEPT)}"
+        return RequestOutcome(call, True, told, ids=preview.ids)
 
     def _freeze(self, call: MemoryCall, preview: RequestPreview) -> RequestOutcome:
         is_thawed = call.operation is MemoryOperation.THAW

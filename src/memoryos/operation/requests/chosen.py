@@ -8,20 +8,35 @@ forms count: "allergies" means "allergic". "My old job" is not meant by who tell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from memoryos.cube import MemCube
+from memoryos.kinds import Kind, Role
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import HAN, index_words, stem, words
+from memoryos.operation.hierarchy.page_entries import turns_of
+from memoryos.operation.recall.hit import Hit
+from memoryos.operation.requests.request_slots import KIN, asked_slot
 from memoryos.regex import regex
 
 NEAR = 5  # memories that are named as near
 _ALIKE = 5  # first letters that forms of one word share
+_BEARS = 0.4  # relevance of what is near; that of what shares nothing reaches 0.35 where much of the rest fits
+_SAID_CHARS = 5_000  # of a turn in which statements are looked for
 _BESIDE = 3  # words after "old" of which one may be what is old
 
 _SAYS_NOTHING = regex(
     r"['’](?:s|m|re|ve|ll|d)\b|\A(?:i|we) said (?:that )?|\b(?:named|called)\b|\A我说过?|(?:[这那]件?)?事情?\Z",
+    re.IGNORECASE,
+)
+_LIST = regex(r",? and |、|，?(?:和|以及|还有|跟)(?=我)", re.IGNORECASE)
+_OWN = regex(r"\s*(?:my|our)\b|\s*我", re.IGNORECASE)
+# A thing of somebody else, with its owner.
+_OTHERS = regex(
+    r"\b(?:(?!(?:user|it|that|there|what|here|who|how|let)'s)\w+['’]s|his|her|their|your)"
+    r"(?: (?!(?:my|our|I|me)\b)[\w-]+){1,3}"
+    rf"|(?:[他她]们?|{KIN})[^，。！？；我的]{{0,4}}的[^，。！？；我]{{1,4}}",
     re.IGNORECASE,
 )
 _CONTRASTS = frozenset(map(stem, ("old", "new", "former", "previous", "current", "first", "second", "last", "next")))
@@ -34,15 +49,52 @@ _STATEMENT = regex(
 )
 
 
-def chosen(topic: str, found: Sequence[MemCube]) -> tuple[list[MemCube], list[MemCube]]:
-    """The memories that the topic means, and a few that have some of its words."""
-    topic = _SAYS_NOTHING.sub(" ", topic).strip()
-    wanted = _wanted(topic)
-    shares = [_share(wanted, cube.text) if wanted else 0.0 for cube in found]
-    taken = [one for one, share in zip(found, shares, strict=True) if share == 1.0 and _is_meant(topic, one.text)]
+def chosen(topic: str, found: Sequence[Hit], kinds: Collection[Kind]) -> tuple[list[MemCube], list[MemCube]]:
+    """The memories of these kinds that the topic means, and others that have some of its words or bear on it.
+
+    "My rent and my cat" means those of each, if there are some of each.
+    """
+    parts = [_meant(part, [hit for hit in found if hit.cube.kind in kinds]) for part in _parts(topic)]
+    taken = list({one.id: one for part in parts for one in part}.values()) if all(parts) else []
     known = {one.id for one in taken}
-    near = [one for one, share in zip(found, shares, strict=True) if share > 0 and one.id not in known]
-    return taken, (near if taken or near else list(found))[:NEAR]
+    others = [hit for hit in found if hit.cube.id not in known]
+    wanted = _wanted(_SAYS_NOTHING.sub(" ", topic).strip())
+    near = [hit.cube for hit in others if wanted and _share(wanted, hit.cube.text) > 0]
+    near += [hit.cube for hit in others if (hit.relevance or 0) >= _BEARS and hit.cube not in near]
+    # Of Chinese, the relevance of what shares no word is not known: the best of the rest may bear on the topic.
+    is_known = any(one.kind is Kind.PAGE for one in taken) and HAN.search(topic) is None
+    return taken, near if near or is_known else [hit.cube for hit in others]
+
+
+def _parts(topic: str) -> list[str]:
+    """The topics that one is a list of: "my rent and my cat"; itself, if it is none."""
+    parts = _LIST.split(topic)
+    return parts if all(_OWN.match(part) for part in parts) else [topic]
+
+
+def _meant(topic: str, found: Sequence[Hit]) -> list[MemCube]:
+    said, slot = _SAYS_NOTHING.sub(" ", topic).strip(), asked_slot(topic)
+    wanted = _wanted(said)
+    is_own = _OWN.match(topic) is not None and _OTHERS.search(topic) is None  # "my job" is not "my sister's job"
+    return [
+        hit.cube
+        for hit in found
+        if _says_all(said, wanted, _OTHERS.sub(" ", hit.cube.text) if is_own else hit.cube.text)
+        or (slot and slot.is_filled_by(_own_sentences(hit.cube)))
+    ]
+
+
+def _says_all(topic: str, wanted: frozenset[str], text: str) -> bool:
+    """Whether a text has all words of the topic, and is about the same thing."""
+    return bool(wanted) and _share(wanted, text) == 1.0 and _is_meant(topic, text)
+
+
+def _own_sentences(cube: MemCube) -> list[str]:
+    """What the user said in a page, or what a fact says."""
+    turns = turns_of(cube)
+    said = [turn.text for turn in turns if turn.role is Role.USER] if turns else [cube.text]
+    is_telling = turns or cube.kind is Kind.FACT
+    return [sentence for text in said for sentence in split_sentences(text[:_SAID_CHARS])] if is_telling else []
 
 
 def _wanted(topic: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ import re
 
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation
 from memoryos.operation.requests.request_rule import RequestLanguage, request_rules
+from memoryos.operation.requests.stated_value import english_value
 from memoryos.regex import regex
 
 _OPENING = regex(
@@ -26,6 +27,7 @@ _END = (
     r"|for good|completely|entirely))*[\s.!?…]*\Z"
 )
 _STRONG = r"(?:forget|unlearn)"
+_OWN_STRONG = rf"(?<!let's )(?<!let us ){_STRONG}"  # "let's forget about the trip" is said of a plan
 _WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub)"
 _ANY = rf"(?:{_STRONG}|{_WEAK})"
 _FROM_MEMORY = r"(?:\s+(?:from|in|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes?|database|profile|history))?"
@@ -38,7 +40,14 @@ _WHAT = (
     rf"(?:I|you|we)(?:'ve|'d)? {_TOLD}"
 )
 _OF = r"(?: about| on| regarding| concerning| of)"
-_NOUNS = r"(?:notes?|facts?|entr(?:y|ies)|details?|information|info|data|records?)"
+_ABOUT = r"(?: about| regarding| concerning| of)"  # "said on Tuesday" names a time, and "on the train" a place
+_TALKED = (
+    r"(?:what|everything|anything|all|the things?)(?: that)? (?:I|we)(?:'ve|'d)? (?:(?:have|had|just)\s+)*"
+    r"(?:talked|spoke|spoken|chatted)(?: (?:to|with) you)?"
+)
+_NOUNS = r"(?P<sort>notes?|facts?|messages?|entr(?:y|ies)|details?|information|info|data|records?)"
+_SAID = r"(?P<sort>memor(?:y|ies)|notes?|facts?|messages?|conversations?|chats?)"
+_AT = r"(?:from|before|after|since|between|until|till|prior to|in|on|at|during|over)"
 _EVERY = r"(?:(?:all|any|every|the|my|your|those|these|old)(?: of)? )*"
 _MEMORIES = (  # nobody else has memories; but a README has notes, and a table has data
     rf"{_EVERY}memor(?:y|ies)(?: (?:that )?you have)?{_OF}",
@@ -47,6 +56,7 @@ _MEMORIES = (  # nobody else has memories; but a README has notes, and a table h
 )
 _ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| regarding| concerning| related to)"
 _ELSEWHERE = r"(?!.* (?:in|on|from) )(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
+_THEN = rf"(?:{_AT}|yesterday|today|last|this)"
 _TOPIC = r" (?P<topic>\S.*?)"
 _NOT = r"(?:don't|do not|never|please don't)"
 _KEEP = r"(?:remember|save|store|keep|record|memori[sz]e|note|log)(?: down)?"
@@ -60,14 +70,20 @@ def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
     """The ways to name memories by a topic behind these verbs; a pattern may have a group only once."""
     memory, known, noted = _MEMORIES
     return (
-        rf"{verbs} {_WHAT}{_OF}{_TOPIC}{more}",
-        rf"{verbs} {_WHAT}(?P<topic>(?: \S.*?)?){more}",
+        rf"{verbs} {_TALKED} about(?P<when> {_THEN}\b.*?){more}",
+        rf"{verbs} {_WHAT}(?P<when>(?: \S.*?)??){_ABOUT}{_TOPIC}{more}",
+        rf"{verbs} {_WHAT}(?P<when>(?: \S.*?)?){more}",
         rf"{verbs} {memory}{_TOPIC}{more}",
         rf"{verbs} {known}{_TOPIC}{more}",
         rf"{verbs} {noted} (?P<topic>{_ELSEWHERE}.*?){more}",
         rf"{verbs} {_ALL_ABOUT} (?P<topic>{_ELSEWHERE}.*?){more}",
     )
 
+
+_SLOT = (  # what a profile has a place for, and no device or program
+    r"(?:(?:(?:tele|mobile |cell ?)?phone|mobile) number|address|e-?mail address|birthday|birth date|date of birth|age"
+    r"|name|nickname|occupation|employer|salary|weight|height|home ?town)"
+)
 
 _ME = r"(?:about me|on me|of me|about us)"
 _FORGET_ALL = (
@@ -85,7 +101,7 @@ _FORGET_ALL = (
     rf"(?:reset|empty) (?:my|your|the) (?:(?:whole|entire) )?memor(?:y|ies)(?: {_ME})?",
 )
 _FORGET_LAST = (
-    rf"{_STRONG}(?: about)? (?:that|this)(?: one)?",
+    rf"{_OWN_STRONG}(?: about)? (?:that|this)(?: one)?",
     rf"{_ANY} (?:what|everything) (?:I|we)(?:'ve| have)? just {_TOLD}",
     (
         rf"{_ANY} (?:my|the|that|our) (?:last|previous|latest) "
@@ -99,18 +115,25 @@ _FORGET_SESSION = (
 _FORGET_TOPIC = (
     *_chosen(_ANY, _FROM_MEMORY),
     *_chosen(r"I(?:'d| would) rather you forgot"),
-    rf"{_ANY} (?:everything|anything|all) (?P<topic>(?:from|before|after|since|between) \S.*?)",
+    rf"{_ANY} (?:everything|anything|all) (?P<topic>from (?:my|our) \S.*?)",
+    rf"{_ANY} (?:everything|anything|all)(?: about me)? (?P<when>{_AT} \S.*?)(?:{_ABOUT}{_TOPIC})?",
+    rf"{_ANY} (?:(?:all|every|any|the|my|our|your|of) )+{_SAID} (?P<when>{_THEN}\b.*?)(?:{_ABOUT}{_TOPIC})?",
     rf"{_ANY} (?:any|all|every) mentions? of (?P<topic>{_ELSEWHERE}.*?)",
-    r"take (?P<topic>\S.*?) (?:out of|from) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
-    rf"{_WEAK} (?P<topic>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
-    rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<topic>\S.*?)",
+    r"take (?P<thing>\S.*?) (?:out of|from) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
+    rf"{_WEAK} (?P<thing>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
+    rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<thing>\S.*?)",
     rf"(?:{_NOT}|stop) (?:remember|keep|stor)(?:ing|e)? (?:anything|everything|what I {_TOLD}) about{_TOPIC}",
-    rf"{_STRONG} (?:the fact )?that (?P<topic>\S.*? .*?)",
-    rf"{_STRONG} (?P<topic>(?:my|our) [^,]+?)(?:, I\b.*?)?",
-    rf"{_STRONG} all about (?P<topic>[^,]+?)",
-    rf"{_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
+    rf"{_OWN_STRONG} (?:the fact )?that (?P<thing>\S.*? .*?)",
+    rf"{_OWN_STRONG} (?P<thing>(?:my|our) [^,]+?)(?:, I\b.*?)?",
+    r"(?:delete|erase) (?P<who>(?-i:[A-Z][a-z]+))",
+    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
+    rf"{_WEAK} (?P<sort>my profile)",
+    rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
+    rf"{_OWN_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
 )
 _REMEMBER = (
+    rf"(?:keep|bear) in mind[:,]? {_CONTENT}",
+    rf"(?:write|note|jot|put|take) (?:this|that|the following) down(?::|,| ?-) ?{_CONTENT}",
     rf"remember(?: (?:that|this|the following))?[:,]? (?!(?:when|how|what|who|where|why|to|me)\b){_CONTENT}",
     rf"remember(?: (?:this|the following))?: ?{_CONTENT}",
     (
@@ -120,7 +143,10 @@ _REMEMBER = (
     rf"(?:make|take|keep) a note(?: that|: ?| of the following:) ?{_CONTENT}",
     rf"(?:save|store|record|memori[sz]e|note)(?: down)? (?:this|that|the following|the fact that)(?::|,)? ?{_CONTENT}",
     rf"{_NOT} forget(?: that|: ?| this: ?) ?{_CONTENT}",
-    rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b){_CONTENT}",
+    (
+        rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b)"
+        rf"(?!(?:everything|anything|all|any of|what|that|this|it)\b){_CONTENT}"
+    ),
     rf"just so you remember[:,]? {_CONTENT}",
     rf"add (?:to|in) (?:your|my|the) (?:memory|notes|records)(?: that|: ?) ?{_CONTENT}",
     rf"for (?:future reference|the record|your memory)[:,] ?{_CONTENT}",
@@ -169,6 +195,7 @@ _LOOKUP = (
     r"(?:tell|show|give) me (?P<topic>(?:again )?(?:what|where|when|who|how|which|everything|all|whatever)\b.*?)",
     r"remind me (?P<topic>(?:again )?(?:what|where|when|who|how|which|why|of|about)\b.*?)",
     r"(?:search|look|check)(?: (?:in|through))? (?:my|your|the) (?:memor(?:y|ies)|notes|records) for (?P<topic>.*?)",
+    r"(?:summari[sz]e|sum up|recap) (?P<topic>(?:what|everything|all|the things)(?: that)? (?:I|we|you)\b.*?)",
     r"(?:recall|find|look up|list) (?P<topic>(?:what|where|when|who|how|everything|all|the|my)\b.*?)",
     r"remember (?P<topic>(?:when|how|what|who|where|why)\b.*?)",
 )
@@ -209,5 +236,5 @@ ENGLISH_REQUESTS = RequestLanguage(
     _TELLING,
     _ORDERS,
     (*request_rules(_OP.PROFILE, _PROFILE, _END), *request_rules(_OP.RECALL, _LOOKUP, _END)),
-    "{field} is {value}",
+    english_value,
 )

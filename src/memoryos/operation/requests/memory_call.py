@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.caller import Action
@@ -85,11 +85,9 @@ class Wish:
     content: str = ""  #: what is to be stored
     reach: CallReach = CallReach.TOPIC
     to: str | None = None  #: with whom the memory is shared
-    is_about_telling: bool = False  #: whether its times are those at which something was said
-
-    def about(self, topic: str) -> Wish:
-        """The same with another topic."""
-        return replace(self, topic=topic)
+    when: str = ""  #: the words that can only say when it was said
+    is_thing: bool = False  #: whether the times in its topic belong to it: "that we meet on Tuesday"
+    kinds: tuple[Kind, ...] = ()  #: the kinds of memories that it names; none: all
 
 
 @dataclass(frozen=True, slots=True)

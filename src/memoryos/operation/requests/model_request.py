@@ -23,6 +23,7 @@ from memoryos.models.structured import ask
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
 from memoryos.operation.requests.request_reach import bears_out
 from memoryos.operation.requests.request_text import hidden
+from memoryos.operation.requests.request_words import read_words
 from memoryos.regex import regex
 
 RECENT_CHARS = 300  # of each of the latest exchanges that the model sees
@@ -73,7 +74,14 @@ class ModelRequests:
         ]
         read = ask(self.answer, messages, _Read)
         _check(read, text, recent)
-        return Wish(read.operation, read.topic, read.content, read.reach, read.to or None)
+        return _timed(Wish(read.operation, read.topic, read.content, read.reach, read.to or None), text)
+
+
+def _timed(wish: Wish, text: str) -> Wish:
+    """What the rules read, where they read the same order with a time or with kinds, which a model does not tell."""
+    by_rules = read_words(text)
+    is_same = (by_rules.operation, by_rules.reach) == (wish.operation, wish.reach)
+    return by_rules if is_same and (by_rules.when or by_rules.kinds or by_rules.is_thing) else wish
 
 
 def _check(read: _Read, text: str, recent: Sequence[MemCube]) -> None:

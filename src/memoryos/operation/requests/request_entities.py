@@ -18,7 +18,9 @@ class Referent(Choice):
     SHE = "she"
     HE = "he"
     IT = "it"
-    ANYBODY = "anybody"  # a name, which tells no more
+    SOMEBODY = "somebody"  # a person, of whom no more is known
+    PLACE = "place"
+    NAME = "name"  # of a person or a thing
 
 
 _FEMALE = (
@@ -33,11 +35,14 @@ _PEOPLE = (
     r"friend|best friend|boss|manager|colleague|coworker|neighbou?r|doctor|dentist|teacher|cousin|partner|roommate"
     r"|flatmate|landlord|kid|child"
 )
+_LOOKS = r"(?:new|old|first|last|next|other|own|favou?rite|little|small|big|red|blue|green|black|white|phone|e-mail)"
 _NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
 _ENGLISH = regex(
     rf"\b(?P<kin>[Mm]y (?:\w+ )?(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<person>{_PEOPLE}))\b)"
     rf"(?: (?P<called>{_NAME}))?"
-    rf"|\b(?P<thing>[Mm]y (?:[a-z]+ )?[a-z]{{3,}})\b|\b(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME})"
+    rf"|\b(?P<met>{_NAME}), (?:who is )?my (?:\w+ )?(?:(?P<her>{_FEMALE})|(?P<him>{_MALE})|(?P<other>{_PEOPLE}))\b"
+    rf"|\b(?P<thing>[Mm]y (?:{_LOOKS} )?[a-z]{{3,}}(?: [a-z]{{3,}}(?= (?:is|was|has|had|are|were)\b))?)\b"
+    rf"|\b(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME})"
 )
 _CHINESE = regex(
     r"(?P<kin>我的?(?:(?P<she>妹妹|姐姐|妈妈|母亲|老婆|妻子|女儿|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|婆婆|岳母)"
@@ -46,8 +51,19 @@ _CHINESE = regex(
     r"|(?:叫|名叫)(?P<name>[\u4e00-\u9fff]{2,3})(?=[\s，,。！？；]|\Z)"
     r"|(?P<thing>我的?(?:狗|猫|车|房子|工作|公司|手机|电脑|学校|城市|家乡))"
 )
-_PLACED = regex(r"\b(?:in|at|near|around|inside|outside)\s+\Z", re.IGNORECASE)  # before the name of a place
-_NEAR = 12  # characters before a name
+_PLACED = regex(  # before the name of a place
+    r"\b(?:(?:in|at|near|around|inside|outside)|(?:mov|go|went|fl[ey]|flew|driv|drove|travel|trip|relocat|return|back"
+    r"|flight|way)\w* (?:back )?(?:to|from))\s+\Z",
+    re.IGNORECASE,
+)
+_A = regex(r"\b(?:an?|the|this|that|my|our|his|her|new)\s+\Z", re.IGNORECASE)  # before the name of a thing: "a Tesla"
+_MET = regex(r"\b(?:met|told|asked|married|dating|invited|thanked|hugged|kissed)\s+\Z", re.IGNORECASE)
+_DOES = regex(
+    r"\s+(?:lives|lived|moved|thinks|feels|(?:told|asked|called|rang|texted|visited) me|got married|was born|is my"
+    r"|was my)\b"
+)
+_TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
+_NEAR = 20  # characters before a name
 _NO_NAME = frozenset("i january february march april may june july august september october november december".split())
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _ORDER_WORDS = frozenset(  # that begin requests, and name nothing
@@ -65,22 +81,37 @@ class RequestEntity:
     referent: Referent
 
     def fits(self, wanted: Referent) -> bool:
-        """Whether a pronoun of that kind may stand for it."""
-        if wanted is Referent.ANYBODY:
-            return self.referent is not Referent.IT
-        return self.referent is wanted or (self.referent is Referent.ANYBODY and wanted is not Referent.IT)
+        """Whether a pronoun of that kind can stand for it."""
+        if wanted is Referent.SOMEBODY:
+            return self.referent in _PERSONS
+        return self.referent is wanted or (self.referent is Referent.SOMEBODY and wanted is not Referent.IT)
+
+    def may_be(self, wanted: Referent) -> bool:
+        """Whether it fits, or is a name that may."""
+        return self.fits(wanted) or (self.referent is Referent.NAME and wanted is not Referent.IT)
+
+
+_KIN = {
+    "she": Referent.SHE,
+    "her": Referent.SHE,
+    "he": Referent.HE,
+    "him": Referent.HE,
+    "person": Referent.SOMEBODY,
+    "other": Referent.SOMEBODY,
+}
+_PERSONS = frozenset((Referent.SHE, Referent.HE, Referent.SOMEBODY))
 
 
 def entities_in(text: str) -> Iterator[RequestEntity]:
     """What the text names, in order."""
     pattern = _CHINESE if HAN.search(text) else _ENGLISH
     for found in pattern.finditer(text):
-        name = found["name"] or found["kin"] or found["thing"]
+        name = found["name"] or found["kin"] or found["thing"] or found.groupdict().get("met", "")
         if found["name"] is None or not _is_no_name(found, text):
             yield RequestEntity(_named(found, name), found.start(), _referent(found))
     if pattern is _CHINESE:
         yield from (
-            RequestEntity(found.group(), found.start(), Referent.ANYBODY)
+            RequestEntity(found.group(), found.start(), Referent.NAME)
             for found in _LATIN.finditer(text)
             if found.group().lower() not in ENGLISH
         )
@@ -97,12 +128,17 @@ def _named(found: re.Match[str], name: str) -> str:
 
 
 def _referent(found: re.Match[str]) -> Referent:
-    if found["she"]:
-        return Referent.SHE
-    if found["he"]:
-        return Referent.HE
+    of_kin = next((kin for group, kin in _KIN.items() if found.groupdict().get(group)), None)
+    if of_kin:
+        return of_kin
     before = found.string[max(0, found.start() - _NEAR) : found.start()]
-    return Referent.IT if found["thing"] or _PLACED.search(before) else Referent.ANYBODY
+    if found["thing"] or _A.search(before):
+        return Referent.IT
+    if _PLACED.search(before):
+        return Referent.PLACE
+    behind = found.string[found.end() : found.end() + 2 * _NEAR]
+    is_somebody = _MET.search(before) or _DOES.match(behind) or found["name"].startswith(_TITLES)
+    return Referent.SOMEBODY if is_somebody else Referent.NAME
 
 
 def _is_no_name(found: re.Match[str], text: str) -> bool:

@@ -77,6 +77,12 @@ def told_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(parts) or "nothing"
 
 
+def told_near(near: Sequence[ListedMemory], how: str = "Near it") -> str:
+    """What is near, and stays, as words: ". Near it: 'I like tea' (01...)"; nothing if there is nothing."""
+    words = "; ".join(f"{one.text!r} ({one.id})" for one in near)
+    return f". {how}: {words}" if words else ""
+
+
 def listed_memories(cubes: Sequence[MemCube]) -> tuple[ListedMemory, ...]:
     """The first of many memories, for a preview."""
     return tuple(ListedMemory.of(cube) for cube in cubes[:LISTED])

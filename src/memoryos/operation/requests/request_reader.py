@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos.cube import MemCube
 from memoryos.errors import ModelError
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, MemoryType
 from memoryos.operation.requests.anchors import Anchored, anchored
 from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy, Wish
 from memoryos.operation.requests.request_entities import entities_in
 from memoryos.operation.requests.request_limits import request_limit
 from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
-from memoryos.operation.requests.request_times import TimeRange, time_range
-from memoryos.operation.requests.request_words import bare_topic, read_words
+from memoryos.operation.requests.request_times import TimeRange, is_only_time, time_range
+from memoryos.operation.requests.request_words import bare_topic, is_about_telling, read_words
 from memoryos.scope import Scope
 
 AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
 
 _BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
-_CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
+_MYSELF = frozenset(("me", "us", "myself", "我", "我们"))  # what was said at a time, whatever it is about
+_CHOOSES = _BY_TOPIC - {MemoryOperation.RECALL}
+CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,12 @@ class RequestReader:
     def read(self, text: str) -> MemoryCall:
         """What the text asks for."""
         wish, read_by, reason = self._wish(text)
-        operation = wish.operation
-        by_topic = operation in _BY_TOPIC and wish.reach is CallReach.TOPIC
+        by_topic = wish.operation in _BY_TOPIC and wish.reach is CallReach.TOPIC
         whole = anchored(wish.topic, self.recent, self.now) if by_topic and wish.topic else Anchored(wish.topic)
-        named = time_range(whole.text, self.now) if by_topic else TimeRange(None, None, whole.text)
+        named = self._told_when(wish, whole.text) if by_topic else TimeRange(None, None, whole.text)
+        if named is None:
+            wish, whole, named = Wish(), Anchored(""), TimeRange(None, None, "")
+        operation = wish.operation
         query = whole.text if operation is MemoryOperation.RECALL else bare_topic(named.rest)
         return MemoryCall(
             text,
@@ -51,17 +55,37 @@ class RequestReader:
             query,
             wish.content,
             wish.reach,
-            kinds=_CHOSEN_KINDS if operation in _BY_TOPIC and operation is not MemoryOperation.RECALL else (),
+            types=tuple(MemoryType) if wish.reach is CallReach.ALL else (MemoryType.PLAINTEXT,),
+            kinds=wish.kinds or (CHOSEN_KINDS if operation in _CHOOSES else ()),
             entities=self._entities(whole.text or wish.content, wish.to),
             since=named.since,
             until=named.until,
-            is_about_telling=wish.is_about_telling and bool(named.since or named.until),
+            is_about_telling=(operation in _CHOOSES or is_about_telling(whole.text)) and named.is_bounded,
             anchor=whole.page or self._latest(wish),
             to=wish.to,
             read_by=read_by,
             reason=reason,
             limit=request_limit(text, operation) if operation.needs_confirmation else "",
         )
+
+    def _told_when(self, wish: Wish, topic: str) -> TimeRange | None:
+        """The time range of a request, and its topic without it; None where the words that tell a time are unclear.
+
+        A wrong time would choose the wrong memories, and so would a topic made of the words for it.
+        """
+        if wish.operation is MemoryOperation.RECALL:
+            return time_range(topic, self.now, is_latest=is_about_telling(topic))
+        if wish.when:
+            told = time_range(wish.when, self.now, is_latest=True)
+            is_clear = told.is_bounded and not told.is_split and not told.rest and not is_only_time(topic)
+            return replace(told, rest="" if topic in _MYSELF else topic) if is_clear else None
+        told = time_range(topic, self.now, is_latest=True)
+        if topic and (not told.rest or is_only_time(told.rest)):
+            return None
+        if wish.is_thing:
+            return TimeRange(None, None, topic)
+        rest = "" if told.is_bounded and told.rest in _MYSELF else told.rest
+        return None if told.is_split else replace(told, rest=rest)
 
     def _wish(self, text: str) -> tuple[Wish, ReadBy, str]:
         if self.model is None:

@@ -3,38 +3,66 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from memoryos.kinds import Kind
+from memoryos.operation.knowledge.person import is_person
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
 from memoryos.operation.requests.request_text import RequestSentence
 from memoryos.regex import regex
+
+HasValue = Callable[[str, str], str]
+
+_KINDS = (
+    (regex(r"facts?\b|事实", re.IGNORECASE), (Kind.FACT,)),
+    (regex(r"(?:my )?profile\b|我的(?:个人)?档案|我的画像", re.IGNORECASE), (Kind.PROFILE, Kind.TRAIT)),
+    (regex(r"notes?\b|messages?\b|笔记|消息|聊天|对话", re.IGNORECASE), (Kind.PAGE,)),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRule:
     """A pattern of a whole sentence, and what it asks for.
 
-    Its groups: `topic` (`more` is the rest of it), `content`, `to`; `field` and `value` of "change my address to ...".
+    Its groups: `topic` (`thing` is one that keeps the times that it names, `more` the rest of it), `when` it was said,
+    `who` is the name of a person, the `sort` of memories, `content`, `to`; `field` and `value` of "set my job to ...".
     """
 
     operation: MemoryOperation
     pattern: re.Pattern[str]
     reach: CallReach = CallReach.TOPIC
 
-    def read(self, sentence: RequestSentence, start: int, has_value: str) -> Wish | None:
+    def read(self, sentence: RequestSentence, start: int, has_value: HasValue) -> Wish | None:
         """What the sentence asks for from this place on; None if the rule does not fit it."""
         found = self.pattern.match(sentence.masked, start)
         if found is None:
             return None
         part = {name: sentence.words[slice(*found.span(name))].strip() for name in found.groupdict() if found[name]}
+        if "who" in part and not is_person(part["who"]):
+            return None
         content = part.get("content", "")
         if "field" in part:
-            content = has_value.format(field=part["field"], value=part["value"])
+            content = has_value(part["field"], part["value"])
         elif content or "content" in self.pattern.groupindex:
             content = f"{content}{sentence.rest}".strip()
-        topic = " ".join(part[name] for name in ("topic", "more") if name in part)
-        return Wish(self.operation, topic, content, self.reach, part.get("to"))
+        topic = " ".join(part[name] for name in ("topic", "thing", "who", "more") if name in part)
+        return Wish(
+            self.operation,
+            topic,
+            content,
+            self.reach,
+            part.get("to"),
+            when=" ".join(part[name] for name in ("when", "then") if name in part),
+            is_thing="thing" in part,
+            kinds=named_kinds(part.get("sort", "")),
+        )
+
+
+def named_kinds(sort: str) -> tuple[Kind, ...]:
+    """The kinds of memories that a word names, such as "facts" or 消息; none for a word for all of them."""
+    found = next((kinds for words, kinds in _KINDS if words.match(sort)), None)
+    return found or ()
 
 
 def request_rules(
@@ -57,7 +85,7 @@ class RequestLanguage:
     telling: re.Pattern[str]  #: what is in a question about what was said
     orders: tuple[RequestRule, ...]
     questions: tuple[RequestRule, ...]
-    has_value: str  #: "{field} is {value}"
+    has_value: HasValue  #: the statement that a field has a value
 
     def order(self, sentence: RequestSentence) -> Wish | None:
         """The order that a sentence gives; None if it gives none."""
@@ -70,14 +98,11 @@ class RequestLanguage:
         """What a sentence asks of the memory; None if it is no question."""
         start, polite, _ = self._places(sentence.masked)
         if found := self._first(self.questions, sentence, start, polite):
-            return self._timed(found, sentence)
+            return found
         masked = sentence.masked[start:]
         if not self.asks.search(masked) or self.tells.match(masked):
             return None
-        return self._timed(Wish(MemoryOperation.RECALL, sentence.words[start:].strip()), sentence)
-
-    def _timed(self, wish: Wish, sentence: RequestSentence) -> Wish:
-        return Wish(wish.operation, wish.topic, is_about_telling=self.telling.search(sentence.masked) is not None)
+        return Wish(MemoryOperation.RECALL, sentence.words[start:].strip())
 
     def _places(self, masked: str) -> tuple[int, int, bool]:
         """Where a request begins without and with what makes it polite, and whether that makes a question of it."""

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from memoryos.language.times import asked_times, without_times
+from memoryos.language.stopwords import FUNCTION_WORDS
+from memoryos.language.times import TimeMention, asked_times, latest_times
+from memoryos.language.words import words
 from memoryos.regex import regex
 
-_LEFT = regex(r"(?:\s+(?:in|on|at|from|since|until|during|of|between))+\s*\Z|^\s*(?:in|on|at|from)\s+\Z", re.IGNORECASE)
+_BEFORE = regex(
+    r"(?:\b(?:in|on|at|from|since|until|till|up to|during|of|between|before|prior to|after|by|over|throughout|around)"
+    r"\s+(?:the\s+)?(?:time\s+)?|在|于|从|自从?|到|截至)\Z",
+    re.IGNORECASE,
+)
+_BEHIND = regex(r"(?:(?:之|以)[前后来间内]|[前后]|期间|起|开始|为止|至今|的?时候|那天|当天|里|份|的)*")
+_TIME_WORDS = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december spring summer autumn fall winter day days night nights week weeks weekend
+    weekends month months year years hour hours minute minutes morning mornings afternoon afternoons evening evenings
+    noon midnight today yesterday tomorrow tonight earlier recently lately ago past last next previous other while time
+    times once moment moments before after since until now then later long early late first second third few couple
+    several christmas easter holidays date era beginning end start middle mid
+    最近 近来 前几天 早上 上午 中午 下午 晚上 刚才 之前 以前 那天 时候 几天 周末 平时 小时 分钟 日子 时间 天 周
+    月 年 星期 礼拜 春天 夏天 秋天 冬天 当时 那时 后来 前些天 早些时候 上次 昨天 今天 明天 去年 今年 早晨 半夜
+    夜里 傍晚""".split()
+)
+_NUMBER = regex(r"\d+(?:st|nd|rd|th)?")
+_HAN_SMALL = frozenset("我你的了在那个这些前后上下几")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +40,42 @@ class TimeRange:
     since: datetime | None
     until: datetime | None
     rest: str
+    is_split: bool = False  #: whether the text names several times that have no day in common
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a begin or an end."""
+        return self.since is not None or self.until is not None
 
 
-def time_range(text: str, now: datetime) -> TimeRange:
-    """The time range that a text names, from the first to the last day of all that it names."""
-    mentions = asked_times(text, now)
+def time_range(text: str, now: datetime, *, is_latest: bool) -> TimeRange:
+    """The time range that a text names: the days that all times in it have in common, or from the first to the last.
+
+    With `is_latest`, a weekday, and a month or day without a year, is the latest one; else these name no range.
+    """
+    mentions = latest_times(text, now) if is_latest else asked_times(text, now)
     if not mentions:
         return TimeRange(None, None, text)
-    first = min(mention.period.first for mention in mentions)
-    last = max(mention.period.last for mention in mentions)
-    rest = " ".join(_LEFT.sub("", without_times(text, mentions)).split())
-    return TimeRange(_start(first, now), _end(last, now), rest)
+    firsts = [mention.period.first for mention in mentions]
+    lasts = [mention.period.last for mention in mentions]
+    is_split = max(firsts) > min(lasts)
+    first, last = (min(firsts), max(lasts)) if is_split else (max(firsts), min(lasts))
+    return TimeRange(_start(first, now), _end(last, now), " ".join(without_times(text, mentions).split()), is_split)
+
+
+def is_only_time(text: str) -> bool:
+    """Whether a text has words, and all of them tell a time: "the other day", 前几天."""
+    told = [word for word in words(text) if word not in FUNCTION_WORDS and word not in _HAN_SMALL]
+    return bool(told) and all(word in _TIME_WORDS or _NUMBER.fullmatch(word) for word in told)
+
+
+def without_times(text: str, mentions: Sequence[TimeMention]) -> str:
+    """The text without these expressions and the words that bind them to it."""
+    for mention in reversed(mentions):
+        head = _BEFORE.sub("", text[: mention.start])
+        behind = _BEHIND.match(text, mention.end)
+        text = f"{head} {text[behind.end() if behind else mention.end :]}"
+    return text
 
 
 def _start(day: date, now: datetime) -> datetime | None:

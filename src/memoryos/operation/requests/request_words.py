@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from memoryos.language.words import HAN
 from memoryos.operation.requests.chinese_requests import CHINESE_REQUESTS
 from memoryos.operation.requests.english_requests import ENGLISH_REQUESTS
-from memoryos.operation.requests.memory_call import CallReach, MemoryOperation, Wish
+from memoryos.operation.requests.memory_call import MemoryOperation, Wish
 from memoryos.operation.requests.request_limits import is_withdrawn
 from memoryos.operation.requests.request_rule import RequestLanguage
 from memoryos.operation.requests.request_text import RequestSentence, own_sentences
@@ -15,6 +17,7 @@ from memoryos.regex import regex
 
 _SMALL = (MemoryOperation.REMEMBER, MemoryOperation.SKIP)  # what a text of any length may ask for
 _HEAD = regex(r"(?:(?:all|everything|anything)\s+)?(?:(?:about|of|regarding|concerning|on)\s+)+", re.IGNORECASE)
+_ASIDE = regex(r",\s*(?:he|she|it|they|who|which)(?:'s|'re)?\b.*|[，,][他她它].*", re.IGNORECASE | re.DOTALL)
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
     r"(?:(?:the|my|our)\s+)?(?:(?:agent|assistant|colleague|friend|user|caller)\s+)?(?=\S)|(?:我的)?(?:同事|朋友|助手|智能体)?(?=\S)",
@@ -26,27 +29,36 @@ def read_words(text: str) -> Wish:
     """What the text asks for."""
     sentences = list(own_sentences(text))
     for number, sentence in enumerate(sentences):
-        wish = _language(sentence).order(sentence)
+        wish = next((wish for one in _languages(sentence) if (wish := one.order(sentence))), None)
         if wish and (wish.operation in _SMALL or (sentence.is_all and not is_withdrawn(sentence, sentences[:number]))):
             return _tidied(wish)
-    asked = (_language(sentence).question(sentence) for sentence in sentences)
+    asked = (one.question(sentence) for sentence in sentences for one in _languages(sentence)[-1:])
     found = next((wish for wish in asked if wish), None)
     return _tidied(found) if found else Wish()
 
 
+def is_about_telling(question: str) -> bool:
+    """Whether a question asks what was said, so that its times are those at which it was."""
+    language = CHINESE_REQUESTS if HAN.search(question) else ENGLISH_REQUESTS
+    return language.telling.search(question) is not None
+
+
 def bare_topic(topic: str) -> str:
-    """A topic without the small words before it and the marks around it."""
-    bare = topic.strip(_MARKS)
+    """A topic without the small words before it, the marks around it, and what is only said of it: ", he is a cat"."""
+    bare = _ASIDE.sub("", topic).strip(_MARKS)
     head = _HEAD.match(bare)
     return bare[head.end() :] if head else bare
 
 
-def _language(sentence: RequestSentence) -> RequestLanguage:
-    return CHINESE_REQUESTS if HAN.search(sentence.words) else ENGLISH_REQUESTS
+def _languages(sentence: RequestSentence) -> Sequence[RequestLanguage]:
+    """Those that a sentence may be worded in; an order in English may be about Chinese words."""
+    if not HAN.search(sentence.words):
+        return (ENGLISH_REQUESTS,)
+    is_mixed = sentence.words.lstrip()[:1].isascii()
+    return (ENGLISH_REQUESTS, CHINESE_REQUESTS) if is_mixed else (CHINESE_REQUESTS,)
 
 
 def _tidied(wish: Wish) -> Wish:
     topic = wish.topic.strip() if wish.operation is MemoryOperation.RECALL else bare_topic(wish.topic)
     to = wish.to and _WHO.sub("", wish.to.strip(_MARKS), count=1).strip(_MARKS)
-    is_telling = wish.is_about_telling or (wish.operation is MemoryOperation.FORGET and wish.reach is CallReach.TOPIC)
-    return Wish(wish.operation, topic, wish.content.strip(), wish.reach, to or None, is_telling)
+    return replace(wish, topic=topic, content=wish.content.strip(), to=to or None, when=wish.when.strip(_MARKS))
