@@ -333,6 +333,8 @@ def test_a_time_of_what_was_told_is_a_range_and_no_topic(reads, said, since, unt
         (f"Forget what I told you {said}.", ""),
         (f"forget everything I said {said} about the trip", "the trip"),
         (f"Delete what I told you about the trip {said}", "the trip"),
+        (f"Erase whatever I shared with you {said}", ""),
+        (f"Delete all notes about my trip {'from ' * said.startswith(('last', 'three'))}{said}", "my trip"),
         (f"Erase all messages {'from ' * said.startswith(('last', 'three'))}{said}", ""),
         (f"Freeze what we talked about {'from ' * said.startswith('three')}{said}", ""),
         (f"What did I say {said}?", f"What did I say {said}?"),

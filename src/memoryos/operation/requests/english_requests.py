@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memoryos.language.calendar import MONTHS, WEEKDAYS
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation
 from memoryos.operation.requests.request_rule import RequestLanguage, request_rules
 from memoryos.operation.requests.stated_value import english_value
@@ -33,7 +34,7 @@ _ANY = rf"(?:{_STRONG}|{_WEAK})"
 _FROM_MEMORY = r"(?:\s+(?:from|in|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes?|database|profile|history))?"
 _TOLD = (
     r"(?:(?:just|ever|already|have|had|once)\s+)*(?:told|said|mentioned|shared|know|knew|remember|stored|saved"
-    r"|learned|learnt|wrote|talked|discussed|gave|have)(?: to)?(?: (?:you|me))?"
+    r"|learned|learnt|wrote|talked|discussed|gave|have)(?: (?:to|with))?(?: (?:you|me))?"
 )
 _WHAT = (
     r"(?:what|everything|anything|all|whatever|the (?:things?|facts?|stuff|details))(?: that)? "
@@ -55,7 +56,10 @@ _MEMORIES = (  # nobody else has memories; but a README has notes, and a table h
     rf"(?:all|any|every|the)(?: (?:of )?(?:the|your|my))? {_NOUNS} about",
 )
 _ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| regarding| concerning| related to)"
-_ELSEWHERE = r"(?!.* (?:in|on|from) )(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
+_DAY = rf"(?:{'|'.join((*MONTHS, *WEEKDAYS))}|last|yesterday|\d+|\w+ \w+ ago)"
+_ELSEWHERE = (
+    rf"(?!.* (?:in|on|from) (?!{_DAY}\b))(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
+)
 _THEN = rf"(?:{_AT}|yesterday|today|last|this)"
 _TOPIC = r" (?P<topic>\S.*?)"
 _NOT = r"(?:don't|do not|never|please don't)"
