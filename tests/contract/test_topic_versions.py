@@ -311,4 +311,6 @@ def test_a_topic_at_an_earlier_time(memory, clock):
     clock.advance(seconds=5)
     memory.update(name, "Walks in Norway.")
     assert memory.get(name, as_of="before").text == was.text
+    assert [view.cube.text for view in memory.segments.list(as_of="before") if view.cube.id == name] == [was.text]
+    assert [view.cube.text for view in memory.segments.list() if view.cube.id == name] == ["Walks in Norway."]
     assert [one.text for one in memory.history(name, as_of="before")][-1] == was.text

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Unpack
 
 from memoryos import arguments
+from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Tier
@@ -51,7 +52,9 @@ class Segments(Noun):
                 some = holding(reader, wanted, limit, cursor, pages=pages, then=then)
             views = overview.views_of(reader, some, settings, now)
             if then is not None:
-                views = [_as_it_was(reader, view, then) for view in views]
+                told = then.cubes(reader, [view.cube for view in views]) if then.snapshot else ()
+                versions = {cube.id: cube for cube in told}
+                views = [_as_it_was(reader, view, then, versions.get(view.cube.id, view.cube)) for view in views]
         is_whole = limit is None and cursor is None
         return Listing(sorted(views, key=lambda view: -view.heat) if is_whole else views, some.cursor)
 
@@ -77,12 +80,15 @@ class Segments(Noun):
         return selection(Kind.SEGMENT, now, tiers=_tiers(archive=archive)), pages
 
 
-def _as_it_was(reader: Reader, view: SegmentView, then: LookBack) -> SegmentView:
-    """The segment with the pages that there were then, described from them if these are not its pages of now."""
+def _as_it_was(reader: Reader, view: SegmentView, then: LookBack, version: MemCube) -> SegmentView:
+    """The segment with the pages that there were then, described from them if these are not its pages of now.
+
+    If they are, it is the version of then.
+    """
     now = reader.get(view.page_ids)
     pages = then.cubes(reader, now.values())
     if [one.payload for one in pages] == [one.payload for one in now.values()]:
-        return view
+        return replace(view, cube=version)
     payload = formed(in_order({page.id: page for page in pages}))
     cube = replace(view.cube, payload=payload, descriptive=replace(view.cube.descriptive, derived_by=None))
     return replace(view, cube=cube, keywords=top_keywords(payload), page_ids=tuple(page.id for page in pages))
