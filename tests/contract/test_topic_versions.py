@@ -226,6 +226,26 @@ def test_the_versions_of_a_topic_go_with_a_page_of_it(memory, clock, place, remo
     assert numbers(memory, name)[0] >= last
 
 
+def reasons(memory) -> str:
+    """What the events of this owner tell."""
+    with memory._engine.vault.read(memory.scope) as reader:
+        return json.dumps([event.detail for event in reader.events()])
+
+
+@pytest.mark.each
+def test_what_callers_said_of_a_version_goes_also_if_the_version_went_before(open_topics, clock):
+    memory = open_topics(version_days=1)
+    pages, name = grown(memory)
+    memory.update(name, "Walks.", reason="because of the quokkastamp")
+    clock.advance(days=2)
+    memory.jobs.run()
+    memory.wait()
+    assert len(numbers(memory, name)) == 1, "else the test says nothing"
+    assert "quokkastamp" in reasons(memory)
+    memory.delete(pages[0])
+    assert "quokkastamp" not in reasons(memory)
+
+
 def test_a_session_that_is_forgotten_takes_the_versions_of_its_topics(memory):
     read(memory, SAID[:3])
     visit = store_of(memory).of(Scope(user="tom", session="visit"))
