@@ -125,7 +125,7 @@ class VersionPart:
                 self._write(_rebased(stored, left))
 
     def drop_topics(self, pages: Iterable[str]) -> bool:
-        """Remove the earlier versions of the segments of pages that leave them, or lose versions; whether there were any.
+        """Remove the earlier versions of the segments of pages that leave, or lose versions; whether there were any.
 
         Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
         tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
