@@ -190,6 +190,23 @@ def test_the_words_of_a_person_stay_before_those_of_later_pages_until_a_page_goe
     assert memory.get(name).descriptive.origin is Origin.INFERENCE
 
 
+@pytest.mark.each
+def test_the_words_of_the_program_after_those_of_a_person_have_a_number_and_an_author(memory, place):
+    pages, name = grown(memory)
+    written = memory.update(name, "Walks in Norway.").version.number
+    memory.delete(pages[2])
+    assert numbers(memory, name) == [written + 1]
+    with pytest.raises(StaleVersion):
+        memory.update(name, "Walks.", expected_version=written)
+    (note,) = memory.governance.provenance(name).versions
+    assert (note.by, note.reason) == ("memoryos", "other pages are in it")
+    memory.delete(pages[1])
+    assert numbers(memory, name) == [written + 1], "nobody else wrote it"
+    memory.update(name, "Walks.", expected_version=written + 1)
+    assert [one.by for one in memory.governance.provenance(name).versions] == ["memoryos", "tom"]
+    assert stores.verify(place).damages == ()
+
+
 def test_a_frozen_topic_keeps_its_versions_and_its_summary(memory):
     pages, name = grown(memory)
     before = numbers(memory, name)

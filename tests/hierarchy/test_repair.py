@@ -97,6 +97,21 @@ def test_a_segment_on_hold_keeps_its_pages_and_its_versions(world: World):
         memory.upkeep.undo(*report.events)
 
 
+def test_what_a_person_wrote_of_a_segment_is_an_earlier_version_once_other_pages_join_it(world: World):
+    memory = world.open(**QUIET)
+    ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
+    tea, bikes = home(world, ids[0]), home(world, ids[3])
+    rehome(world, [ids[5]], tea)
+    memory.update(tea, "Of tea.")
+    memory.update(bikes, "Of bikes.")
+    assert memory.upkeep.repair().moved == 1
+    assert [one.version.number for one in memory.history(tea)] == [3]
+    assert [(one.version.number, one.text) for one in memory.history(bikes)][1:-1] == [(2, "Of bikes.")]
+    for segment in (tea, bikes):
+        note = memory.governance.provenance(segment).versions[-1]
+        assert (note.number, note.by, note.reason) == (3, "memoryos", "other pages are in it")
+
+
 def test_summary_keywords_and_time_span_follow_the_pages(world: World):
     memory = world.open(**QUIET)
     ids = remember(memory, *["🍵 The teapot leaks."] * 3, *["🚲 The bicycle is blue."] * 3)

@@ -105,8 +105,8 @@ class Repairer:
         """Move pages back to where they were before these events, and keep them there.
 
         A segment that was removed is opened again. Raises NotFound if there is no such event or the page is gone,
-        InvalidInput if the page has moved since or its segment cannot take it back, OnHold. Of an undo that was interrupted
-        between two steps, the next one does the rest.
+        InvalidInput if the page has moved since or its segment cannot take it back, OnHold. Of an undo that was
+        interrupted between two steps, the next one does the rest.
         """
         with self.vault.read(scope, current_action()) as reader:
             left = sorted(_put_back(reader, sequences), key=lambda one: one.target)
@@ -158,7 +158,7 @@ class Repairer:
     def _whole(self, reader: Reader, *, name: str) -> Step:
         """Describe a segment by all its pages."""
         changes = Changes(reader)
-        redescribe_segments(changes, [name], self.clock())
+        redescribe_segments(changes, [name], self.clock(), is_kept=True)
         return Step(changes.flush, [name])
 
     def _next(
