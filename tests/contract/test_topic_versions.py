@@ -179,6 +179,17 @@ def test_a_summary_has_so_many_characters_and_no_labels_alone(memory, clock):
     assert merged.at == was.at, "when its first page was said"
 
 
+def test_a_version_that_comes_back_counts_as_written_up_to_the_limit(memory):
+    _, name = grown(memory)
+    memory.update(name, "x" * 1_990)
+    read(memory, [SAID[1], SAID[0]])
+    long = memory.get(name)
+    assert len(long.text) > 2_000, "else the test says nothing"
+    memory.update(name, "Walks in Norway.")
+    back = memory.governance.rollback(name, long.version.number)
+    assert (back.text, back.payload.written) == (long.text, "x" * 1_990)
+
+
 def test_the_words_of_a_person_stay_before_those_of_later_pages_until_a_page_goes(memory):
     pages, name = grown(memory)
     memory.update(name, "Walks in Norway.")
