@@ -172,14 +172,14 @@ def scrub(
 
     Writers have to wait, and the disk needs free space of about the size of the store. `progress` is called with the
     number of steps done and of all steps. `refused` in the result names the steps that the PostgreSQL role may not do.
-    Raises InvalidInput and StorageError.
+    Raises InvalidInput, also for a backup that an older program made, and StorageError.
     """
     clock = _checked(settings, progress, clock)
-    opened = closing(_opened("store", store, settings, clock))
-    kept = _kept_as_backup(_place("store", store), _key(settings))
-    with kept, opened as vault, _deeds("scrub", settings, clock).around(vault):
-        seal(vault.change)
-        return vault.scrub(progress)
+    with _kept_as_backup(_place("store", store), _key(settings)):
+        opened = closing(_opened("store", store, settings, clock))
+        with opened as vault, _deeds("scrub", settings, clock).around(vault):
+            seal(vault.change)
+            return vault.scrub(progress)
 
 
 @stoppable
@@ -367,10 +367,20 @@ def _source(
 
 @contextmanager
 def _kept_as_backup(place: Place, key: EncryptionKey | None) -> Iterator[None]:
-    """Afterwards a backup is one file again, without a log beside it."""
-    is_backup = _manifest(place, key) is not None
-    yield
-    if isinstance(place, Path) and is_backup:
+    """Afterwards a backup is one file again, without a log beside it. Raises InvalidInput for one of an older program.
+
+    To be written, it would get the present schema, and its manifest tells the tables of its own.
+    """
+    manifest = _manifest(place, key)
+    if not isinstance(place, Path) or manifest is None:
+        yield
+        return
+    if not manifest.is_current:
+        fix = "Restore it, back up the restored store, and remove this one"
+        raise InvalidInput("store", f"{place} is a backup that an older program made", fix)
+    try:
+        yield
+    finally:
         backups.close_file(place, key)
 
 

@@ -211,9 +211,9 @@ def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, 
 
 
 def test_a_version_without_a_number_is_named(store):
-    by_hand(store, "UPDATE versions SET version = 'x'")
-    damages = [one for one in stores.verify(store).damages if one.fault is Fault.VERSIONS]
-    assert {"no number" in damage.detail for damage in damages} == {True}
+    by_hand(store, "UPDATE versions SET version = 'x' WHERE cube_id IN (SELECT id FROM cubes WHERE kind = 'page')")
+    (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.VERSIONS]
+    assert "no number" in damage.detail
 
 
 def test_a_damaged_record_of_the_last_audit_entry_is_named_and_an_error_of_ours(tmp_path, caplog):
@@ -731,3 +731,26 @@ def test_on_postgres_too_a_damaged_note_is_named(tmp_path):
     assert [(one.fault, one.detail) for one in stores.verify(place).damages] == [(Fault.NOTE, "the note 'branches'")]
     with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
         assert store_of(memory).admin.forget("ann").is_complete
+
+
+ERASURES = {
+    "delete": lambda memory, page: memory.delete(page),
+    "erase": lambda memory, page: memory.governance.erase(page),
+    "forget": lambda memory, _: memory.forget(),
+}
+
+
+@pytest.mark.parametrize("erase", ERASURES)
+@pytest.mark.parametrize("detail", ['{"reason": "brok', "{brok}", '["reason"]', "7"])
+def test_what_tells_of_a_version_may_be_damaged_and_is_erased(store, erase, detail):
+    with opened(store) as memory:
+        name = max(memory.segments.list(), key=lambda view: len(view.page_ids)).cube.id
+        page = next(view.page_ids[0] for view in memory.segments.list() if view.cube.id == name)
+        memory.update(name, f"Of the {SECRET}.", reason=f"because of the {SECRET}")
+    with closing(sqlite3.connect(store)) as file, file:
+        told = "operation = 'revise' AND cube_id = ?"
+        assert file.execute(f"UPDATE events SET detail = ? WHERE {told}", (detail, name)).rowcount
+    with opened(store) as memory:
+        ERASURES[erase](memory, page)
+    with closing(sqlite3.connect(store)) as file:
+        assert not file.execute("SELECT 1 FROM events WHERE detail = ?", (detail,)).fetchall()

@@ -11,6 +11,8 @@ from uuid_utils.compat import uuid7
 from built_cubes import put_built
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
+from memoryos.operation.training import pinning
+from memoryos.operation.training.pinning import stop_training
 from memoryos.operation.training.wanted_adapter import WantedAdapter, want, wanted_adapters
 
 
@@ -67,6 +69,21 @@ def test_an_earlier_version_of_an_adapter_is_used_again_and_the_log_says_why(bui
         memory.governance.rollback(adapters[0].id, 9)
     with memory._engine.vault.read(memory.scope) as reader:
         assert wanted_adapters(reader)["home"].pinned == 2
+
+
+def test_a_change_of_an_adapter_meanwhile_stays(built, monkeypatch):
+    memory, _, adapters = built
+
+    def meanwhile(*given) -> None:
+        with memory._engine.vault.write(memory.scope) as writer:
+            (stored,) = writer.get([adapters[0].id]).values()
+            told = replace(stored.descriptive, tags=("kitchen",))
+            writer.update([Entry(replace(stored, descriptive=told))], Operation.REFRESH)
+        stop_training(*given)
+
+    monkeypatch.setattr(pinning, "stop_training", meanwhile)
+    memory.governance.rollback(adapters[2].id, 1)
+    assert memory.get(adapters[0].id).descriptive.tags == ("kitchen",)
 
 
 def test_a_kv_state_has_the_history_of_its_builds_and_says_why_none_comes_back(built):

@@ -10,6 +10,7 @@ import pytest
 import memoryos
 from memoryos import Scope, load_settings, stores
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, StaleVersion
+from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.kinds import Origin
 from memoryos.models.hashing import Hashing
@@ -68,9 +69,19 @@ def words_of(memory, cube_id) -> str:
     return json.dumps([one.to_dict() for one in memory.history(cube_id)])
 
 
+def stored(memory) -> str:
+    """Every value of every table, and every version of each memory: of the tables, some have them packed."""
+    vault = memory._engine.vault
+    with vault.snapshot() as connection:
+        rows = [list(connection.execute(table.select())) for table in tables.metadata.sorted_tables]
+    with vault.read(memory.scope) as reader:
+        versions = [one.to_dict() for place in reader.placed() for one in reader.history(place.id)]
+    return f"{rows} {json.dumps(versions)}"
+
+
 def grown(memory, **labels) -> tuple[list[str], str]:
     """Pages of one topic, of which there are versions with and without the third page, and the topic."""
-    pages = read(memory, (*SAID, *SAID[:3]), **labels)
+    pages = read(memory, (*SAID, *SAID[:2]), **labels)
     name = topic(memory)
     members = next(view.page_ids for view in memory.segments.list() if view.cube.id == name)
     assert pages[2] in members, "else the tests below say nothing"
@@ -168,6 +179,17 @@ def test_a_summary_has_so_many_characters_and_no_labels_alone(memory, clock):
     assert merged.at == was.at, "when its first page was said"
 
 
+def test_a_version_that_comes_back_counts_as_written_up_to_the_limit(memory):
+    _, name = grown(memory)
+    memory.update(name, "x" * 1_990)
+    read(memory, [SAID[1], SAID[0]])
+    long = memory.get(name)
+    assert len(long.text) > 2_000, "else the test says nothing"
+    memory.update(name, "Walks in Norway.")
+    back = memory.governance.rollback(name, long.version.number)
+    assert (back.text, back.payload.written) == (long.text, "x" * 1_990)
+
+
 def test_the_words_of_a_person_stay_before_those_of_later_pages_until_a_page_goes(memory):
     pages, name = grown(memory)
     memory.update(name, "Walks in Norway.")
@@ -177,6 +199,23 @@ def test_the_words_of_a_person_stay_before_those_of_later_pages_until_a_page_goe
     memory.delete(pages[2])
     assert "Walks" not in words_of(memory, name), "they may quote the page"
     assert memory.get(name).descriptive.origin is Origin.INFERENCE
+
+
+@pytest.mark.each
+def test_the_words_of_the_program_after_those_of_a_person_have_a_number_and_an_author(memory, place):
+    pages, name = grown(memory)
+    written = memory.update(name, "Walks in Norway.").version.number
+    memory.delete(pages[2])
+    assert numbers(memory, name) == [written + 1]
+    with pytest.raises(StaleVersion):
+        memory.update(name, "Walks.", expected_version=written)
+    (note,) = memory.governance.provenance(name).versions
+    assert (note.by, note.reason) == ("memoryos", "other pages are in it")
+    memory.delete(pages[1])
+    assert numbers(memory, name) == [written + 1], "nobody else wrote it"
+    memory.update(name, "Walks.", expected_version=written + 1)
+    assert [one.by for one in memory.governance.provenance(name).versions] == ["memoryos", "tom"]
+    assert stores.verify(place).damages == ()
 
 
 def test_a_frozen_topic_keeps_its_versions_and_its_summary(memory):
@@ -216,7 +255,7 @@ def test_the_versions_of_a_topic_go_with_a_page_of_it(memory, clock, place, remo
     last = numbers(memory, name)[-1]
     remove(memory, pages[2], clock)
     assert numbers(memory, name) == [last]
-    assert "zanzibarquux" not in words_of(memory, name)
+    assert "zanzibarquux" not in stored(memory)
     with pytest.raises(NotFound):
         memory.governance.rollback(name, 1)
     with pytest.raises(NotFound):
@@ -224,6 +263,20 @@ def test_the_versions_of_a_topic_go_with_a_page_of_it(memory, clock, place, remo
     assert stores.verify(place).damages == ()
     read(memory, [SAID[1]])
     assert numbers(memory, name)[0] >= last
+
+
+@pytest.mark.each
+def test_what_callers_said_of_a_version_goes_also_if_the_version_went_before(open_topics, clock):
+    memory = open_topics(version_days=1)
+    pages, name = grown(memory)
+    memory.update(name, "Walks.", reason="because of the quokkastamp")
+    clock.advance(days=2)
+    memory.jobs.run()
+    memory.wait()
+    assert len(numbers(memory, name)) == 1, "else the test says nothing"
+    assert "quokkastamp" in stored(memory)
+    memory.delete(pages[0])
+    assert "quokkastamp" not in stored(memory)
 
 
 def test_a_session_that_is_forgotten_takes_the_versions_of_its_topics(memory):
@@ -266,6 +319,46 @@ def test_a_corrected_page_gives_its_topic_a_version_that_goes_with_that_of_the_p
     memory.wait()
     assert len(memory.history(pages[2])) == 1
     assert "zanzibarquux" not in words_of(memory, name)
+
+
+@pytest.mark.each
+@pytest.mark.parametrize("words", ["brought back", "written"])
+def test_what_a_person_made_a_topic_say_goes_with_the_version_of_the_page(open_topics, clock, words):
+    memory = open_topics(version_days=1)
+    pages, name = grown(memory)
+    quoting = numbers(memory, name)[-1]
+    clock.advance(seconds=5)
+    memory.update(pages[2], "There were no other animals in the mountains of Norway.")
+    clock.advance(hours=12)
+    if words == "written":
+        memory.update(name, "Walks with a zanzibarquux.", reason="there was a zanzibarquux")
+    else:
+        memory.governance.rollback(name, quoting, reason="there was a zanzibarquux")
+    memory.update(name, "Walks.")
+    memory.update(name, "Walks with that zanzibarquux.")
+    clock.advance(hours=12, seconds=1)
+    memory.jobs.run()
+    memory.wait()
+    assert len(memory.history(pages[2])) == 1
+    assert "zanzibarquux" not in stored(memory)
+    assert memory.get(name).descriptive.origin is Origin.INFERENCE
+
+
+def test_no_version_of_a_page_goes_while_its_topic_is_frozen(open_topics, clock):
+    memory = open_topics(version_days=1)
+    pages, name = grown(memory)
+    memory.update(pages[2], "There were no other animals in the mountains of Norway.")
+    memory.governance.freeze(name)
+    clock.advance(days=2)
+    memory.jobs.run()
+    memory.wait()
+    assert len(memory.history(pages[2])) == 2
+    memory.governance.thaw(name)
+    clock.advance(hours=2)
+    memory.jobs.run()
+    memory.wait()
+    assert len(memory.history(pages[2])) == 1
+    assert "zanzibarquux" not in stored(memory)
 
 
 def test_versions_of_topics_are_kept_as_the_settings_say(open_topics):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memoryos import Memory, Tier
 from memoryos.cube import Page
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, OnHold
 from memoryos.infrastructure.vault.records import JobKind, JobState, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
@@ -75,6 +75,41 @@ def test_a_page_in_the_wrong_segment_is_moved(world: World):
     assert (report.moved, report.split, report.merged) == (1, 0, 0)
     assert home(world, stray) == bikes
     assert together(world, memory) == {frozenset(ids[:3]), frozenset(ids[3:])}
+
+
+def test_a_segment_on_hold_keeps_its_pages_and_its_versions(world: World):
+    memory = world.open(**QUIET)
+    ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
+    tea = home(world, ids[0])
+    rehome(world, [ids[5]], tea)
+    for words in ("Of tea.", "Of tea and more."):
+        memory.update(tea, words)
+    before = memory.history(tea)
+    hold = memory.governance.hold(reason="a case", memory=tea)
+    assert memory.upkeep.repair().moved == 0
+    assert memory.history(tea) == before
+    memory.governance.release(hold.id)
+    report = memory.upkeep.repair()
+    assert report.moved == 1
+    assert len(memory.history(tea)) == 1
+    memory.governance.hold(reason="a case", memory=tea)
+    with pytest.raises(OnHold):
+        memory.upkeep.undo(*report.events)
+
+
+def test_what_a_person_wrote_of_a_segment_is_an_earlier_version_once_other_pages_join_it(world: World):
+    memory = world.open(**QUIET)
+    ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
+    tea, bikes = home(world, ids[0]), home(world, ids[3])
+    rehome(world, [ids[5]], tea)
+    memory.update(tea, "Of tea.")
+    memory.update(bikes, "Of bikes.")
+    assert memory.upkeep.repair().moved == 1
+    assert [one.version.number for one in memory.history(tea)] == [3]
+    assert [(one.version.number, one.text) for one in memory.history(bikes)][1:-1] == [(2, "Of bikes.")]
+    for segment in (tea, bikes):
+        note = memory.governance.provenance(segment).versions[-1]
+        assert (note.number, note.by, note.reason) == (3, "memoryos", "other pages are in it")
 
 
 def test_summary_keywords_and_time_span_follow_the_pages(world: World):

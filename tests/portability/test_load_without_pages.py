@@ -66,6 +66,74 @@ def test_what_has_expired_is_in_no_summary_and_in_no_version(opened, clock, tmp_
     assert WORD.encode() not in (tmp_path / "other.db").read_bytes()
 
 
+@pytest.mark.file
+def test_a_frozen_topic_is_loaded_without_a_page_that_has_expired(opened, clock, tmp_path: Path):
+    with opened("memory.db") as memory:
+        _read(memory, ttl=timedelta(hours=1))
+        topic = _largest(memory)
+        memory.governance.freeze(topic)
+        memory.export(tmp_path / "tom.jsonl")
+    clock.advance(hours=2)
+    with opened("other.db") as other:
+        for known in (0, len(SAID) - 1):
+            loaded = store_of(other).admin.load(tmp_path / "tom.jsonl")
+            assert loaded.expired == 1
+            assert loaded.memories.get("page", 0) == len(SAID) - 1 - known
+        assert other.get(topic).is_frozen
+        assert "Norway" in other.get(topic).text
+        assert WORD not in _told(other, topic)
+    assert stores.verify(tmp_path / "other.db").damages == ()
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("is_frozen", [False, True])
+@pytest.mark.parametrize("more", [(), (SAID[0], SAID[1])])
+def test_topics_that_were_formed_again_come_without_the_pages_that_have_one(opened, tmp_path: Path, more, is_frozen):
+    with opened("memory.db") as memory, opened("other.db") as other:
+        pages = _read(memory)
+        memory.export(tmp_path / "first.jsonl")
+        store_of(other).admin.load(tmp_path / "first.jsonl")
+        before = {view.cube.id for view in other.segments.list()}
+        memory.upkeep.rebuild()
+        memory.wait()
+        pages += _read(memory, more)
+        assert before.isdisjoint(view.cube.id for view in memory.segments.list()), "else the test says nothing"
+        again = _largest(memory)
+        memory.update(again, f"With a {WORD}.", reason=WORD)
+        if is_frozen:
+            memory.governance.freeze(again)
+        memory.export(tmp_path / "second.jsonl")
+        store_of(other).admin.load(tmp_path / "second.jsonl")
+        other.wait()  # what left its STM has a topic now, too
+        new = {view.cube.id: view for view in other.segments.list() if view.cube.id not in before}
+        assert all(view.page_ids and not {*pages[:4]}.intersection(view.page_ids) for view in new.values())
+        assert (again in new) is bool(more)
+        assert all(new[name].cube.is_frozen is is_frozen for name in new.keys() & {again})
+        assert all(WORD not in _told(other, name) for name in new)
+        other.delete(pages[2])
+        assert all(WORD not in _told(other, view.cube.id) for view in other.segments.list())
+    assert stores.verify(tmp_path / "other.db").damages == ()
+
+
+def _read(memory, said=SAID, ttl: timedelta | None = None) -> list[str]:
+    """Add pages about one topic, each read before the next one comes."""
+    pages = []
+    for text in said:
+        pages.append(memory.add(text, REPLY, ttl=ttl if WORD in text else None))
+        memory.consolidate()
+        memory.wait()
+    return pages
+
+
+def _largest(memory) -> str:
+    return max(memory.segments.list(), key=lambda view: len(view.page_ids)).cube.id
+
+
+def _told(memory, topic: str) -> str:
+    """What a topic says and said."""
+    return "".join(str(one.to_dict()) for one in memory.history(topic))
+
+
 class Crash(Exception):
     pass
 

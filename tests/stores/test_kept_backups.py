@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import memoryos
 from memoryos import Attachment, load_settings, stores
+from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
 
 HONEY = "data:text/plain;base64,aG9uZXk="
@@ -46,3 +49,24 @@ def test_a_backup_that_is_scrubbed_is_one_file_still(kept: Path, tmp_path: Path)
     assert not list(tmp_path.glob("kept.backup-*"))
     assert stores.verify(kept).damages == ()
     stores.restore(kept, tmp_path / "again.db", embedder=Hashing())
+
+
+@pytest.mark.file
+def test_a_backup_whose_scrub_is_interrupted_is_one_file_still(kept: Path, tmp_path: Path):
+    def interrupt(*_counts: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stores.scrub(kept, progress=interrupt)
+    assert kept.read_bytes()[18:20] != WAL
+    assert not list(tmp_path.glob("kept.backup-*"))
+
+
+@pytest.mark.file
+def test_a_backup_of_an_older_schema_is_not_scrubbed(kept: Path):
+    with closing(sqlite3.connect(kept)) as file, file:
+        assert file.execute("UPDATE meta SET value = json_set(value, '$.schema', '0019') WHERE key = 'backup'").rowcount
+    said = kept.read_bytes()
+    with pytest.raises(InvalidInput, match="an older program made"):
+        stores.scrub(kept)
+    assert kept.read_bytes() == said

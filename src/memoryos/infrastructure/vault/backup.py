@@ -64,6 +64,11 @@ class Manifest(Plain):
         """The total number of rows."""
         return sum(table.rows for table in self.tables.values())
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it has the schema of this program."""
+        return self.schema == migrations.HEAD
+
 
 def backup(
     vault: SqlVault,
@@ -150,7 +155,7 @@ def close_file(file: Path, key: EncryptionKey | None = None) -> None:
 def opened(file: Path, manifest: Manifest, *, clock: Clock, key: EncryptionKey | None = None) -> Iterator[SqlVault]:
     """A backup as a store with the current schema. The file is not changed: an older one is upgraded in a copy."""
     use = _Opening(embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, key=key)
-    if manifest.schema == migrations.HEAD:
+    if manifest.is_current:
         with closing(open_vault(file, is_only_read=True, **use)) as vault:
             yield vault
         return

@@ -262,12 +262,18 @@ REFRESHED = (
     .order_by(_events.c.sequence)
 )
 
+_is_retold = and_(  # a segment that the program describes again, whose earlier version is not kept
+    _events.c.operation == Operation.REFRESH.value,
+    _events.c.kind == Kind.SEGMENT.value,
+    _events.c.detail.like('{"by":%'),
+)
+
 AUTHORS = (
     select(_events.c.version, _events.c.detail)
     .where(
         _owned_by_key(_events),
         _among(_events.c.cube_id),
-        or_(_events.c.operation == Operation.ADD.value, _events.c.operation == Operation.REVISE.value),
+        or_(_events.c.operation == Operation.ADD.value, _events.c.operation == Operation.REVISE.value, _is_retold),
     )
     .order_by(_events.c.sequence)
 )

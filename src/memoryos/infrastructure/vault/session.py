@@ -342,8 +342,7 @@ class SqlWriter(SqlReader):
         return True
 
     def warm(self, name: str) -> None:
-        documents = self._cold.read(name).documents
-        back = self._cold.swap(documents, name, out=False)
+        back = self._cold.swap(self._cold.read(name).documents, name, out=False)
         self._cold.give_up(name, self._clock() + GRACE)
         self._log(self.get(back).values(), Operation.WARM)
 
@@ -387,6 +386,7 @@ class SqlWriter(SqlReader):
         self.retention.check_deletion(list(ids))
         self.has_erased |= bool(doomed)
         self.has_lost_memories |= bool(doomed)
+        self._leave_topics(ids)
         self._kept.let_go({one: {each.number for each in doomed if each.cube_id == one} for one in ids})
         keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
         delete_rows(self._connection, tables.versions, keys)

@@ -125,25 +125,26 @@ class VersionPart:
                 self._write(_rebased(stored, left))
 
     def drop_topics(self, pages: Iterable[str]) -> bool:
-        """Remove the earlier versions of the segments of these pages, which leave them; whether there were any.
+        """Remove the earlier versions of the segments of pages that leave, or lose versions; whether there were any.
 
         Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
-        tell of a page that it does not have, and whoever removes a page finds all of them.
+        tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
+        versions went before.
         """
         found = 0
         for chunk in chunks(pages):
             told = self._connection.execute(_TOPICS, {"of_tenant": self._tenant, "ids": chunk}).scalars()
-            topics = list(dict.fromkeys(told))
-            mine = {"of_tenant": self._tenant, "ids": topics}
-            if topics and (gone := self._connection.execute(_DROP, mine).rowcount):
-                found += gone
+            if topics := list(dict.fromkeys(told)):
+                mine = {"of_tenant": self._tenant, "ids": topics}
+                found += self._connection.execute(_DROP, mine).rowcount
                 self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
 
     def _drop_reasons(self, told: Iterable[Any]) -> None:
-        for sequence, detail in told:
-            author = {name: value for name, value in json.loads(detail).items() if name != "reason"}
-            self._connection.execute(_TELL, {"of_sequence": sequence, "detail": json.dumps(author)})
+        silent = ((sequence, _without_reason(detail), detail) for sequence, detail in told)
+        values = [{"of_sequence": one, "detail": left} for one, left, detail in silent if left != detail]
+        if values:
+            self._connection.execute(_TELL, values)
 
     def _of_each(self, query: Any, ids: Iterable[str], **others: Any) -> Iterator[list[StoredVersion]]:
         for chunk in chunks(ids):
@@ -166,6 +167,15 @@ class VersionPart:
         ]
         if values:
             self._connection.execute(_PACK, values)
+
+
+def _without_reason(detail: str) -> str | None:
+    """What an event tells of a version, without what its caller said; None if that cannot be read: it has to go."""
+    try:
+        author = dict(json.loads(detail).items())
+        return detail if author.pop("reason", None) is None else json.dumps(author)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def _restored(row: Any, newer: Mapping[int, str]) -> str:

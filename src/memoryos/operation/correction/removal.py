@@ -22,7 +22,12 @@ from memoryos.operation.correction.remaining_pages import RemainingPages, readab
 from memoryos.operation.correction.renewal import Renewal, links_stored_anew
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write, version_removals
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
-from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
+from memoryos.operation.hierarchy.redescribe import (
+    described_chains,
+    described_while_it_goes,
+    redescribe_segments,
+    retell,
+)
 from memoryos.operation.knowledge.rivals import relatives
 from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, LEARNED, Step, some_at_a_time, take, together
@@ -110,7 +115,7 @@ class Removal:
             if is_last:
                 changes.remove(cube_id)
             elif cube:
-                changes.change(described_while_it_goes(changes, cube, members, PAGES_AT_ONCE), Operation.REFRESH)
+                retell(changes, cube, described_while_it_goes(changes, cube, members, PAGES_AT_ONCE))
         return self._step(changes, derived, pages, [cube_id], is_last=is_last, freed=freed)
 
     def _pages_deletion(self, reader: Reader, pages: Sequence[str], leaving: Collection[str]) -> Step:
@@ -160,7 +165,7 @@ class Removal:
         redescribe_segments(changes, homes - later, self.promoter.clock())
         for segment in changes.get(later):
             own = [link.source for link in members if link.target == segment.id]
-            changes.change(described_while_it_goes(changes, segment, own, PAGES_AT_ONCE), Operation.REFRESH)
+            retell(changes, segment, described_while_it_goes(changes, segment, own, PAGES_AT_ONCE))
 
 
 def pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:

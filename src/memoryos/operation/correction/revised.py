@@ -160,7 +160,9 @@ def _retold(stored: Segment, kept: Segment) -> Segment:
             "has the summary that the topic has now; its pages, keywords and times follow from what it holds",
             "Add, correct or delete pages instead",
         )
-    return replace(stored, summary=kept.summary, written=kept.summary)
+    is_short = len(kept.summary) <= TOPIC_CHARS  # else pages were added to what was written
+    written = kept.summary if is_short else (kept.written or kept.summary)[:TOPIC_CHARS]
+    return replace(stored, summary=kept.summary, written=written)
 
 
 def refuse_gone(reader: Reader, change: NextVersion, cube: MemCube) -> None:

@@ -2,7 +2,9 @@
 
 One job waits for each memory with such versions; the transaction that makes a version adds it. What a snapshot shows,
 and what the caller stated last, stays, with all that is newer. While a memory is frozen or on hold, nothing of it goes.
-With a version of a page goes what was learned from its words and withdrawn when they were corrected.
+With a version of a page goes what was learned from its words and withdrawn when they were corrected, and so do the
+versions of its topic, and what a person made the topic say: it may quote that version. While a topic is frozen or on
+hold, the versions of its pages stay.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.built_cubes import undeletable
@@ -19,7 +22,10 @@ from memoryos.infrastructure.vault.snapshot import snapshots
 from memoryos.infrastructure.vault.version_part import TRIMMED, removal_detail
 from memoryos.kinds import Kind, Origin, State
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.redescribe import redescribe_segments
 from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.operation.scheduler.step import Step, take
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
@@ -41,6 +47,7 @@ class TrimJob:
                 return jobs[number:]
             limit, now = self._vault.version_limit, self.promoter.clock()
             if limit is not None:
+                self._retell(scope, job.known_cube_id, limit, now)
                 self._drop_withdrawn(scope, job.known_cube_id, limit, now)
             with self._vault.write(scope) as writer:
                 due = None if limit is None else _trim(writer, job.known_cube_id, limit, now)
@@ -52,6 +59,14 @@ class TrimJob:
     @property
     def _vault(self) -> Vault:
         return self.promoter.vault
+
+    def _retell(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
+        """Let a topic say only what its pages say if a page of it has versions that go."""
+        with self._vault.read(scope) as reader:
+            cube, over = reader.get([cube_id]).get(cube_id), _over(reader, cube_id, limit, now)
+            told = _stated_topics(reader, cube) if cube and _going(reader, cube, over, now) else []
+        if told:
+            take(self._vault, scope, partial(_retold, topics=told, now=now))
 
     def _drop_withdrawn(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
         """Remove what was learned from the words of the versions that go next."""
@@ -69,20 +84,31 @@ class TrimJob:
 def _trim(writer: Writer, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
     """Remove what is not kept; return when to look again, None if nothing is left that could go."""
     cube = writer.get([cube_id]).get(cube_id)
-    ends = limit.ends([(one.number, one.at) for one in writer.replaced(cube_id)])
-    over = [number for number, end in ends if end is not None and end <= now]
+    ends = _ends(writer, cube_id, limit)
+    over = _over(writer, cube_id, limit, now)
     if cube is None or not ends:
         return None
-    going = _going(writer, cube, over, now)
+    going = [] if _stated_topics(writer, cube) else _going(writer, cube, over, now)
     if going:
         _remove(writer, cube, going)
     later = [end for number, end in ends if end is not None and number not in over]
     return min([*later, *([now + LOOK_AGAIN] if len(going) < len(over) else [])], default=None)
 
 
+def _ends(reader: Reader, cube_id: str, limit: VersionLimit) -> list[tuple[int, datetime | None]]:
+    return limit.ends([(one.number, one.at) for one in reader.replaced(cube_id)])
+
+
+def _over(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> list[int]:
+    """The versions of a memory whose time is over."""
+    return [number for number, end in _ends(reader, cube_id, limit) if end is not None and end <= now]
+
+
 def _going(reader: Reader, cube: MemCube, over: Sequence[int], now: datetime) -> list[int]:
     """The versions that nothing needs, of those whose time is over."""
     if not over or cube.state is State.FROZEN or reader.retention.held([cube.id]):
+        return []
+    if undeletable(reader, _topics(reader, cube)):
         return []
     first = _first_kept(reader, cube, now)
     return [number for number in over if number < first]
@@ -90,9 +116,7 @@ def _going(reader: Reader, cube: MemCube, over: Sequence[int], now: datetime) ->
 
 def _corrected_by(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
     """When the first version of a page that is kept was stored; None if none goes."""
-    cube, replaced = reader.get([cube_id]).get(cube_id), reader.replaced(cube_id)
-    ends = limit.ends([(one.number, one.at) for one in replaced])
-    over = [number for number, end in ends if end is not None and end <= now]
+    cube, over = reader.get([cube_id]).get(cube_id), _over(reader, cube_id, limit, now)
     if cube is None or cube.kind is not Kind.PAGE or not (going := _going(reader, cube, over, now)):
         return None
     return _since(reader, cube, going[-1])
@@ -109,21 +133,32 @@ def _corrected_at(cube: MemCube) -> datetime:
 
 
 def _remove(writer: Writer, cube: MemCube, numbers: Sequence[int]) -> None:
-    _drop_from_topics(writer, cube, numbers[-1])
     writer.drop_versions(KeptVersion(cube.id, number, 0) for number in numbers)
     writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail(numbers))
     writer.write_note(TRIMMED, "1")
 
 
-def _drop_from_topics(writer: Writer, cube: MemCube, number: int) -> None:
-    """Remove the versions of a page's segment that may quote a version of the page, or one before it."""
-    until = _since(writer, cube, number)
-    topics = [link.target for link in writer.targets([cube.id], LinkKind.MEMBER_OF)]
-    staying = undeletable(writer, topics)
-    for topic in topics:
-        known = [] if topic in staying else writer.history(topic)
-        old = [one for one in known if one.descriptive.updated_at <= until]
-        writer.drop_versions(KeptVersion(one.id, one.version.number, 0) for one in old)
+def _topics(reader: Reader, cube: MemCube) -> list[str]:
+    """The segment of a page."""
+    return [link.target for link in reader.targets([cube.id], LinkKind.MEMBER_OF)]
+
+
+def _stated_topics(reader: Reader, cube: MemCube) -> list[str]:
+    """The segment of a page if a person wrote what it says."""
+    return [topic.id for topic in reader.get(_topics(reader, cube)).values() if _is_stated(topic)]
+
+
+def _retold(reader: Reader, topics: Sequence[str], now: datetime) -> Step:
+    """Let segments say what their pages say, without their earlier versions."""
+    changes = Changes(reader)
+    redescribe_segments(changes, topics, now)
+    changes.prepare()
+
+    def write(writer: Writer) -> None:
+        writer.drop_versions(writer.kept_versions(topics))
+        changes.flush(writer)
+
+    return Step(write, topics)
 
 
 def _since(reader: Reader, cube: MemCube, number: int) -> datetime:

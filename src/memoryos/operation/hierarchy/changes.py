@@ -137,9 +137,11 @@ class Changes:
         """Store a new cube."""
         self._batch.new[entry.cube.id] = self._known[entry.cube.id] = entry
 
-    def change(self, entry: Entry, operation: Operation) -> None:
-        """Replace a stored cube; None for vector or passages keeps the stored ones."""
+    def change(self, entry: Entry, operation: Operation, detail: str | None = None) -> None:
+        """Replace a stored cube; None for vector or passages keeps the stored ones. `detail` is for the event."""
         cube_id, batch = entry.cube.id, self._batch
+        if detail is not None:
+            batch.details[cube_id] = detail
         self._known[cube_id] = _merged(self._known[cube_id], entry) if cube_id in self._known else entry
         if cube_id in batch.new:
             batch.new[cube_id] = _merged(batch.new[cube_id], entry)
@@ -157,9 +159,7 @@ class Changes:
             self._keep(earlier, is_first=cube_id in batch.new)
         elif earlier:  # the stored version takes its other changes with it into the history
             self._batches.append(_Batch())
-        self.change(entry, Operation.REVISE)
-        if detail is not None:
-            self._batch.details[cube_id] = detail
+        self.change(entry, Operation.REVISE, detail)
 
     def renew(self, known: MemCube, entry: Entry) -> None:
         """Store a derived cube that is other than the known one: as a revision, if it has another version."""

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memoryos.caller import SYSTEM
 from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.audit_entry import BACKGROUND
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
 from memoryos.kinds import Origin
@@ -20,6 +22,7 @@ from memoryos.operation.hierarchy.recent import extracted
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
 
 _CORRECTED = json.dumps({"reason": "a page of it was corrected"})
+_RETOLD = json.dumps({"by": SYSTEM.identity, "call": BACKGROUND, "reason": "other pages are in it"})
 
 
 def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
@@ -70,17 +73,33 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
         writer.update([Entry(cube)], Operation.CHAIN)
 
 
-def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime) -> None:
+def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime, *, is_kept: bool = False) -> None:
     """Summarise segments again from the pages they will have, without the words of a model; remove empty ones.
 
-    They have no new version: what they said of pages that go may not be kept.
+    What they said is only kept if `is_kept`: it may quote pages that go.
     """
     for segment in changes.get(segments):
         pages = changes.members(segment.id)
         if pages:
-            changes.change(_described(changes, segment, pages, now, {}), Operation.REFRESH)
+            retell(changes, segment, _described(changes, segment, pages, now, {}), is_kept=is_kept)
         else:
             changes.remove(segment.id)
+
+
+def retell(changes: Changes, segment: MemCube, entry: Entry, *, is_kept: bool = False) -> None:
+    """Store a segment that is described again: with the next number if a person wrote what it said.
+
+    So nobody takes the words of the program for those of that person. `is_kept` has the history keep the latter.
+    """
+    if segment.descriptive.origin is not Origin.USER_INPUT:
+        changes.change(entry, Operation.REFRESH)
+        return
+    version = replace(segment.version, number=segment.version.number + 1)
+    retold = replace(entry, cube=replace(entry.cube, version=version))
+    if is_kept:
+        changes.revise(retold, _RETOLD)
+    else:
+        changes.change(retold, Operation.REFRESH, _RETOLD)
 
 
 def describe_corrected(changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector]) -> None:

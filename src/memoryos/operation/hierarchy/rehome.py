@@ -21,7 +21,7 @@ from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
 from memoryos.operation.hierarchy.page_entries import centre, page_vectors
 from memoryos.operation.hierarchy.recent import extracted
-from memoryos.operation.hierarchy.redescribe import in_order
+from memoryos.operation.hierarchy.redescribe import in_order, retell
 
 LAST_PAGES = 64  # that tell of a segment while its pages go or come in several steps
 
@@ -82,10 +82,11 @@ class Rehomer:
         for name in self._opened:
             self._changes.add(self._new(name, arriving[name]))
         self._after = self._left()
+        left = {one.source for one in moves}  # their earlier versions go
         for members in self._after:
             if members.pages:
                 entry = self._described(members, arriving.get(members.cube.id, ()))
-                self._changes.change(entry, Operation.REFRESH)
+                retell(self._changes, members.cube, entry, is_kept=members.cube.id not in left)
             else:
                 self._changes.remove(members.cube.id)
 

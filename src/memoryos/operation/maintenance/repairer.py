@@ -17,6 +17,7 @@ from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound, StoreBusy
+from memoryos.infrastructure.vault.built_cubes import undeletable
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Event, Job, JobKind, JobState, LinkKind, Operation
@@ -104,8 +105,8 @@ class Repairer:
         """Move pages back to where they were before these events, and keep them there.
 
         A segment that was removed is opened again. Raises NotFound if there is no such event or the page is gone,
-        InvalidInput if the page has moved since or its segment cannot take it back. Of an undo that was interrupted
-        between two steps, the next one does the rest.
+        InvalidInput if the page has moved since or its segment cannot take it back, OnHold. Of an undo that was
+        interrupted between two steps, the next one does the rest.
         """
         with self.vault.read(scope, current_action()) as reader:
             left = sorted(_put_back(reader, sequences), key=lambda one: one.target)
@@ -157,7 +158,7 @@ class Repairer:
     def _whole(self, reader: Reader, *, name: str) -> Step:
         """Describe a segment by all its pages."""
         changes = Changes(reader)
-        redescribe_segments(changes, [name], self.clock())
+        redescribe_segments(changes, [name], self.clock(), is_kept=True)
         return Step(changes.flush, [name])
 
     def _next(
@@ -213,9 +214,9 @@ def _at_once(cubes: Iterable[MemCube]) -> list[str]:
 
 
 def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
-    """Leave out segments that are frozen or being extracted: their pages must not move meanwhile."""
-    busy = _being_extracted(reader)
-    return {name: one for name, one in members.items() if name not in busy and not one.cube.is_frozen}
+    """Leave out segments that are frozen, on hold or being extracted: their pages must not move meanwhile."""
+    busy = _being_extracted(reader) | undeletable(reader, list(members))
+    return {name: one for name, one in members.items() if name not in busy}
 
 
 def _being_extracted(reader: Reader) -> set[str]:
@@ -237,7 +238,7 @@ def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list
     """The moves that are still possible."""
     homes = {link.source: link.target for link in reader.targets([one.page for one in moves], LinkKind.MEMBER_OF)}
     cubes = reader.get({name for one in moves for name in (one.source, one.target)})
-    away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM or cube.is_frozen}
+    away = busy | undeletable(reader, list(cubes)) | {one for one, cube in cubes.items() if cube.tier is not Tier.MTM}
     away |= {page for page, state in reader.states(one.page for one in moves).items() if state is State.FROZEN}
     return [one for one in moves if homes.get(one.page) == one.source and not away & {one.page, one.source, one.target}]
 
@@ -355,6 +356,8 @@ def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
         raise InvalidInput("sequence", "a segment of that move is in the archive", "Evicted segments cannot be changed")
     if _being_extracted(reader).intersection(members):
         raise StoreBusy("a segment of that move is being extracted; try again")
+    for segment, hold in reader.retention.undeletable(list(members)).items():
+        raise hold.refusal(segment)
 
 
 def _kept(reader: Reader) -> set[str]:

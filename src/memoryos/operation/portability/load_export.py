@@ -28,7 +28,7 @@ from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import RESTING, REVISIONS, Entry, Link, LinkKind, Operation, alone
 from memoryos.infrastructure.vault.version_part import TRIMMED
-from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
+from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin, State, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.data_url import from_base64
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
@@ -71,6 +71,7 @@ class _Outline:
     segments: set[str] = field(default_factory=set)
     peopled: set[str] = field(default_factory=set)  #: segments of pages that may be stored
     deserted: set[str] = field(default_factory=set)  #: segments of pages that may not
+    settled: set[str] = field(default_factory=set)  #: pages of the store that join no segment of the file
     unchained: set[str] = field(default_factory=set)  #: pages whose chain leads to one that is not stored
     removed: set[str] = field(default_factory=set)
     expired: set[str] = field(default_factory=set)
@@ -80,10 +81,10 @@ class _Outline:
         return cube_id in self.removed or cube_id in self.expired
 
     def seat(self, records: Iterable[_Record]) -> None:
-        """Note the segments of pages, once it is known which are not stored."""
+        """Note the segments of pages, once it is known which are not stored and which are settled."""
         for record in records:
-            found = self.deserted if self.leaves(record.cube.id) else self.peopled
-            found.update(record.targets(LinkKind.MEMBER_OF))
+            is_away = record.cube.id in self.settled or self.leaves(record.cube.id)
+            (self.deserted if is_away else self.peopled).update(record.targets(LinkKind.MEMBER_OF))
 
     def leave_bereft(self, records: Iterable[_Record]) -> None:
         """Leave out what was made of pages of the file none of which is stored, except what somebody stated."""
@@ -102,7 +103,7 @@ class _Outline:
         if record.cube.kind is Kind.PAGE:
             return self._unchained(record)
         if record.cube.id in self.deserted:
-            return replace(record, cube=_untold(record.cube), earlier=())
+            return replace(record, cube=_thawed(_untold(record.cube)), earlier=())
         if not self._lost(record):
             return record
         cube, payload = record.cube, record.cube.payload
@@ -187,7 +188,7 @@ class Loader:
             self._joined(owner, some, outline)
             if pages := [record.cube.id for record in some if record.cube.id in outline.unchained]:
                 take(self.vault, owner, partial(_chained, pages))
-            if segments := [record.cube.id for record in some if record.cube.kind is Kind.SEGMENT]:
+            if segments := [record.cube for record in some if record.cube.kind is Kind.SEGMENT]:
                 take(self.vault, owner, partial(self._described, segments))
         removed, expired = (len(ids - outline.segments) for ids in (outline.removed, outline.expired))
         return LoadedExport(dict(kinds), known, removed, expired, tuple(outline.owners))
@@ -197,8 +198,17 @@ class Loader:
         outline = _Outline()
         for owner, records in _batches(_checked(self._records(lines), outline)):
             self._judge(owner, records, outline)
+            outline.settled |= self._settled(owner, records)
             outline.seat(records)
         return outline
+
+    def _settled(self, owner: Scope, records: Sequence[_Record]) -> set[str]:
+        """The pages that are in another segment here, formed before or after that of the file, or still in STM."""
+        told = {record.cube.id: targets for record in records if (targets := record.targets(LinkKind.MEMBER_OF))}
+        with self.vault.read(owner) as reader:
+            homes = {link.source: link.target for link in reader.targets(told, LinkKind.MEMBER_OF)}
+            recent = {cube.id for cube in reader.get(told).values() if cube.tier is Tier.STM}
+        return recent.union(page for page, home in homes.items() if home not in told[page])
 
     def _judge(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> list[_Record]:
         """Leave out what has expired and what was removed; returns the others that are not stored yet."""
@@ -286,18 +296,25 @@ class Loader:
         links = [link for link in told if link.target in outline.ids and not outline.leaves(link.target)]
         for some in some_at_a_time(links, LINKS_AT_ONCE):
             with self.vault.write(owner) as writer:
-                housed = {link.source for link in writer.targets([link.source for link in some], LinkKind.MEMBER_OF)}
-                writer.link([link for link in some if link.kind is not LinkKind.MEMBER_OF or link.source not in housed])
+                stay = {link.source for link in writer.targets([link.source for link in some], LinkKind.MEMBER_OF)}
+                stay |= outline.settled
+                writer.link([link for link in some if link.kind is not LinkKind.MEMBER_OF or link.source not in stay])
 
-    def _described(self, segments: Sequence[str], reader: Reader) -> Step:
-        """Give segments the mean vectors of their pages; describe those anew of which some pages are not stored."""
-        there, changes = reader.get(segments).values(), Changes(reader)
+    def _described(self, segments: Sequence[MemCube], reader: Reader) -> Step:
+        """Give segments the mean vectors of their pages; describe those anew of which some pages are not stored.
+
+        Of these, the frozen ones are frozen then: nobody describes them later.
+        """
+        ids = [segment.id for segment in segments]
+        there, changes = reader.get(ids).values(), Changes(reader)
         untold = [cube.id for cube in there if cube == _untold(cube)]
         for cube in there:
             changes.change(Entry(cube, segment_vector(reader, cube, self.embedder), ()), Operation.REFRESH)
         redescribe_segments(changes, untold, self.clock())
+        for cube in changes.get(one.id for one in segments if one.is_frozen and one.id in untold):
+            changes.change(Entry(replace(cube, state=State.FROZEN)), Operation.REFRESH)
         changes.prepare()
-        return Step(changes.flush, segments)
+        return Step(changes.flush, ids)
 
     def _entries(self, cubes: Sequence[MemCube]) -> dict[str, Entry]:
         pages = page_entries([cube for cube in cubes if cube.kind is Kind.PAGE], self.embedder)
@@ -327,6 +344,11 @@ def _chained(pages: Sequence[str], reader: Reader) -> Step:
 def _untold(segment: MemCube) -> MemCube:
     """The segment without what it says of its pages."""
     return replace(segment, payload=replace(segment_of(segment), summary="", written="", keywords=()))
+
+
+def _thawed(cube: MemCube) -> MemCube:
+    """The memory as it may be changed until it is stored as a whole."""
+    return replace(cube, state=State.GENERATED) if cube.is_frozen else cube
 
 
 def _if_small(entries: list[Entry]) -> list[Entry]:

@@ -21,14 +21,16 @@ from memoryos.scope import Scope
 def pin(vault: Vault, place: Scope, name: str, number: int, detail: str | None = None) -> MemCube:
     """Use that version, and return it; `detail` is for its event. Raises NotFound, PermissionDenied."""
     with vault.view(place) as reader:
-        found = ready_version(reader, name, number)
+        ready_version(reader, name, number)  # for who may not read it, there is none
+    found: list[MemCube] = []
 
     def tell(writer: Writer) -> None:
+        found.append(ready_version(writer, name, number))
         if detail is not None:
-            writer.update([Entry(found)], Operation.REFRESH, detail=authored(detail))
+            writer.update([Entry(one) for one in found], Operation.REFRESH, detail=authored(detail))
 
     stop_training(vault, place, name, {"pinned": number}, tell)
-    return found
+    return found[-1]
 
 
 def stop_training(
