@@ -125,7 +125,7 @@ class VersionPart:
                 self._write(_rebased(stored, left))
 
     def drop_topics(self, pages: Iterable[str]) -> bool:
-        """Remove the earlier versions of the segments of pages that leave, or lose versions; whether there were any.
+        """Remove the earlier versions of the segments that pages leave, or lose versions in; whether words went.
 
         Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
         tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
@@ -137,14 +137,15 @@ class VersionPart:
             if topics := list(dict.fromkeys(told)):
                 mine = {"of_tenant": self._tenant, "ids": topics}
                 found += self._connection.execute(_DROP, mine).rowcount
-                self._drop_reasons(self._connection.execute(_TOLD, mine).all())
+                found += self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
 
-    def _drop_reasons(self, told: Iterable[Any]) -> None:
+    def _drop_reasons(self, told: Iterable[Any]) -> int:
         silent = ((sequence, _without_reason(detail), detail) for sequence, detail in told)
         values = [{"of_sequence": one, "detail": left} for one, left, detail in silent if left != detail]
         if values:
             self._connection.execute(_TELL, values)
+        return len(values)
 
     def _of_each(self, query: Any, ids: Iterable[str], **others: Any) -> Iterator[list[StoredVersion]]:
         for chunk in chunks(ids):
