@@ -138,6 +138,7 @@ def check_reasons(memory: memoryos.Memory, folder: Path, remove) -> None:
         memory.governance.freeze(one, reason=f"{WORD if one == page else 'wrong'} {HAN}")
         memory.governance.thaw(one, reason=f"{WORD if one == page else 'wrong'} over")
     memory.update(page, "bees")
+    memory.wait()  # a job that reads meanwhile would keep the log of the file
     remove(memory, page)
     told = [event.detail for event in memory.log.events() if event.cube_id == page and event.detail]
     assert told == []
