@@ -364,7 +364,7 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(
     world: World, size: int, work: Callable[[World, int], list[int]]
 ):
     work(world, 2)
-    few, many = work(world, 2 * size), work(world, 4 * size)
+    few, many = work(world, 4 * size), work(world, 8 * size)
     assert max(many) < SAME * max(few)
 
 
