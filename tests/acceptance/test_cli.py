@@ -498,7 +498,7 @@ def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path)
         assert report["pages"] == len(mixed.page_ids) == 16
         hits = {hit.id: hit.segment for hit in memory.search("tea or tax", pages=20, kinds=["page"]).hits}
         assert {hits[page] for page in ids[::2]}.isdisjoint({hits[page] for page in ids[1::2]})
-        assert "pages back" in run("upkeep", "undo", *map(str, report["events"]), **untuned).stdout
+        assert "Moved back: " in run("upkeep", "undo", *map(str, report["events"]), **untuned).stdout
         assert [view.page_ids for view in memory.segments.list()] == [mixed.page_ids]
     assert run("upkeep", "undo", "1", **untuned).returncode == 3
     assert "0 moved, 0 segments split off, 0 merged" in run("upkeep", "repair", **untuned).stdout
@@ -516,7 +516,7 @@ def test_rebuild_finds_the_same_again(run, locomo):
     assert after["hits"] == before["hits"]
     assert [hit["text"] for hit in after["user_facts"]] == [hit["text"] for hit in before["user_facts"]]
     told = run("upkeep", "rebuild", "--all")
-    assert "Rebuilt 3 pages of 2 scopes." in told.stdout
+    assert "Rebuilt. Pages: 3; owners: 2." in told.stdout
     assert "rebuilding" in told.stderr
 
 

@@ -15,11 +15,11 @@ from memoryos.kinds import Role, UpdateMode
 
 CHARS = 200  # of a memory in the question
 
-Ids = Annotated[list[str], typer.Argument(help="Ids, from `pages list` or `search`.")]
+Ids = Annotated[list[str], typer.Argument(help="Ids, as `search` and the lists show them.")]
 
 
 def update(
-    memory_id: Annotated[str, typer.Argument(help="Its id, from `pages list` or `search`.")],
+    memory_id: Annotated[str, typer.Argument(help="Its id, as `search` and the lists show it.")],
     text: Annotated[
         str | None, typer.Argument(help="The new text; without it, only the tags change.", show_default=False)
     ] = None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from memoryos.operation.recall.provenance import Provenance
 
-Id = Annotated[str, typer.Argument(help="Id of the memory, from `pages list` or `search`.")]
+Id = Annotated[str, typer.Argument(help="Id of the memory, as `search` and the lists show it.")]
 Reason = Annotated[str, typer.Option(help="Why; kept with the transition.")]
 
 

@@ -10,9 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from memoryos.errors import PermissionDenied
 from memoryos.interface.cli import render
-from memoryos.interface.cli.hint import hint, whose
+from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import filters_of, memory_of, open_store
 from memoryos.kinds import Role
 
@@ -43,14 +42,13 @@ class Listed:
         """Print what passes these filters, some at a time; who has no memory is told with those who have one."""
         with open_store(self.db, must_exist=True) as store:
             found = self._noun(store).list(**_given(only))
-            others = () if found else _others(store, self.tenant)
             nobody = None if found else self._hint(store)
         if self.json:
             render.print_json({self.what: found.to_dict()["items"], "cursor": found.cursor, "hint": nobody})
         elif found:
             _print(self.what, found)
         else:
-            render.console().print(_nothing(self.what, whose(self.user, self.agent), others), markup=False)
+            render.console().print(_nothing(self.what, nobody), markup=False)
 
     def count(self, **only: Any) -> None:
         """Print how many pass these filters."""
@@ -90,25 +88,18 @@ def _given(only: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in only.items() if value not in (None, [], {})}
 
 
-def _others(store: MemoryOS, tenant: str) -> Sequence[str]:
-    """Some users, for a hint; none for a caller who may not list them."""
-    try:
-        return store.admin.users(tenant=tenant, limit=10)
-    except PermissionDenied:
-        return ()
-
-
 def _print(what: str, found: Listing[Any]) -> None:
     console = render.console()
-    console.print(render.segments_table("Segments", found) if what == "segments" else _table(what, found))
+    console.print(render.listed_segments(found) if what == "segments" else _table(what, found))
     if found.cursor:
         console.print(f"More: --cursor {found.cursor}", markup=False, soft_wrap=True)
 
 
-def _nothing(what: str, asked: str, others: Sequence[str]) -> str:
-    if not others:
-        return f"No {what}: there are no users yet."
-    return f"No {what}. You asked for {asked}; users in this store: {', '.join(others)}."
+def _nothing(what: str, nobody: str | None) -> str:
+    if nobody:
+        return f"No {what}. {nobody}"
+    more = " Pages join a topic when STM has no room for them." if what == "segments" else ""
+    return f"No {what} that this lists; `memoryos stats` shows what there is.{more}"
 
 
 def _table(what: str, found: Listing[Any]) -> Table:

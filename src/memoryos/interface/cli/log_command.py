@@ -41,6 +41,8 @@ def events(
         render.say(f"{one.sequence} {one.at:%Y-%m-%d %H:%M:%S} {one.operation} {one.kind} {one.cube_id} {one.version}")
     if not found:
         render.say("There are no such events.")
+    elif len(found) == limit:
+        render.say(f"More: --after {found[-1].sequence}")
 
 
 def usage(

@@ -15,7 +15,7 @@ from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, 
 if TYPE_CHECKING:
     from memoryos.cube import MemCube
 
-Id = Annotated[str, typer.Argument(help="Its id, from `pages list` or `search`.")]
+Id = Annotated[str, typer.Argument(help="Its id, as `search` and the lists show it.")]
 
 _SHOWN = (
     "id",

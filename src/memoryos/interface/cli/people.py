@@ -93,7 +93,7 @@ def forget(
 
 
 def erase(
-    memory_id: Annotated[str, typer.Argument(help="Its id, from `pages list` or `search`.")],
+    memory_id: Annotated[str, typer.Argument(help="Its id, as `search` and the lists show it.")],
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

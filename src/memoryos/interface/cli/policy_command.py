@@ -53,7 +53,7 @@ def _unnamed(texts: Iterable[str], db: str, tenant: str) -> list[str]:
 
 
 def explain(
-    memory_id: Annotated[str, typer.Argument(help="Id of the memory, from `pages list` or `search`.")],
+    memory_id: Annotated[str, typer.Argument(help="Id of the memory, as `search` and the lists show it.")],
     caller: Annotated[str, typer.Option(help="Who calls.")],
     action: Annotated[Action, typer.Option(help="What is to be done.")] = Action.READ,
     policies: Annotated[

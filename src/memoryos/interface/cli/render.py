@@ -174,6 +174,19 @@ def segments_table(title: str, views: Iterable[SegmentView]) -> Table:
     return table
 
 
+def listed_segments(views: Iterable[SegmentView]) -> Table:
+    """Segments with id, heat, size and summary."""
+    table = Table(title="Segments", title_justify="left", expand=True)
+    table.add_column("id", no_wrap=True, min_width=ID_CHARS)
+    for name in ("heat", "pages"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("topic", ratio=1)
+    for view in views:
+        told = shortened(f"{', '.join(view.keywords[:3])}: {view.summary}", SUMMARY_CHARS)
+        table.add_row(view.cube.id, f"{view.heat:.2f}", str(len(view.page_ids)), escape(told))
+    return table
+
+
 def pages_table(title: str, pages: Iterable[MemCube]) -> Table:
     """Pages, oldest first."""
     table = Table(title=title, title_justify="left", expand=True)

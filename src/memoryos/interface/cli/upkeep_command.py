@@ -40,7 +40,7 @@ def repair(
 
 
 def undo(
-    sequence: Annotated[list[int], typer.Argument(help="Event sequence of a move, as `repair` or `log events` tell.")],
+    sequence: Annotated[list[int], typer.Argument(help="Event of a move, as `upkeep repair` or `log events` tell.")],
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -53,7 +53,7 @@ def undo(
     if json:
         render.print_json(asdict(report))
     else:
-        render.console().print(f"Moved {len(report.events)} pages back.")
+        render.console().print(f"Moved back: {len(report.events)} {'page' if len(report.events) == 1 else 'pages'}.")
 
 
 def rebuild(
@@ -76,7 +76,7 @@ def rebuild(
     if json:
         render.print_json({"scopes": len(scopes), "pages": pages})
     else:
-        render.console().print(f"Rebuilt {pages:,} pages of {len(scopes)} scopes.")
+        render.console().print(f"Rebuilt. Pages: {pages:,}; owners: {len(scopes)}.")
 
 
 def consolidate(
@@ -130,4 +130,4 @@ def _print(report: RepairReport) -> None:
     )
     if report.events:
         first, last = report.events[0], report.events[-1]
-        console.print(f"Events {first} to {last} are the moves; `memoryos upkeep undo SEQUENCE` undoes one.")
+        console.print(f"Events {first} to {last}: `memoryos upkeep undo SEQUENCE` takes one of them back.")
