@@ -6,6 +6,7 @@ import pytest
 
 from consolidation.denied_sentences import BELIEVED, REJECTED
 from consolidation.told import told
+from memoryos.operation.consolidation.amended import amended
 from memoryos.operation.consolidation.assertion import Stance
 from memoryos.operation.consolidation.own_words import own_sentences
 from memoryos.operation.consolidation.stance import Said, stance
@@ -63,3 +64,13 @@ def test_rules_learn_what_is_put_right(said, learned):
 def test_a_word_that_comes_again_and_again_is_read_in_proportion(word):
     """Of "oh, " 2,000 times, each comma looked to the end."""
     assert own_sentences(word * 20_000 + "I live in Oslo.")
+
+
+def test_amendments_that_never_end_are_read_in_proportion():
+    """Of "wait, no, " 15 times, it took 5 seconds, and twice as long for each further one."""
+    assert amended("I live in Oslo, " + "wait, no, " * 5_000).startswith("I live in Oslo")
+
+
+@pytest.mark.parametrize("said", ["I fired my cleaner.", "We retired the old server."])
+def test_who_dismisses_somebody_keeps_a_job(said):
+    assert told(f"I work as a nurse. {said}")[1] == {"occupation": "nurse"}

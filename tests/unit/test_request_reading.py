@@ -455,3 +455,32 @@ def test_a_call_names_times_people_and_what_it_is_about(reads):
     assert reads("Forget everything.").to_dict()["types"] == ["plaintext", "activation", "parameter"]
     told = call.to_dict()
     assert (told["types"], told["scope"]["user"], told["read_by"]) == (["plaintext"], "ann", "rules")
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Forget that Anna, who is my boss, left Oslo", "Anna, who is my boss, left Oslo"),
+        ("Forget that when I was ill, it was Anna who cooked", "when I was ill, it was Anna who cooked"),
+        ("Forget everything about Anna, who lied to me about the loan", "Anna, who lied to me about the loan"),
+        ("Forget what I said about Rolf, he is a cat", "Rolf"),
+        ("忘掉关于小明的事，他是我同事", "小明"),
+    ],
+)
+def test_no_topic_gets_wider_by_what_is_cut_from_it(text, topic):
+    assert read_words(text).topic == topic
+
+
+@pytest.mark.parametrize("text", ["把我" + "都" * 998, "请把我们" + "就" * 896, "忘了我" + "都" * 998])
+def test_a_word_that_comes_again_and_again_is_read_in_proportion(text):
+    """The first took 14 seconds."""
+    assert read_words(text).operation is MemoryOperation.NONE
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Forget what I said this morning", "Forget what I said last night", "忘掉我昨晚说的话", "删除今晚的聊天记录"],
+)
+def test_a_part_of_a_day_is_not_the_whole_day(reads, text):
+    """It chose all of the day."""
+    assert reads(text).operation is MemoryOperation.NONE

@@ -87,3 +87,31 @@ def test_another_person_another_time_and_another_sense_fill_nothing(topic, sente
 @pytest.mark.parametrize("topic", ["my sister's job", "the job", "my job interview", "我妹妹的工作", "my trip", ""])
 def test_other_topics_name_no_slot(topic):
     assert asked_slot(topic) is None
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ("my name", "The dentist will call me Monday."),
+        ("my name", "Call me ASAP."),
+        ("my phone number", "Please call me at 5 pm."),
+        ("my pets", "I had a hot dog for lunch."),
+        ("my pets", "I have a cat allergy."),
+        ("my city", "We moved to Postgres last year."),
+        ("my job", "I found Steve Jobs inspiring."),
+        ("my job", "I started a cron job on the server."),
+        ("my old job", "I fired my cleaner."),
+        ("my old job", "We retired the old server."),
+        ("my address", "I moved to the 3 PM class."),
+        ("my age", "I was 12 years old when I learned to swim."),
+        ("我的名字", "我叫朋友来吃饭。"),
+        ("我的年龄", "我5岁开始学钢琴。"),
+    ],
+)
+def test_what_only_has_its_words_does_not_fill_it(topic, said):
+    assert not asked_slot(topic).is_filled_by([said])
+
+
+def test_a_street_is_looked_for_in_proportion():
+    """Of "I live at " 250 times before a long word, it took 4 seconds."""
+    assert not asked_slot("my address").is_filled_by(["I live at " * 2_000 + "A" * 20_000])

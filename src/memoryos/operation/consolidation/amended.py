@@ -11,16 +11,17 @@ import re
 from memoryos.regex import regex
 
 _NO = (
-    r"(?:(?:no,? wait|wait,? no|scratch that|make that|or rather|i mean|actually,? no|correction)[\s,:]+"
-    r"|(?:no|nope|wait|oops|sorry),\s*)"
+    r"(?>(?:no,? wait|wait,? no|scratch that|make that|or rather|i mean|actually,? no|correction)[\s,:]{1,4}"
+    r"|(?:no|nope|wait|oops|sorry),\s{0,4})"
 )
-_LAUGHS = r"(?:(?:lol|haha\w*|oops|sorry|ugh|uh|um|hmm)[\s,.!]+)*"
+_LAUGHS = r"(?:(?:lol|haha\w*|oops|sorry|ugh|uh|um|hmm)[\s,.!]{1,4}){0,3}"
 _NEW = r"(?P<new>(?!(?:I|not|my|no)\b)[\w'-]+(?:(?-i: [A-Z][\w'-]+))?)[.!]*"
 _INSIDE = regex(
-    rf"(?<![\w'-])(?P<old>[\w'-]++) *(?:[,–—]|\.{{2,3}}| -+) *(?:{_LAUGHS}{_NO})+(?:it's |its )?{_NEW}$", re.IGNORECASE
+    rf"(?<![\w'-])(?P<old>[\w'-]++) *(?:[,–—]|\.{{2,3}}| -+) *(?:{_LAUGHS}{_NO}){{1,4}}(?:it's |its )?{_NEW}$",
+    re.IGNORECASE,
 )
 _BEHIND = regex(
-    rf"(?:{_LAUGHS}(?:{_NO})+{_LAUGHS}(?:it's|its|it is|that's|make that) (?:actually |really )?"
+    rf"(?:{_LAUGHS}(?:{_NO}){{1,4}}{_LAUGHS}(?:it's|its|it is|that's|make that) (?:actually |really )?"
     rf"|{_LAUGHS}(?:no,? wait|wait,? no|scratch that|make that|correction)[\s,:.]+){_NEW}",
     re.IGNORECASE,
 )

@@ -138,7 +138,8 @@ _RULES = (
     _rule(
         WORK,
         rf"(?:{_HAS} )?{_SPARE}(?P<value>(?:quit|lost|left|gave up|resigned from) {_THEIR}(?:job|position|work)\b"
-        rf"(?! to\b)|(?:was |got |been )?{_FIRED}\b|retired\b(?! (?:to|early to|\w+er)\b))",
+        rf"(?! to\b)|(?:was |got |been ){_FIRED}\b|laid off\b"
+        r"|retired\b(?! (?:to|early to|the|my|our|an?|this|that|\w+er)\b))",
         change=True,
         ends=("occupation", "employer"),
     ),

@@ -14,7 +14,7 @@ from memoryos.operation.requests.memory_call import CallReach, MemoryCall, Memor
 from memoryos.operation.requests.request_entities import entities_in
 from memoryos.operation.requests.request_limits import request_limit
 from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
-from memoryos.operation.requests.request_times import TimeRange, is_only_time, time_range
+from memoryos.operation.requests.request_times import TimeRange, is_only_time, names_part_of_day, time_range
 from memoryos.operation.requests.request_words import bare_topic, is_about_telling, read_words
 from memoryos.scope import Scope
 
@@ -45,7 +45,7 @@ class RequestReader:
         if named is None:
             wish, whole, named = Wish(), Anchored(""), TimeRange(None, None, "")
         operation = wish.operation
-        query = whole.text if operation is MemoryOperation.RECALL else bare_topic(named.rest)
+        query = whole.text if operation is MemoryOperation.RECALL else bare_topic(named.rest, is_thing=wish.is_thing)
         return MemoryCall(
             text,
             operation,
@@ -77,9 +77,17 @@ class RequestReader:
             return time_range(topic, self.now, is_latest=is_about_telling(topic))
         if wish.when:
             told = time_range(wish.when, self.now, is_latest=True)
-            is_clear = told.is_bounded and not told.is_split and not told.rest and not is_only_time(topic)
+            is_clear = (
+                not names_part_of_day(wish.when)
+                and told.is_bounded
+                and not told.is_split
+                and not told.rest
+                and not is_only_time(topic)
+            )
             return replace(told, rest="" if topic in _MYSELF else topic) if is_clear else None
         told = time_range(topic, self.now, is_latest=True)
+        if names_part_of_day(topic) > names_part_of_day(told.rest):
+            return None
         if topic and (not told.rest or is_only_time(told.rest)):
             return None
         if wish.is_thing:

@@ -28,8 +28,9 @@ _PLACE_OF_WORK = (
     r"|library|farm|clinic|museum|agency|startup|start-up|warehouse|government|ministry|council|newspaper|garage|bar|pub)"
 )
 _STREET = (  # "in 2019" is no house
-    r"(?=(?:(?!\b(?:since|until|for|in|from)\b)[^.!?])*?"
-    r"(?:(?-i:[A-Z])\w+ \d{1,5}[a-z]?\b|\b\d{1,5} (?-i:[A-Z])|\b(?:street|road|avenue|lane|boulevard|alley)\b))"
+    r"(?=(?:(?!\b(?:since|until|for|in|from)\b)[^.!?]){0,60}?"
+    r"(?:(?-i:[A-Z])\w{1,30} \d{1,5}[a-z]?\b|\b\d{1,5} (?![ap]m\b)(?-i:[A-Z])"
+    r"|\b(?:street|road|avenue|lane|boulevard|alley)\b))"
 )
 _DWELLING = r"(?:house|flat|apartment|town|village|city|suburb|farm|dorm|studio|cent(?:er|re))"
 _SOMEWHERE = rf"(?:(?-i:[A-Z])|(?:an?|the|my|our) (?:\w+ )?{_DWELLING}\b)"
@@ -38,9 +39,13 @@ _NO_FIRM = (
     r"|august|september|october|november|december)\b)"
 )
 _FIRM = rf"{_NO_FIRM}(?:(?-i:[A-Z])|(?:the|an?|my) (?:\w+ )?(?:(?-i:[A-Z])|{_PLACE_OF_WORK}\b))"
+_NO_TASK = r"(?!(?:cron|batch|print|background|backup|nightly|build)\b)"  # a job of a computer
 _FOODS = r"(?:meat|fish|pork|beef|poultry|eggs?|dairy|gluten|sugar|animals?|seafood|shellfish|nuts|wheat|carbs)"
 _SPOUSES = r"(?:wife|husband|partner|girlfriend|boyfriend|spouse|fianc[eé]e?)"
 _ANIMALS = r"(?:dogs?|cats?|pupp(?:y|ies)|kittens?|hamsters?|rabbits?|parrots?|goldfish|guinea pigs?|horses?|turtles?)"
+_NO_NOUN = (
+    r"(?!'s| (?:allerg|food|person|people|toy|lover|sitter|show|house|nap|walk|park|litter|hair|video|for lunch))"
+)
 _HAN_ANIMALS = r"(?:猫|狗|兔|仓鼠|鹦鹉|乌龟|金鱼|宠物)"
 _OLD = regex(r"\b(?:old|former|previous|last|past|ex)\b|以前|旧|之前|原来|前一?份|上一?份", re.IGNORECASE)
 _IS_OVER = regex(
@@ -101,11 +106,17 @@ _SLOTS = (
         "job|work|employer|workplace|occupation|profession|career|company|position",
         "工作|职业|公司|单位|雇主|职位|岗位",
         (
-            rf"{_I}(?:work(?:s|ed|ing)?|employed) (?:part-time |full-time )?(?:at|for|by|in) {_FIRM}",
+            rf"{_I}(?:work(?:s|ed|ing)?|employed) (?:part-time |full-time )?(?:at|for|by) {_FIRM}",
+            rf"{_I}work(?:s|ed|ing)? (?:part-time |full-time )?in (?:an?|the|my) (?:\w+ )?{_PLACE_OF_WORK}\b",
             rf"{_I}(?:work(?:s|ed|ing)?|employed) (?:part-time |full-time )?as (?:an?|the)\b",
-            rf"{_I}(?:quit|left|lost|resigned from|got|found|started|took|changed) {_ANY}jobs?\b",
+            rf"{_I}(?:quit|left|lost|resigned from|got|found|took|changed) (?:my|the|an?|our) {_NO_TASK}(?:\w+ )?job\b",
+            rf"{_I}started (?:my|an?) (?:new |first |next )?job\b",
             rf"{_I}(?:quit|resigned from) {_ANY}(?:{_PLACE_OF_WORK}|position|post)\b",
-            rf"{_I}(?:resigned|retired(?! (?:early )?to)|(?:got |been )?(?:fired(?! up)|laid off))\b",
+            rf"{_I}(?:resigned|retired)(?=\W*\Z|[.,;!?]| (?:in|from|last|early|at|as|when|after)\b)(?! early to)",
+            (
+                r"\b(?:I|user)(?:'ve|'d)? (?:(?:have|had|has) )?(?:was|got|been) (?:\w+ly |just )?"
+                r"(?:fired(?! up)|laid off)\b"
+            ),
             rf"{_ME}[^，。！？；的]{{0,12}}?在[^，。！？；]{{1,12}}?(?:上班|工作|任职|打工|就职)",
             rf"{_ME}[^，。！？；]{{0,8}}?(?:辞职|离职|辞了|被辞退|被裁|失业|退休|换了?工作|找到了?工作|入职|跳槽)",
             rf"{_ME}(?:以前|曾经|过去|之前)(?:是|当过?|做过?)[^，。！？；]{{1,8}}?(?:[师员工匠家手]|医生|警察|护士|经理)",
@@ -128,7 +139,7 @@ _SLOTS = (
         "家|城市|住处|居住地|所在地",
         (
             rf"{_I}(?:live[sd]?|living|reside[sd]?|based) (?:at|in|on) {_SOMEWHERE}",
-            rf"{_I}(?:moved|relocated|settled) (?:to|in) {_SOMEWHERE}",
+            rf"{_I}(?:moved|relocated|settled) (?:to|in) (?:an?|the|my|our) (?:\w+ )?{_DWELLING}\b",
             rf"{_ME}[^，。！？；]{{0,8}}?(?:住在|搬到|搬去|定居)",
         ),
         "residence",
@@ -138,17 +149,17 @@ _SLOTS = (
         "(?:full |first |last |sur|nick)?name",
         "名字|姓名|全名|昵称",
         (
-            r"\bcall me (?-i:[A-Z])",
+            rf"\bcall me {_NO_FIRM}(?-i:[A-Z][a-z]+)(?=\W*\Z|[.,;!?])",
             r"\bmy (?:\w+ )?name is (?-i:[A-Z])",
             r"\b(?:I am|I'm|I go by) (?:called|named|the name)",
-            r"(?:我|用户)(?:的名字)?叫(?!了|我|过)[\w·]{2,8}(?=[，。！？；\s]|\Z)",
+            r"(?:我|用户)(?:的名字)?叫(?!了|我|过|朋友|[你他她它妈爸人车])[\w·]{2,4}(?=[，。！？；\s]|\Z)",
         ),
     ),
     _slot(
         r"(?:(?:tele|mobile |cell ?)?phone|mobile)(?: number)?|number",
         "(?:电话|手机)(?:号码?)?|号码",
         (
-            r"\b(?:call|reach|text|ring) me (?:on|at|under) \+?[\d(]",
+            r"\b(?:call|reach|text|ring) me (?:on|at|under) \+?[\d(][\d\s().-]{4,}",
             r"\bmy (?:\w+ )?(?:\w*phone|mobile|cell)(?: number)? (?:is|was) \+?[\d(][\d\s().-]{4,}",
             r"(?:我|用户)的?(?:手机|电话)(?:号码?)?[^，。！？；\d]{0,4}[\d-]{5,}",
         ),
@@ -169,7 +180,15 @@ _SLOTS = (
         "生日|出生日期",
         (rf"{_I}born (?:on|in)\b(?=[^.]*\d)", rf"{_ME}[^，。！？；的]{{0,10}}?(?:出生|生于|过?生日)"),
     ),
-    _slot("age", "年龄|年纪", (rf"{_I}\d{{1,3}} years old\b", rf"{_ME}(?:今年)?[\d一二三四五六七八九十]+岁"), "age"),
+    _slot(
+        "age",
+        "年龄|年纪",
+        (
+            r"\b(?:I am|I'm|user is) \d{1,3} years old\b",
+            rf"{_ME}(?:今年|现在)?[\d一二三四五六七八九十]{{1,4}}岁(?=[了，。！？；\s]|\Z)",
+        ),
+        "age",
+    ),
     _slot(
         "diet|eating habits",
         "饮食(?:习惯)?",
@@ -193,8 +212,11 @@ _SLOTS = (
         "pets?",
         "宠物",
         (
-            rf"{_I}(?:have|has|had|own|owns|owned|got|adopted|keep|keeps) (?:an?|two|three|\d) (?:\w+ )?{_ANIMALS}\b",
-            rf"\b(?:my|our|user's) (?:(?!hot )\w+ )?{_ANIMALS}\b(?!'s)",
+            (
+                rf"{_I}(?:have|has|had|own|owns|owned|got|adopted|keep|keeps) (?:an?|two|three|\d)"
+                rf" (?:(?!hot )\w+ )?{_ANIMALS}\b{_NO_NOUN}"
+            ),
+            rf"\b(?:my|our|user's) (?:(?!hot )\w+ )?{_ANIMALS}\b{_NO_NOUN}",
             rf"(?:我|用户)(?:家|们)?(?:有|养|领养)[^，。！？；]{{0,6}}?{_HAN_ANIMALS}|我(?:家|们)?的{_HAN_ANIMALS}",
         ),
     ),

@@ -29,6 +29,10 @@ _TIME_WORDS = frozenset(
     月 年 星期 礼拜 春天 夏天 秋天 冬天 当时 那时 后来 前些天 早些时候 上次 昨天 今天 明天 去年 今年 早晨 半夜
     夜里 傍晚""".split()
 )
+_PARTS_OF_DAY = regex(
+    r"\b(?:mornings?|afternoons?|evenings?|nights?|tonight|noon|midnight)\b|[早晚]上|[今昨前]晚|今早|上午|中午|下午|傍晚|凌晨|半夜|夜里",
+    re.IGNORECASE,
+)
 _NUMBER = regex(r"\d+(?:st|nd|rd|th)?")
 _HAN_SMALL = frozenset("我你的了在那个这些前后上下几")
 
@@ -61,6 +65,11 @@ def time_range(text: str, now: datetime, *, is_latest: bool) -> TimeRange:
     is_split = max(firsts) > min(lasts)
     first, last = (min(firsts), max(lasts)) if is_split else (max(firsts), min(lasts))
     return TimeRange(_start(first, now), _end(last, now), " ".join(without_times(text, mentions).split()), is_split)
+
+
+def names_part_of_day(text: str) -> int:
+    """How many parts of a day a text names: times are days, and "last night" would take all of yesterday."""
+    return len(_PARTS_OF_DAY.findall(text))
 
 
 def is_only_time(text: str) -> bool:

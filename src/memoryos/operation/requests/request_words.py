@@ -17,7 +17,10 @@ from memoryos.regex import regex
 
 _SMALL = (MemoryOperation.REMEMBER, MemoryOperation.SKIP)  # what a text of any length may ask for
 _HEAD = regex(r"(?:(?:all|everything|anything)\s+)?(?:(?:about|of|regarding|concerning|on)\s+)+", re.IGNORECASE)
-_ASIDE = regex(r",\s*(?:he|she|it|they|who|which)(?:'s|'re)?\b.*|[，,][他她它].*", re.IGNORECASE | re.DOTALL)
+_ASIDE = regex(  # at the end alone: what is cut elsewhere would make the topic wider
+    r",\s?(?:he|she|it|they)(?:'s|'re| is| was| are| were)\s[^,，.!?]{1,40}\Z|[，,][他她它]们?是[^，,。！？!?]{1,20}\Z",
+    re.IGNORECASE,
+)
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
     r"(?:(?:the|my|our)\s+)?(?:(?:agent|assistant|colleague|friend|user|caller)\s+)?(?=\S)|(?:我的)?(?:同事|朋友|助手|智能体)?(?=\S)",
@@ -43,9 +46,13 @@ def is_about_telling(question: str) -> bool:
     return language.telling.search(question) is not None
 
 
-def bare_topic(topic: str) -> str:
-    """A topic without the small words before it, the marks around it, and what is only said of it: ", he is a cat"."""
-    bare = _ASIDE.sub("", topic).strip(_MARKS)
+def bare_topic(topic: str, *, is_thing: bool = False) -> str:
+    """A topic without the small words before it, the marks around it, and what is only said of it: ", he is a cat".
+
+    A topic that is a statement ("that ...") is kept whole.
+    """
+    bare = topic.strip(_MARKS)
+    bare = bare if is_thing else _ASIDE.sub("", bare).strip(_MARKS)
     head = _HEAD.match(bare)
     return bare[head.end() :] if head else bare
 
@@ -59,6 +66,10 @@ def _languages(sentence: RequestSentence) -> Sequence[RequestLanguage]:
 
 
 def _tidied(wish: Wish) -> Wish:
-    topic = wish.topic.strip() if wish.operation is MemoryOperation.RECALL else bare_topic(wish.topic)
+    topic = (
+        wish.topic.strip()
+        if wish.operation is MemoryOperation.RECALL
+        else bare_topic(wish.topic, is_thing=wish.is_thing)
+    )
     to = wish.to and _WHO.sub("", wish.to.strip(_MARKS), count=1).strip(_MARKS)
     return replace(wish, topic=topic, content=wish.content.strip(), to=to or None, when=wish.when.strip(_MARKS))
