@@ -149,7 +149,8 @@ for words, typed in COMMANDS:
     loaded[words, typed.get("COMP_WORDS")] = sorted({"sqlalchemy", "numpy", "alembic"} & {*sys.modules})
 print("\\n", {which: found for which, found in loaded.items() if found}, len(loaded))
 """
-HELP = [(words, {}) for words in ("--help", "governance --help", "search --help", "add --help", "pages list --help")]
+SHOWN = ("", "governance ", "search ", "add ", "pages list ", "upkeep undo ", "log events ", "requests do ")
+HELP = [(f"{command}--help", {}) for command in SHOWN]
 COMPLETED = [
     ("", {"_MEMORYOS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))})
     for words in ("memoryos sea", "memoryos search --s", "memoryos governance ")
@@ -160,7 +161,7 @@ def test_neither_help_nor_completion_loads_the_database():
     code = RUN.replace("COMMANDS", repr([*HELP, *COMPLETED]))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].split() == ["{}", "8"]
+    assert done.stdout.splitlines()[-1].split() == ["{}", "11"]
 
 
 # A program that imports the store gets the rest when it opens one, and so do type hints.

@@ -147,7 +147,7 @@ COMMANDS: Mapping[str, str] = {
     "store:admin.work": "worker",
 }
 
-_WHOLE = "A command about the whole store has no noun before it."
+_WHOLE = "Common commands about one person, or about a file, stand without a noun."
 _FILE_TOO = "It stands beside the commands that encrypt and decrypt a file."
 
 # Why a command has another name than its operation.
@@ -155,7 +155,7 @@ OTHER_NAMES: Mapping[str, str] = {
     "respond_stream": "A command prints the answer in pieces, and with `--json` as a whole.",
     **dict.fromkeys(("store:admin.export", "store:admin.forget"), _WHOLE),
     **dict.fromkeys(("store:admin.verify_mark", "store:admin.verify_receipt"), _WHOLE),
-    "store:admin.verify_words": "It is an option of the command that checks a mark: without one, the words tell.",
+    "store:admin.verify_words": "It is an option of `verify-mark`, which checks the words themselves where a text has no mark.",
     "store:admin.cool": "It is named after what becomes of the pages.",
     "store:admin.load": "It stands beside the other formats that `import` reads.",
     "store:admin.count_users": "It stands beside `users list`.",

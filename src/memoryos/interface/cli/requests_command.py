@@ -45,7 +45,7 @@ def preview(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Show what a request would do, with the token that confirms exactly that; nothing is changed."""
+    """Show what a request would do, with the token that confirms it; what it finds counts as found by a search."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
         found = memory.requests.preview(text)
     if json:

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import rich.progress
 import typer
 
-from memoryos import stores
 from memoryos.caller import acting
-from memoryos.config import LONGEST_WAIT, load_settings
-from memoryos.infrastructure.vault.place import shown
+from memoryos.config import LONGEST_WAIT
 from memoryos.interface.cli import render
-from memoryos.interface.cli.key_check import check_key
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_memory, open_store
-from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 
 if TYPE_CHECKING:
@@ -103,6 +99,12 @@ def reembed(
     json: Json = False,
 ) -> None:
     """Change the embedder of the whole store, all tenants, while it is in use; nothing is extracted again."""
+    from memoryos import stores
+    from memoryos.config import load_settings
+    from memoryos.infrastructure.vault.place import shown
+    from memoryos.interface.cli.key_check import check_key
+    from memoryos.models.embedder import load_embedder
+
     settings = load_settings()
     path = db or settings.db
     place = existing_place(path, "Name the file of a store")
