@@ -155,7 +155,7 @@ OTHER_NAMES: Mapping[str, str] = {
     "respond_stream": "A command prints the answer in pieces, and with `--json` as a whole.",
     **dict.fromkeys(("store:admin.export", "store:admin.forget"), _WHOLE),
     **dict.fromkeys(("store:admin.verify_mark", "store:admin.verify_receipt"), _WHOLE),
-    "store:admin.verify_words": "It is an option of `verify-mark`, which checks the words themselves where a text has no mark.",
+    "store:admin.verify_words": "It is an option of `verify-mark`: it checks the words where a text has no mark.",
     "store:admin.cool": "It is named after what becomes of the pages.",
     "store:admin.load": "It stands beside the other formats that `import` reads.",
     "store:admin.count_users": "It stands beside `users list`.",
