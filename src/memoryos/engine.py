@@ -13,7 +13,7 @@ from typing import Any
 
 from memoryos import arguments
 from memoryos.about import NOTHING, About, about_of
-from memoryos.caller import Action, ChangingGate, Gate, OpenGate, Views, current, running_call
+from memoryos.caller import Action, ChangingGate, Gate, OpenGate, Views, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, MergePolicy, Settings, load_settings
 from memoryos.cube import MemCube
@@ -59,8 +59,7 @@ from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.intake import ingest
-from memoryos.operation.intake.page_writer import Arriving, Intake
+from memoryos.operation.intake.page_writer import Intake
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.stated import told_in
 from memoryos.operation.maintenance.cooler import Cooler
@@ -72,7 +71,6 @@ from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.mounts.replacements import Replacements
 from memoryos.operation.portability.export import Exporter
-from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
@@ -441,23 +439,21 @@ class Engine:
 
     def _made_responder(self) -> Responder:
         known = self.settings
-        bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
-        told, streams = (self._filling, self.replacements.of), Streams(known.llm_concurrency)
-        inputs = (*told, self._inherit, self._remember)
-        checked = key_check(self.hand, self.vault, self.clock, self.trail)
-        marked = self.clock, marking(self._signing_key, self.clock), self._adapted, checked
-        return Responder(self.answering, self.account, streams, *inputs, bounds, *marked)
+        return Responder(
+            self.answering,
+            self.account,
+            Streams(known.llm_concurrency),
+            self.replacements.of,
+            self._inherit,
+            Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below),
+            self.clock,
+            marking(self._signing_key, self.clock),
+            self._adapted,
+            key_check(self.hand, self.vault, self.clock, self.trail),
+        )
 
     def _adapted(self, owner: Scope) -> AdaptedModel | None:
         return self.adapters.adapted(owner, self.answering) if self.settings.answer_adapters else None
-
-    def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
-        text = self.question(query, owner)
-        self.responder.wait()  # what was answered a moment ago is part of the memory
-        recalled = self.hand.shown(self.recaller.fill(owner, text, tokens))
-        if call := running_call():
-            call.shown.append(recalled)
-        return recalled
 
     def _inherit(self, asked: Prompt, owner: Scope) -> About:
         if self.policies is None:
@@ -465,13 +461,6 @@ class Engine:
         about = inherited(self.vault, (owner.owner, self.home(owner)), asked)
         check_new(self.vault, owner, Kind.PAGE, about.labels)  # before a model is asked
         return about
-
-    def _remember(self, query: str, answer: str, owner: Scope, about: About) -> None:
-        now, protection = self.clock(), self.privacy(owner)
-        if protection.refuses:  # the question was asked without; what the model wrote must not undo the exchange
-            answer = protection.masked(answer)
-        turns = ingest.turns_of(query, answer, at=None, attachments=(), now=now, limit=self.settings.max_text_chars)
-        self.intake.store(owner, Arriving(turns, now, about))
 
     def _made_shown(self) -> Shown | None:
         """What the door makes of the results of calls, if there is a policy of reads."""

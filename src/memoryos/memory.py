@@ -26,6 +26,7 @@ from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.looking_back import looked_back, searched_then
 from memoryos.nouns.memory_parts import MemoryParts
+from memoryos.nouns.pipeline_answer import PipelineAnswer
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
@@ -409,14 +410,14 @@ class Memory(MemoryParts):
 
         Raises ModelNotConfigured without a model and ModelError if the model fails; then nothing is stored.
         """
-        return self._engine.responder.answer(*self._engine.asked(query, role, self._scope), self._scope)
+        return PipelineAnswer.to(query, role, self._engine, self._scope).whole()
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
         """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece.
 
         The whole `answer`, with its mark, is an attribute of the stream after the last piece.
         """
-        return self._engine.responder.stream(*self._engine.asked(query, role, self._scope), self._scope)
+        return PipelineAnswer.to(query, role, self._engine, self._scope).streamed()
 
     def get(self, cube_id: str, *, as_of: datetime | str | None = None) -> MemCube:
         """Return a memory by its id, also from the object store. Raises NotFound, also if it has expired.

@@ -6,7 +6,7 @@ import pytest
 
 import memoryos
 from memoryos import RunOutcome, load_settings
-from memoryos.errors import ModelError, ModelNotConfigured
+from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured, NotFound
 from memoryos.operation.pipelines.pipeline_file import TEMPLATES, read_pipeline
 
 from .scripted_model import Reply, says
@@ -54,6 +54,69 @@ def test_an_answer_is_remembered_with_tags(memory, model):
     model.will(says("Aurora."))
     memory.pipelines.run("answer-and-remember", {"query": "What is my boat called?", "tags": ["boats"]})
     assert [page.tags for page in memory.pages.list()] == [("boats",), ("boats",)]
+
+
+OWN = """
+name: respond
+parameters: {query: text, role: {type: text, default: a clerk}}
+steps:
+  - retrieve: {kinds: [page], most: 1, AT_LEAST}
+  - augment: {form: prompt, role: "{role}"}
+  - generate: {}
+  - tag: {tags: [asked]}
+  - add: {query: "{query}", response: "{answer}", tags: [answers]}
+"""
+
+
+@pytest.fixture
+def own(tmp_path, settings):
+    """A memory of tom, whose folder of pipelines has a `respond`; and a function that writes its file."""
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    changed = settings.model_copy(update={"pipelines": folder})
+
+    def write(text):
+        (folder / "respond.yaml").write_text(text)
+
+    write(OWN.replace("AT_LEAST", "at_least: 0"))
+    with memoryos.open(tmp_path / "own.db", user="tom", settings=changed) as memory:
+        yield memory, write
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda memory, query: memory.respond(query).text, id="respond"),
+        pytest.param(lambda memory, query: "".join(memory.respond_stream(query)), id="respond_stream"),
+    ],
+)
+def test_respond_runs_the_pipeline_of_that_name(own, model, ask):
+    memory, _ = own
+    told(memory)
+    model.will(says("Aurora."))
+    assert ask(memory, "What is my boat called?") == "Aurora."
+    memory.wait()
+    assert [(page.tags, page.text) for page in memory.pages.list()] == [
+        (("asked",), "user: My boat is called Aurora.\nassistant: A fine name."),
+        (("answers",), "user: What is my boat called?\nassistant: Aurora."),
+    ]
+    assert "You are a helpful assistant." in model.requests[0]["messages"][0]["content"]
+
+
+def test_what_is_wrong_with_an_own_respond_is_told_before_a_model_is_asked(own, model):
+    memory, write = own
+    told(memory)
+    write(OWN.replace("AT_LEAST", "at_least: 1, session: none-such"))
+    with pytest.raises(NotFound, match=r"^respond, step 1 \(retrieve\): fewer memories were found"):
+        memory.respond("What is my boat called?")
+    write("name: respond\nparameters: {query: text}\nsteps: [{retrieve: {}}, {add: {query: '{query}'}}]")
+    with pytest.raises(InvalidInput, match="pipeline respond without a generate step"):
+        memory.respond_stream("What is my boat called?")
+    write("steps: []")
+    with pytest.raises(InvalidInput, match=r"respond.yaml: name: is missing"):
+        memory.respond("What is my boat called?")
+    assert not model.requests
+    assert len(memory.pages.list()) == 1
 
 
 @pytest.mark.once

@@ -173,14 +173,23 @@ class PipelineReading:
         is_narrow = bool(filters.since or filters.until or filters.session or filters.labels.all_of)
         return self.engine.replacements.of(self.scope, recalled, is_narrow=is_narrow)
 
-    def _generate(self, trace: StepTrace, _: Mapping[str, Any]) -> StepTrace:
-        self.known[StepPart.ANSWER.value] = REHEARSED
-        if self.is_rehearsal:  # it costs tokens, and its usage would be stored
-            return replace(trace, decision=SKIPPED)
+    @property
+    def asked(self) -> Augmented:
+        """The messages for the chat model, once they are made."""
         assert self._asked is not None  # noqa: S101 - the pipeline was checked
-        self.answer = self.engine.responder.generate(self._asked, self.scope)
-        self.known[StepPart.ANSWER.value] = self.answer.text
-        return replace(trace, characters=len(self.answer.text))
+        return self._asked
+
+    def answered(self, answer: Answer) -> None:
+        """Take what the chat model said for the steps after it."""
+        self.answer, self.known[StepPart.ANSWER.value] = answer, answer.text
+
+    def _generate(self, trace: StepTrace, _: Mapping[str, Any]) -> StepTrace:
+        if self.is_rehearsal:  # it costs tokens, and its usage would be stored
+            self.known[StepPart.ANSWER.value] = REHEARSED
+            return replace(trace, decision=SKIPPED)
+        answer = self.engine.responder.generate(self.asked, self.scope)
+        self.answered(answer)
+        return replace(trace, characters=len(answer.text))
 
 
 def _own(recalled: Recall) -> list[MemCube]:

@@ -39,13 +39,13 @@ class PipelineRunner:
         steps = list(enumerate(pipeline.steps, 1))
         for number, step in steps:
             with _naming(pipeline, number, step):
-                self._check(step)
+                self.check(step)
         traces = [self._done(number, step) for number, step in steps]
         outcome = RunOutcome.REHEARSED if reading.is_rehearsal else RunOutcome.COMMITTED
         if reading.has_stopped:
             outcome = RunOutcome.STOPPED
         elif self.writing.plans:
-            traces = self._written(traces)
+            traces = _with_done(traces, self.writing, self.write())
         reading.count_visits()
         return PipelineRun(
             run_id,
@@ -66,7 +66,7 @@ class PipelineRunner:
             call.context |= {"run": run_id, "pipeline": pipeline.name, "pipeline_version": str(pipeline.version)}
             call.context |= {"dry_run": "true"} if self.reading.is_rehearsal else {}
 
-    def _check(self, step: PipelineStep) -> None:
+    def check(self, step: PipelineStep) -> None:
         """Raise PermissionDenied or ModelNotConfigured before anything is done."""
         if step.is_change:
             self.writing.admit(step)
@@ -87,18 +87,15 @@ class PipelineRunner:
                 trace = reading.do(number, step)
         return replace(trace, ms=1000 * (time.perf_counter() - begun))
 
-    def _written(self, traces: list[StepTrace]) -> list[StepTrace]:
-        """Write what was planned, and add what changed to the traces."""
+    def write(self) -> list[JointDone]:
+        """Write what was planned in one transaction, and return what each plan did."""
         reading, writing = self.reading, self.writing
         [home], plans = writing.homes, [plan for _, plan in writing.plans]
         with reading.engine.housekeeping.call():
             done = take_jointly(reading.engine.vault, home, plans, keeps=not reading.is_rehearsal)
         if not reading.is_rehearsal:
             self._follow(home)
-        told = {trace.number: trace for trace in traces}
-        for (number, _), one in zip(writing.plans, done, strict=True):
-            told[number] = _with_changes(told[number], one)
-        return list(told.values())
+        return done
 
     def _follow(self, home: Scope) -> None:
         """What follows the transaction, as it follows the operations of the same names."""
@@ -108,6 +105,13 @@ class PipelineRunner:
         if self.writing.has_added:
             engine.housekeeping.written(scope)
         engine.sources.follow_erasure(scope.owner)
+
+
+def _with_done(traces: list[StepTrace], writing: PipelineWriting, done: list[JointDone]) -> list[StepTrace]:
+    told = {trace.number: trace for trace in traces}
+    for (number, _), one in zip(writing.plans, done, strict=True):
+        told[number] = _with_changes(told[number], one)
+    return list(told.values())
 
 
 def _with_changes(trace: StepTrace, done: JointDone) -> StepTrace:

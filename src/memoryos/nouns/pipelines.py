@@ -15,10 +15,9 @@ from memoryos.nouns.pipeline_runner import PipelineRunner
 from memoryos.nouns.pipeline_writing import PipelineWriting
 from memoryos.operation.calls.door import door
 from memoryos.operation.pipelines.pipeline import Pipeline
-from memoryos.operation.pipelines.pipeline_file import TEMPLATES, pipeline_files, read_pipeline
+from memoryos.operation.pipelines.pipeline_file import named_files, named_pipeline, read_pipeline
 from memoryos.operation.pipelines.pipeline_listing import PipelineListing
 from memoryos.operation.pipelines.pipeline_run import PipelineRun
-from memoryos.text import nearest, shown
 
 
 @door
@@ -65,7 +64,7 @@ class Pipelines(Noun):
         each file that is none, by its name. Raises NotFound if there is no such folder.
         """
         self._engine.admit(Action.READ, self._scope)
-        files, found, broken = self._files(), [], {}
+        files, found, broken = named_files(self._engine.settings.pipelines), [], {}
         for name in sorted(files):
             try:
                 found.append(read_pipeline(files[name]))
@@ -81,14 +80,4 @@ class Pipelines(Noun):
         if not isinstance(pipeline, str):
             problem = f"expected a Pipeline or a name, got {type(pipeline).__name__}"
             raise InvalidInput("pipeline", problem, "Pass Pipeline(...), a Path of a file, or e.g. 'respond'")
-        files = self._files()
-        if pipeline not in files:
-            hint = " or ".join(nearest(pipeline, tuple(files)))
-            told = f": did you mean {hint}?" if hint else f"; there are {', '.join(sorted(files))}"
-            raise NotFound(f"there is no pipeline {shown(pipeline)}{told}")
-        return read_pipeline(files[pipeline])
-
-    def _files(self) -> Mapping[str, Path]:
-        """The files of the pipelines that have a name, by it."""
-        own = self._engine.settings.pipelines
-        return {path.stem: path for folder in (TEMPLATES, own) if folder for path in pipeline_files(folder)}
+        return named_pipeline(pipeline, self._engine.settings.pipelines)

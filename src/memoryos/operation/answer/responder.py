@@ -25,10 +25,9 @@ from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
-RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
 ReplacedIn = Callable[[Scope, Recall], Mapping[str, tuple[Replaced, ...]]]
 Inherit = Callable[[Prompt, Scope], About]  # raises PermissionDenied for what the caller may not store
-Remember = Callable[[str, str, Scope, About], None]
+Store = Callable[[Answer], None]  # what is to be stored with an answer
 Adapt = Callable[[Scope], "Adapted | None"]  # raises ModelError
 Check = Callable[[Caller, Scope], None]  # raises PermissionDenied once the caller's key opens nothing any more
 Marker = Callable[[Iterable[MemCube], Scope], Callable[[Answer], Answer]]  # the memories that the model was shown
@@ -63,10 +62,8 @@ class Responder:
     model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
     account: ModelAccount
     streams: Streams
-    recall: RecallFor
     replaced: ReplacedIn  #: what the pages that were found tell that no longer holds
     inherit: Inherit
-    remember: Remember
     bounds: Bounds
     clock: Clock
     marker: Marker  #: what signs an answer
@@ -75,14 +72,13 @@ class Responder:
     _refusals: UntoldRefusals = field(default_factory=UntoldRefusals)
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
-    def answer(self, query: str, role: str, owner: Scope) -> Answer:
-        """Return the whole answer. Raises PermissionDenied if the caller may not store the exchange.
+    def answer(self, asked: Augmented, owner: Scope, store: Store) -> Answer:
+        """Return the whole answer, which is stored after that.
 
         Raises ModelError if the model fails; then nothing is stored.
         """
-        asked = self._asked(query, role, owner)
         answer = self.generate(asked, owner)
-        self._remember_later(current(), query, answer.text, owner, asked.about)
+        self._store_later(current(), answer, store)
         return answer
 
     def augment(self, recalled: Recall, role: str, owner: Scope) -> Augmented:
@@ -101,10 +97,9 @@ class Responder:
         answer = self.account.answer(chat, asked.prompt.messages, owner, Purpose.RESPOND)
         return self.marker(asked.prompt.shown, owner)(_told(asked, answer))
 
-    def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
-        """Return the answer in pieces; the exchange is stored after the last piece."""
-        caller, asked = current(), self._asked(query, role, owner)
-        model = asked.adapted or self.model()
+    def stream(self, asked: Augmented, owner: Scope, store: Store) -> AnswerStream:
+        """Return the answer in pieces; it is stored after the last piece."""
+        caller, model = current(), asked.adapted or self.model()
         marked, messages = self.marker(asked.prompt.shown, owner), asked.prompt.messages
         taken: list[Usage] = []
 
@@ -112,8 +107,9 @@ class Responder:
             taken.append(acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND)))
 
         def whole(text: str) -> Answer:
-            self._remember_later(caller, query, text, owner, asked.about)
-            return marked(_told(asked, Answer(text, taken[0], self.account.model_name)))
+            answer = marked(_told(asked, Answer(text, taken[0], self.account.model_name)))
+            self._store_later(caller, answer, store)
+            return answer
 
         begin = lambda: self.streams.begin(pour)  # noqa: E731
         return AnswerStream(begin, whole, asked.recalled, lambda: self.check(caller, owner))
@@ -138,15 +134,10 @@ class Responder:
         self.streams.close()
         self._turns.close()
 
-    def _asked(self, query: str, role: str, owner: Scope) -> Augmented:
-        """The prompt for a question. Raises ModelNotConfigured before anything is read."""
-        self.model()
-        return self.augment(self.recall(query, self.bounds.notes, owner), role, owner)
-
-    def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope, about: About) -> None:
+    def _store_later(self, caller: Caller, answer: Answer, store: Store) -> None:
         def task() -> None:
             try:
-                acting(caller, lambda: self.remember(query, answer, owner, about))
+                acting(caller, lambda: store(answer))
             except Refused as error:
                 self._refusals.add(caller, error)
 

@@ -103,19 +103,6 @@ class Recaller:
             wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
             return self._beside(owner, _of_own(mounts) if filters.snapshot else mounts).latest(owner, wanted)
 
-    def fill(self, owner: Scope, text: str, tokens: int) -> Recall:
-        """Return enough of what the memory holds for a question to fill so many tokens."""
-        filters = Filters(self.clock())
-        search = Search(
-            Strategy.HYBRID,
-            self.pages(tokens),
-            filters,
-            reranker=self.reranker,
-            tokens=tokens,
-            least_trust=self.settings.min_trust,
-        )
-        return self.recall(owner, text, search)
-
     def asked(self, text: str, filters: Filters) -> Asked:
         """The analysed question; "last week" is the week before `as_of`, or before now."""
         return analysed(text, self.questions.vector, filters.as_of or self.clock())

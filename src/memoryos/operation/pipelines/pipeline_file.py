@@ -68,6 +68,21 @@ def pipeline_of(document: Any) -> Pipeline:
     return Pipeline(document["name"], made, parameters=parameters, **about)
 
 
+def named_pipeline(name: str, own: Path | None) -> Pipeline:
+    """The pipeline of that name: that of a folder, or ours. Raises NotFound, and like `read_pipeline`."""
+    files = named_files(own)
+    if name not in files:
+        hint = " or ".join(nearest(name, tuple(files)))
+        told = f": did you mean {hint}?" if hint else f"; there are {', '.join(sorted(files))}"
+        raise NotFound(f"there is no pipeline {shown(name)}{told}")
+    return read_pipeline(files[name])
+
+
+def named_files(own: Path | None) -> Mapping[str, Path]:
+    """The files of the pipelines that have a name, by it: ours, and those of a folder. Raises NotFound."""
+    return {path.stem: path for folder in (TEMPLATES, own) if folder for path in pipeline_files(folder)}
+
+
 def pipeline_files(folder: Path) -> Iterator[Path]:
     """The files with pipelines in a folder, by name. Raises NotFound."""
     if not folder.is_dir():
