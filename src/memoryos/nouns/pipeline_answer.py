@@ -47,10 +47,9 @@ class PipelineAnswer:
         return reading.engine.responder.stream(self._asked(), reading.scope, self._store)
 
     def _asked(self) -> Augmented:
-        """Do the steps before the model is asked."""
+        """Do the steps before the model is asked. Who may only read gets an answer, and what follows is refused."""
         reading = self.runner.reading
-        for step in reading.pipeline.steps:
-            self.runner.check(step)
+        reading.engine.responder.model()
         for number, step in enumerate(reading.pipeline.steps, 1):
             if isinstance(step, GenerateStep):
                 break

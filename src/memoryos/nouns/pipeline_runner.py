@@ -39,7 +39,7 @@ class PipelineRunner:
         steps = list(enumerate(pipeline.steps, 1))
         for number, step in steps:
             with _naming(pipeline, number, step):
-                self.check(step)
+                self._check(step)
         traces = [self._done(number, step) for number, step in steps]
         outcome = RunOutcome.REHEARSED if reading.is_rehearsal else RunOutcome.COMMITTED
         if reading.has_stopped:
@@ -66,7 +66,7 @@ class PipelineRunner:
             call.context |= {"run": run_id, "pipeline": pipeline.name, "pipeline_version": str(pipeline.version)}
             call.context |= {"dry_run": "true"} if self.reading.is_rehearsal else {}
 
-    def check(self, step: PipelineStep) -> None:
+    def _check(self, step: PipelineStep) -> None:
         """Raise PermissionDenied or ModelNotConfigured before anything is done."""
         if step.is_change:
             self.writing.admit(step)
