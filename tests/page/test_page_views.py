@@ -114,11 +114,15 @@ def test_a_search_explains_each_score(sight, served):
     main.locator("text=0 memories found").wait_for()
 
 
-def test_the_graph_links_topics_by_words_and_opens_them(sight, served):
+def test_the_graph_links_topics_by_names_and_words_and_opens_them(sight, served):
     main = sight.go("graph")
     topics = served("GET", "/segments", **NORA)["items"]
     assert main.locator("g.topic").count() == len(topics)
-    assert main.locator("g.word").count() > 5
+    named = {name for topic in topics for name in topic["entities"]}
+    shown = main.locator("g.name text").all_text_contents()
+    assert shown
+    assert {*shown} <= {name[:24] for name in named}
+    assert main.locator("g.word").count()
     assert main.locator("svg g.topic").evaluate_all(INSIDE)
     first = main.locator("g.topic").first
     first.focus()

@@ -12,6 +12,7 @@ from memoryos.cube import MemCube, ProfileField
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobState, LinkKind
 from memoryos.kinds import Kind, Subject, Tier
+from memoryos.language.entities import names_in
 from memoryos.operation.consolidation.promotion import rejections
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
@@ -80,13 +81,19 @@ class SegmentView(Plain):
     def to_dict(self) -> dict[str, Any]:
         """Return the segment with its heat, pages and usage."""
         used = {"visits": self.cube.behaviour.visits, "interactions": self.cube.behaviour.interactions}
-        pages = {"keywords": list(self.keywords), "page_ids": list(self.page_ids)}
+        named = {"keywords": list(self.keywords), "entities": list(self.entities)}
+        pages = {**named, "page_ids": list(self.page_ids)}
         return {**self.cube.to_dict(), "heat": self.heat, **pages, **used}
 
     @property
     def summary(self) -> str:
         """The summary of the segment."""
         return self.cube.text
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The people, places and things with a name in its summary."""
+        return names_in(self.cube.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from datetime import datetime
 from memoryos.cube import MemCube
 from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
+from memoryos.language.entities import Entity, Referent, entities_in
 from memoryos.language.period import Period, beside
 from memoryos.language.times import latest_times
 from memoryos.language.words import HAN
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.knowledge.person import is_person
-from memoryos.operation.requests.request_entities import Referent, RequestEntity, entities_in
 from memoryos.operation.requests.request_times import without_times
 from memoryos.regex import regex
 
@@ -84,7 +84,7 @@ def anchored(text: str, recent: Sequence[MemCube], now: datetime) -> Anchored:
     return Anchored(text)
 
 
-def _is_clear(possible: Sequence[RequestEntity], wanted: Referent, said: str, text: str) -> bool:
+def _is_clear(possible: Sequence[Entity], wanted: Referent, said: str, text: str) -> bool:
     """Whether a pronoun of a text can stand for nothing else of what was said, and in no other language."""
     one = possible[-1]
     is_han, is_asked_in_han = HAN.search(one.name) is not None, HAN.search(text) is not None
@@ -96,7 +96,7 @@ def _is_clear(possible: Sequence[RequestEntity], wanted: Referent, said: str, te
     return one.fits(wanted) or is_person(one.name)
 
 
-def _filled(text: str, pronoun: re.Match[str], entity: RequestEntity) -> str:
+def _filled(text: str, pronoun: re.Match[str], entity: Entity) -> str:
     word, after = pronoun.group().lower(), text[pronoun.end() :]
     is_owner = word in _POSSESSIVE or (word == "her" and not _NOT_A_NOUN.match(after))
     ending = "'s" if is_owner else ""

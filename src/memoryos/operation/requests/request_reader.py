@@ -9,9 +9,9 @@ from datetime import datetime
 from memoryos.cube import MemCube
 from memoryos.errors import ModelError
 from memoryos.kinds import Kind, MemoryType
+from memoryos.language.entities import entities_in
 from memoryos.operation.requests.anchors import Anchored, anchored
 from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation, ReadBy, Wish
-from memoryos.operation.requests.request_entities import entities_in
 from memoryos.operation.requests.request_limits import request_limit
 from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
 from memoryos.operation.requests.request_times import TimeRange, is_only_time, names_part_of_day, time_range

@@ -1,30 +1,44 @@
 // GraphLayout: where the nodes of the graph are: linked ones attract each other, all others keep apart.
 const MOST_TOPICS = 40; // the hottest ones
-const MOST_WORDS = 70; // those in the most topics
+const MOST_NAMES = 50; // those in the most topics
+const MOST_MARKS = 80; // names and words
+const OWN_NAMES = 2; // of a topic, that no other topic has
 const WORDS = 12; // keywords of a topic that count
 const ROUNDS = 300;
 const GRAVITY = 0.18; // towards the middle, so that what nothing links stays near
 const APART = 120; // rounds in which words move apart
 const GOLDEN = 2.399963; // the golden angle
 
-// Topics and their words: those that link two topics, and where a topic has none of these, its first one.
+// Topics, the people, places and things that they name, and the words that link two topics.
 export function graphOf(segments) {
   const topics = [...segments].sort((one, other) => other.heat - one.heat).slice(0, MOST_TOPICS);
   const hottest = Math.max(...topics.map((topic) => topic.heat), 1e-9);
+  const topicNodes = topics.map((topic) => ({ id: topic.id, topic, label: topic.keywords.slice(0, 2).join(", ") || topic.text.slice(0, 24), radius: 8 + 2.6 * Math.sqrt(topic.page_ids.length), warmth: topic.heat / hottest }));
+  const byId = new Map(topicNodes.map((node) => [node.id, node]));
+  const names = namesOf(topics);
+  const said = new Set(names.flatMap(([name]) => name.toLowerCase().split(/\s+/)));
+  const words = homesOf(topics, (topic) => topic.keywords.slice(0, WORDS)).filter(([word, found]) => found.length > 1 && !said.has(word));
+  const marks = [...names.map((one) => [...one, true]), ...words.slice(0, MOST_MARKS - names.length).map((one) => [...one, false])];
+  const markNodes = marks.map(([label, , isName]) => ({ id: `${isName ? "name" : "word"} ${label}`, label, isName, radius: isName ? 6 : 4 }));
+  const links = marks.flatMap(([, found], index) => found.map((topic) => ({ from: byId.get(topic.id), to: markNodes[index] })));
+  return { nodes: [...topicNodes, ...markNodes], links };
+}
+
+// The names in several topics, and the first ones of each topic that are in no other.
+function namesOf(topics) {
+  const own = new Map();
+  return homesOf(topics, (topic) => topic.entities).filter(([, found]) => {
+    if (found.length > 1) return true;
+    own.set(found[0].id, (own.get(found[0].id) ?? 0) + 1);
+    return own.get(found[0].id) <= OWN_NAMES;
+  }).slice(0, MOST_NAMES);
+}
+
+// What the topics have, each with its topics; first what is in the most of them.
+function homesOf(topics, had) {
   const homes = new Map();
-  for (const topic of topics) {
-    for (const word of topic.keywords.slice(0, WORDS)) homes.set(word, [...(homes.get(word) ?? []), topic]);
-  }
-  const linking = [...homes].filter(([, found]) => found.length > 1).sort(([, one], [, other]) => other.length - one.length).slice(0, MOST_WORDS);
-  const nodes = topics.map((topic) => ({ id: topic.id, topic, label: topic.keywords.slice(0, 2).join(", ") || topic.text.slice(0, 24), radius: 8 + 2.6 * Math.sqrt(topic.page_ids.length), warmth: topic.heat / hottest }));
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const links = [];
-  for (const [word, found] of linking) {
-    const node = { id: `word ${word}`, label: word, radius: 4 };
-    nodes.push(node);
-    for (const topic of found) links.push({ from: byId.get(topic.id), to: node });
-  }
-  return { nodes, links };
+  for (const topic of topics) for (const one of had(topic)) homes.set(one, [...(homes.get(one) ?? []), topic]);
+  return [...homes].sort(([, one], [, other]) => other.length - one.length);
 }
 
 // The same graph with places in a box. It begins on a spiral, so that the same memory always looks the same.

@@ -235,7 +235,7 @@ export default {
   "part.clause": "Part of the question",
   "part.bm25": "BM25",
   "part.cosine": "Cosine",
-  "graph-told": "Circles are topics: larger with more pages, stronger in colour with more heat. Dots are words that link them.",
+  "graph-told": "Circles are topics: larger with more pages, stronger in colour with more heat. Squares are people, places and things that they name; dots are words that link them.",
   "as-list": "As a list",
   "sharing-told": "Other callers who may use the memories of this user, until the right ends or you revoke it.",
   "share": "Share",

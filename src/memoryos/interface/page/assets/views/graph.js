@@ -1,4 +1,4 @@
-// Graph: topics, and the words that link them. A topic is larger with more pages, and stronger in colour with more heat.
+// Graph: topics, the people, places and things that they name, and the words that link them. A topic is larger with more pages, and stronger in colour with more heat.
 import { html, useMemo, useState } from "../html.js";
 import { ask } from "../api.js";
 import { useAnswer } from "../asked.js";
@@ -25,7 +25,7 @@ export function Graph({ owner, round }) {
     </svg></div>
     <details class="card"><summary>${say("as-list")}</summary><ul class="graph-list">
       ${graph.nodes.filter((node) => node.topic).map((node) => html`<li key=${node.id}>
-        <button type="button" class="plain" onClick=${() => go({ memory: node.id })}><${Stored} text=${node.label} /></button> <span class="small">${say("count.page", { n: node.topic.page_ids.length })}, ${say("heat")} ${decimal(node.topic.heat)}: <${Stored} text=${node.topic.keywords.join(", ")} /></span>
+        <button type="button" class="plain" onClick=${() => go({ memory: node.id })}><${Stored} text=${node.label} /></button> <span class="small">${say("count.page", { n: node.topic.page_ids.length })}, ${say("heat")} ${decimal(node.topic.heat)}: <${Stored} text=${[...node.topic.entities, ...node.topic.keywords].join(", ")} /></span>
       </li>`)}</ul></details>`;
 }
 
@@ -33,8 +33,8 @@ const touches = (one, id) => one.from.id === id || one.to.id === id;
 
 function Node({ node, isFar, onNear }) {
   const far = isFar ? " far" : "";
-  if (!node.topic) return html`<g class=${`word${far}`} transform=${`translate(${node.x} ${node.y})`} onMouseEnter=${onNear}>
-    <circle r="4" /><text y="-9" direction="ltr">${node.label.slice(0, 24)}</text></g>`;
+  if (!node.topic) return html`<g class=${`${node.isName ? "name" : "word"}${far}`} transform=${`translate(${node.x} ${node.y})`} onMouseEnter=${onNear}>
+    ${node.isName ? html`<rect x="-5" y="-5" width="10" height="10" rx="2" />` : html`<circle r="4" />`}<text y="-9" direction="ltr">${node.label.slice(0, 24)}</text></g>`;
   const open = () => go({ memory: node.id });
   const press = (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), open());
   return html`<g class=${`topic${far}`} role="button" tabindex="0" aria-label=${`${node.label}, ${say("count.page", { n: node.topic.page_ids.length })}`}

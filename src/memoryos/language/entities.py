@@ -1,4 +1,4 @@
-"""Request entities: the people, places and things that a text names, and what a pronoun may stand for."""
+"""Entities: the people, places and things that a text names, and what a pronoun may stand for."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _ORDER_WORDS = frozenset(  # that begin requests, and name nothing
 
 
 @dataclass(frozen=True, slots=True)
-class RequestEntity:
+class Entity:
     """Something that a text names."""
 
     name: str  #: as the text has it
@@ -102,16 +102,22 @@ _KIN = {
 _PERSONS = frozenset((Referent.SHE, Referent.HE, Referent.SOMEBODY))
 
 
-def entities_in(text: str) -> Iterator[RequestEntity]:
+def names_in(text: str) -> tuple[str, ...]:
+    """The people and places of a text, and the things that have a name, in order; "my car" has none."""
+    found = (one.name for one in entities_in(text) if one.referent is not Referent.IT or one.name[0].isupper())
+    return tuple(dict.fromkeys(found))
+
+
+def entities_in(text: str) -> Iterator[Entity]:
     """What the text names, in order."""
     pattern = _CHINESE if HAN.search(text) else _ENGLISH
     for found in pattern.finditer(text):
         name = found["name"] or found["kin"] or found["thing"] or found.groupdict().get("met", "")
         if found["name"] is None or not _is_no_name(found, text):
-            yield RequestEntity(_named(found, name), found.start(), _referent(found))
+            yield Entity(_named(found, name), found.start(), _referent(found))
     if pattern is _CHINESE:
         yield from (
-            RequestEntity(found.group(), found.start(), Referent.NAME)
+            Entity(found.group(), found.start(), Referent.NAME)
             for found in _LATIN.finditer(text)
             if found.group().lower() not in ENGLISH
         )
@@ -143,7 +149,7 @@ def _referent(found: re.Match[str]) -> Referent:
 
 def _is_no_name(found: re.Match[str], text: str) -> bool:
     """Whether a word in a capital only begins a sentence, or names a day or a month."""
-    first = found["name"].split()[0].lower().rstrip("'s")
+    first = found["name"].split()[0].lower().partition("'")[0]
     if first in ENGLISH or first in _NO_NAME or first in _DAYS or first in _ORDER_WORDS:
         return True
     begins = not text[: found.start()].rstrip(" \"'“‘(") or text[: found.start()].rstrip()[-1:] in ".!?\n:"

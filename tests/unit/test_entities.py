@@ -1,0 +1,21 @@
+"""The people, places and things that a text names."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryos.language.entities import names_in
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I've met my sister Anna in Oslo. This is fun.", ("my sister Anna", "Oslo")),
+        ("I'm back from New York with Ann's dog. My car broke.", ("New York", "Ann")),
+        ("On Monday in May they're at home.", ()),
+        ("我的妹妹叫小红，我的狗在 Berlin。", ("我的妹妹", "小红", "Berlin")),
+        ("", ()),
+    ],
+)
+def test_names_are_those_of_people_places_and_things(text, names):
+    assert names_in(text) == names
