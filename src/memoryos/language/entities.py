@@ -64,7 +64,9 @@ _DOES = regex(
 )
 _TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
 _NEAR = 20  # characters before a name
-_NO_NAME = frozenset("i january february march april may june july august september october november december".split())
+_NO_NAME = frozenset(
+    "i today tomorrow yesterday tonight january february march april may june july august september october november december".split()
+)
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _ORDER_WORDS = frozenset(  # that begin requests, and name nothing
     "forget delete remember remind please update share freeze lock unlock erase remove stop let give revoke note save"
