@@ -65,7 +65,8 @@ _DOES = regex(
 _TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
 _NEAR = 20  # characters before a name
 _NO_NAME = frozenset(
-    "i today tomorrow yesterday tonight january february march april may june july august september october november december".split()
+    "i january february march april may june july august september october november december"
+    " today tonight tomorrow yesterday".split()
 )
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _ORDER_WORDS = frozenset(  # that begin requests, and name nothing
