@@ -1,8 +1,4 @@
-"""A memory for LlamaIndex, used by its real chat engine.
-
-llama-index-core takes 75 MB with what it needs, so it is no development tool, and CI leaves this out. To run it:
-`pip install -c constraints.txt -e '.[llamaindex]'`.
-"""
+"""A memory for LlamaIndex, used by its real chat engine."""
 
 from __future__ import annotations
 
@@ -18,7 +14,6 @@ pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationW
 
 @pytest.fixture
 def llama():
-    pytest.importorskip("llama_index.core", reason="llama-index-core is not installed: see above")
     from memoryos.frameworks import llamaindex
 
     return llamaindex
