@@ -592,6 +592,24 @@ def test_a_short_error_is_quoted_as_it_is(memory, model, ask):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize(
+    "event_of_error",
+    [
+        b'event: error\ndata: {"message": "out of memory"}\n\n',
+        b"event:error\ndata: out of memory\n\n",
+        b"event: error\ndata: {}\n\n",
+        event(finish="error"),
+    ],
+)
+def test_an_event_that_is_an_error_by_its_type_is_one(memory, model, event_of_error):
+    model.will(streams(event("Once "), event_of_error, DONE))
+    with pytest.raises(ModelError):
+        streamed(memory)
+    memory.wait()
+    assert memory.pages.list() == []
+
+
+@pytest.mark.once
 def test_an_error_event_is_quoted_in_part_too(opened, model):
     error = json.dumps({"error": {"message": KEY + "y" * 100_000}}).encode()
     model.will(streams(event("Once "), b"data: " + error + b"\n\n"))

@@ -177,6 +177,10 @@ def test_the_setting_says_as_whose_message_the_notes_come(begin, role):
         pytest.param(
             streamed("How many", end=b'data: {"error": {"message": "out of memory"}}\n\ndata: [DONE]\n\n'), id="error"
         ),
+        pytest.param(
+            streamed("How many", end=b'event: error\ndata: {"message": "out of memory"}\n\ndata: [DONE]\n\n'),
+            id="error by type",
+        ),
         pytest.param(Said([event({"content": "How"}), event({}, "error"), b"data: [DONE]\n\n"]), id="ends in error"),
         pytest.param(answer(""), id="says nothing"),
         pytest.param(Said([b"[1]"]), id="another document"),

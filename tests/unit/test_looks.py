@@ -65,7 +65,7 @@ def test_no_bracket_that_is_confusable_with_that_of_a_tag_forges_it(tag):
 def test_no_mix_of_tricks_forges_a_tag(data, tag, opening):
     spelled = [data.draw(st.sampled_from(ALIKE[letter])) for letter in tag]
     hidden = [data.draw(st.lists(st.sampled_from(HIDDEN), max_size=3).map("".join)) for _ in range(len(tag) + 2)]
-    slash = data.draw(st.sampled_from(["/", "", "⁄", "／", "\\"]))
+    slash = data.draw(st.sampled_from(["/", "", "⁄", "／", "\\", "ノ", "丿", "〳"]))
     forged = "".join(
         [opening, hidden[0], slash, *(f"{gap}{sign}" for gap, sign in zip(hidden[1:], spelled, strict=False))]
     )

@@ -59,7 +59,7 @@ def begins(text: str, start: int) -> str:
     """The first character from there on that is visible and no blank or slash; empty without one."""
     for place in range(start, len(text)):
         sign = text[place]
-        if sign.isalnum() or not (is_blank(sign) or is_unseen(sign) or sign in _slashes()):
+        if not (is_blank(sign) or is_unseen(sign) or sign in _slashes()):  # ノ is a letter, too
             return sign
     return ""
 

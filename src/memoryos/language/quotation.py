@@ -46,9 +46,10 @@ _PIPE_SIGNS = frozenset(_PIPES)
 _PIPED = regex(rf"[{_PIPES}]\w|/?\w{{1,32}}[{_PIPES}][{re.escape(_CLOSED)}]")  # <|turn> and <turn|>
 _NAMESPACE = regex(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
 _MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
-_CALLS = "functioncall invoke function= extra_id_".split()
-_OPEN = (*_MESSAGES, *_CALLS)  # more may stand before the bracket closes
-_ALONE = tuple("s think thinking reasoning instructions tools functions".split())
+_CALLS = "functioncall toolcall invoke function=".split()
+_NUMBERED = "extra_id_ special_ reserved_".split()  # a number follows: <SPECIAL_10>
+_OPEN = (*_MESSAGES, *_CALLS, *_NUMBERED)  # more may stand before the bracket closes
+_ALONE = tuple("s role think thinking reasoning instructions tools functions".split())
 # What a part of a message is called behind whose it is: <tool_result>, <system_prompt>.
 _WHOSE = tuple("system user assistant tool human developer function model agent".split())
 _PARTS = tuple(
@@ -58,8 +59,8 @@ _PARTS = tuple(
 _LINES = ("_", "-")  # between the two
 # Those in plain letters, which the slower look at each character would find, too: a text may be full of them.
 _SPELLED = regex(
-    rf"/?(?ai:{'|'.join(FENCES)}|function=|extra_id_|(?:{'|'.join(_ALONE)})>)"
-    rf"|/?(?ai:{'|'.join(map(re.escape, _OPEN))}|(?:{'|'.join(_WHOSE)})[_-](?:{'|'.join(_PARTS)}))(?!\w)"
+    rf"/?(?ai:{'|'.join(FENCES)}|function=|(?:{'|'.join(_NUMBERED)})\d|(?:{'|'.join(_ALONE)})>)"
+    rf"|/?(?ai:{'|'.join(map(re.escape, (*_MESSAGES, *_CALLS)))}|(?:{'|'.join(_WHOSE)})[_-](?:{'|'.join(_PARTS)}))(?!\w)"
 )
 _SQUARED = tuple("inst system_prompt available_tools tool_results tool_calls tool_content".split())
 _CAPITALS = tuple("system user assistant think".split())  # in small letters they stand in logs and in code
@@ -256,7 +257,9 @@ def _is_word(text: str, start: int, first: str, words: tuple[str, ...], *, is_cl
 def _is_end(sign: str, word: str, is_closed: bool) -> bool:
     if is_closed:
         return sign in _CLOSING
-    return not word[-1].isalnum() or not (sign.isalnum() or sign == "_")  # a name follows "=", and a number "_"
+    if word.endswith("_"):
+        return sign.isdigit()
+    return not word[-1].isalnum() or not (sign.isalnum() or sign == "_")  # a name follows "="
 
 
 def _without_lone_brackets(known: str) -> str:

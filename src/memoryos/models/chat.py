@@ -231,6 +231,8 @@ class _Pieces:
             chunk = _read(event, _Chunk)
             self.cached_tokens = _usage(chunk.usage).cached_tokens or self.cached_tokens
             for choice in chunk.choices[:1]:
+                if choice.finish_reason == "error":
+                    raise ModelError("the chat model failed in the middle of its answer; nothing was stored")
                 is_whole = is_whole or bool(choice.finish_reason)
                 yield choice.delta.content or ""
         if not is_whole:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from memoryos.regex import regex
 
-_LINE = regex(rb"(?m)^(?:data(?::[ ]?([^\n]*))?\n|\n+)")  # what adds to an event, or ends it
+_LINE = regex(rb"(?m)^(?:data(?::[ ]?([^\n]*))?\n|event:[ ]?error\n|\n+)")  # what adds to an event, or ends it
 
 
 class EventData:
@@ -18,6 +18,7 @@ class EventData:
     def __init__(self) -> None:
         self._begun: list[bytes] = []  # the last line, while its end has not come
         self._data: list[bytes] = []  # the lines of an event, while its end has not come
+        self.is_error = False  #: whether the event that ended last has the type "error"
         self._was_return = False  # whether a line feed would end the same line once more
 
     def ended(self, part: bytes) -> Iterator[bytes]:
@@ -25,9 +26,12 @@ class EventData:
         for line in _LINE.finditer(self._lines(part)):
             if line.group().startswith(b"data"):
                 self._data.append(line[1] or b"")
+            elif line.group().startswith(b"event"):
+                self.is_error = True
             elif self._data:
                 event, self._data = b"\n".join(self._data), []
                 yield event
+                self.is_error = False
 
     def _lines(self, part: bytes) -> bytes:
         """The lines that end in the part; what is behind them waits for more."""

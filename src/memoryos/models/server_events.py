@@ -49,14 +49,16 @@ class ServerEvents(AsyncStream[object]):
                 if len(event) > MOST_JSON:
                     raise self._refusal(f"an event of more than {MOST_JSON:,} bytes of JSON")
                 left -= 1
-                take(self._checked(parsed(event.decode())))
+                take(self._checked(parsed(event.decode()), is_error=data.is_error))
 
     def _refusal(self, sent: str) -> ModelError:
         return cast("Body", self.response.stream).refusal(sent)
 
-    def _checked(self, data: Any) -> Any:
-        """The event, unless it is an error. Raises APIError."""
+    def _checked(self, data: Any, *, is_error: bool) -> Any:
+        """The event, unless it is an error, by its type or by what it carries. Raises APIError."""
         error = data.get("error") if isinstance(data, dict) else None
+        if is_error:
+            error = error or data or True
         if error:
             told = error.get("message") if isinstance(error, dict) else None
             message = told if told and isinstance(told, str) else "An error occurred during streaming"

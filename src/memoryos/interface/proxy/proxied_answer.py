@@ -45,6 +45,7 @@ class ProxiedAnswer:
             self._parts.append(part)
         else:
             for event in self._events.ended(part):
+                self._is_broken = self._is_broken or self._events.is_error
                 self._take_event(event)
 
     def end(self) -> None:
