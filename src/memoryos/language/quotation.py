@@ -48,7 +48,8 @@ _NAMESPACE = regex(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
 _MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
 _CALLS = "functioncall toolcall invoke function=".split()
 _NUMBERED = "extra_id_ special_ reserved_".split()  # a number follows: <SPECIAL_10>
-_OPEN = (*_MESSAGES, *_CALLS, *_NUMBERED)  # more may stand before the bracket closes
+_NAMED_MARKS = (*_MESSAGES, *_CALLS)
+_OPEN = (*_NAMED_MARKS, *_NUMBERED)  # more may stand before the bracket closes
 _ALONE = tuple("s role think thinking reasoning instructions tools functions".split())
 # What a part of a message is called behind whose it is: <tool_result>, <system_prompt>.
 _WHOSE = tuple("system user assistant tool human developer function model agent".split())
@@ -60,7 +61,7 @@ _LINES = ("_", "-")  # between the two
 # Those in plain letters, which the slower look at each character would find, too: a text may be full of them.
 _SPELLED = regex(
     rf"/?(?ai:{'|'.join(FENCES)}|function=|(?:{'|'.join(_NUMBERED)})\d|(?:{'|'.join(_ALONE)})>)"
-    rf"|/?(?ai:{'|'.join(map(re.escape, (*_MESSAGES, *_CALLS)))}|(?:{'|'.join(_WHOSE)})[_-](?:{'|'.join(_PARTS)}))(?!\w)"
+    rf"|/?(?ai:{'|'.join(map(re.escape, _NAMED_MARKS))}|(?:{'|'.join(_WHOSE)})[_-](?:{'|'.join(_PARTS)}))(?!\w)"
 )
 _SQUARED = tuple("inst system_prompt available_tools tool_results tool_calls tool_content".split())
 _CAPITALS = tuple("system user assistant think".split())  # in small letters they stand in logs and in code

@@ -28,6 +28,7 @@ from memoryos.interface.mcp.mcp_resources import BY_URI, MEDIA_TYPE, RECALL, RES
 from memoryos.interface.mcp.mcp_tools import BY_NAME, TOOLS, McpTool
 from memoryos.interface.mcp.tool_arguments import QUESTION_CHARS
 from memoryos.interface.server_log import log
+from memoryos.language.quotation import one_line
 
 if TYPE_CHECKING:
     from memoryos.interface.mcp.tool_answer import ToolAnswer
@@ -150,7 +151,7 @@ class McpDesk:
         """What an error says: the class, and what to do. A message that may name the path of the store stays here."""
         kind = type(error)
         is_open = not self.is_remote or isinstance(error, InvalidInput | NotFound | Refused)
-        return f"{kind.__name__}: {error if is_open else (kind.__doc__ or '').splitlines()[0]}"
+        return f"{kind.__name__}: {one_line(str(error)) if is_open else (kind.__doc__ or '').splitlines()[0]}"
 
 
 def _unknown(problem: str) -> MCPError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memoryos.cube import MemCube, Page
@@ -10,13 +10,12 @@ from memoryos.interface.mcp.tool_results import SHOWN
 from memoryos.kinds import State
 from memoryos.language.calendar import spoken
 from memoryos.language.memory_notes import TAG
-from memoryos.language.quotation import fenced, item
+from memoryos.language.quotation import fenced, item, one_line, quotation, said
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Hit, TurnHit
 from memoryos.operation.recall.line import Section, hit_line, whole_turn
 from memoryos.operation.recall.overview import Profile
-from memoryos.plain import Plain
 
 LONGEST = 2_000  # characters of one memory among others
 _CUT = " …"
@@ -50,14 +49,30 @@ def profile_text(profile: Profile) -> str:
     return in_fence("\n\n".join(parts)) if parts else "Nothing is known yet."
 
 
-def memory_document(value: Plain, turns: Sequence[TurnHit] = (), *, whole: bool = False) -> dict[str, Any]:
+def quoted_data(value: Any) -> Any:
+    """A document whose texts, keys too, are on one line each and open no fence, message or heading."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Mapping):
+        return {one_line(str(name)): quoted_data(one) for name, one in value.items()}
+    return [*map(quoted_data, value)] if isinstance(value, list | tuple) else value
+
+
+def memory_document(value: MemCube | Hit, turns: Sequence[TurnHit] = (), *, whole: bool = False) -> dict[str, Any]:
     """The fields of a memory or hit that a model needs, what it says in a fence; a long text is cut."""
     told = {name: one for name, one in value.to_dict().items() if name in SHOWN and one not in (None, [], "")}
+    told = {**quoted_data(told), "text": _quoted(value.cube if isinstance(value, Hit) else value)}
     if not whole and len(told["text"]) > LONGEST:
         told["text"] = told["text"][:LONGEST] + _CUT
-        passages = [in_fence(turn.quoted) for turn in turns if turn.page_id == told["id"]]
+        passages = [in_fence(quotation(turn.quoted)) for turn in turns if turn.page_id == told["id"]]
         told |= {"passages": passages} if passages else {}
-    return {"text": "", **told, **{name: in_fence(told[name]) for name in _SAID if name in told}}
+    return {**told, **{name: in_fence(told[name]) for name in _SAID if name in told}}
+
+
+def _quoted(cube: MemCube) -> str:
+    if isinstance(cube.payload, Page):
+        return "\n".join(said(turn.speaker, turn.role.value, turn.words) for turn in cube.payload.turns)
+    return quotation(cube.text)
 
 
 def _head(cube: MemCube, relevance: float | None = None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memoryos.cube import MemCube
-from memoryos.interface.mcp.memory_text import in_fence, memory_document
+from memoryos.interface.mcp.memory_text import in_fence, memory_document, quoted_data
 from memoryos.interface.mcp.noun_tools import checked_verb
 from memoryos.interface.mcp.tool_answer import ToolAnswer
 from memoryos.memory import Memory
@@ -38,4 +38,4 @@ def _documents(told: str | Plain | Sequence[Plain] | None) -> list[dict[str, Any
 
 
 def _document(told: Plain) -> dict[str, Any]:
-    return memory_document(told) if isinstance(told, MemCube) else told.to_dict()
+    return memory_document(told) if isinstance(told, MemCube) else dict(quoted_data(told.to_dict()))

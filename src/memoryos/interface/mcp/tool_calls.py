@@ -8,11 +8,19 @@ from datetime import timedelta
 from typing import Any
 
 from memoryos.errors import RequestChanged
-from memoryos.interface.mcp.memory_text import hits_text, in_fence, listed_text, memory_document, profile_text
+from memoryos.interface.mcp.memory_text import (
+    hits_text,
+    in_fence,
+    listed_text,
+    memory_document,
+    profile_text,
+    quoted_data,
+)
 from memoryos.interface.mcp.noun_calls import noun_call
 from memoryos.interface.mcp.noun_tools import VERBS
 from memoryos.interface.mcp.tool_answer import ToolAnswer
 from memoryos.kinds import Tier
+from memoryos.language.quotation import one_line
 from memoryos.memory import Memory
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.recall.overview import Persona
@@ -34,13 +42,14 @@ def _add(memory: Memory, **given: Any) -> ToolAnswer:
 def _search(memory: Memory, **given: Any) -> ToolAnswer:
     found = memory.search(**given)
     ranked = [memory_document(hit, found.turns) for hit in found.ranked]
-    document = {"query": found.query, "ranked": ranked, "confidence": found.confidence, "missing": list(found.missing)}
+    asked = quoted_data({"query": found.query, "missing": found.missing})
+    document = {**asked, "ranked": ranked, "confidence": found.confidence}
     return ToolAnswer(document, hits_text(found.ranked, found.turns, NOTHING))
 
 
 def _context(memory: Memory, **given: Any) -> ToolAnswer:
     found = memory.context(**given)
-    told = {name: one for name, one in found.to_dict().items() if name not in ("lines", "source_ids")}
+    told = quoted_data({name: one for name, one in found.to_dict().items() if name not in ("lines", "source_ids")})
     few = "Memories were found, but no line of them fits: allow more `tokens`."
     text = in_fence(found.text)
     return ToolAnswer({**told, "text": text}, text or (NOTHING if found.fits else few))
@@ -67,7 +76,7 @@ def _profile(memory: Memory, **given: Any) -> ToolAnswer:
 
 
 def _persona(persona: Persona) -> dict[str, Any]:
-    told = persona.to_dict()
+    told = quoted_data(persona.to_dict())
     cubes = {"traits": persona.traits, "facts": persona.facts}
     fields = {name: in_fence(value) for name, value in told["profile"].items()}
     return {**told, "profile": fields, **{name: [*map(memory_document, found)] for name, found in cubes.items()}}
@@ -93,7 +102,7 @@ def _forget(memory: Memory, session: str | None = None, confirm: str | None = No
 
 
 def _previewed(preview: RequestPreview, first: str) -> ToolAnswer:
-    text = f"{first} {preview.text}. If the user agrees, call `forget` again with confirm={preview.confirm}."
+    text = f"{first} {one_line(preview.text)}. If the user agrees, call `forget` again with confirm={preview.confirm}."
     return ToolAnswer({"is_preview": True, "memories": preview.counts, "confirm": preview.confirm}, text)
 
 
@@ -116,11 +125,9 @@ def _thaw(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:
 
 def _share(memory: Memory, to: str, **given: Any) -> ToolAnswer:
     made = memory.governance.delegate(to, **{"ttl": _DAY, **given})
-    actions = ", ".join(sorted(made.actions))
-    told = (
-        f"The caller {made.to!r} may {actions} the memories of {made.user!r} until {made.expires_at:%Y-%m-%d %H:%M} UTC"
-    )
-    return ToolAnswer(made.to_dict(), f"{told}, if the store has policies. Id: {made.id}.")
+    actions, until = ", ".join(sorted(made.actions)), f"{made.expires_at:%Y-%m-%d %H:%M} UTC"
+    told = one_line(f"The caller {made.to!r} may {actions} the memories of {made.user!r} until {until}")
+    return ToolAnswer(quoted_data(made.to_dict()), f"{told}, if the store has policies. Id: {made.id}.")
 
 
 CALLS: Mapping[str, Callable[..., ToolAnswer]] = {
