@@ -125,7 +125,18 @@ def test_an_answer_that_ends_early_ends_its_line(talk, model):
 def test_what_is_to_be_forgotten_is_shown_first(talk, db):
     code, out, _ = talk("/forget my old job", "no", "/forget 银行", "/forget my old job", "yes")
     assert out.count("would go for good") == 2
-    assert ("Nothing was removed." in out, "Removed for good: 1 page" in out, code) == (True, True, 3)
+    assert ("Nothing was changed." in out, "Removed for good: 1 page" in out, code) == (True, True, 3)
+    assert [text for text in pages(db) if "bank" in text] == []
+
+
+def test_an_order_in_plain_words_is_shown_first_and_never_told_to_the_model(talk, model, db):
+    model.will(says("You kept bees."), says("Forgotten?"))
+    order = "Forget what I told you about my old job."
+    code, out, _ = talk(order, "no", order, "What did I keep?", "忘掉我的旧工作", order, "Yes")
+    assert out.count("would go for good") == 3
+    assert (out.count("Nothing was changed."), out.count("Removed for good: 1 page"), code) == (2, 1, 0)
+    asked = [one["messages"][-1]["content"].rpartition("\n")[2] for one in model.requests]
+    assert asked == ["What did I keep?", "忘掉我的旧工作"]
     assert [text for text in pages(db) if "bank" in text] == []
 
 

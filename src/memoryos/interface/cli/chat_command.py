@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from memoryos.errors import InvalidInput, MemoryOSError, ModelError, ModelNotConfigured, NotFound
+from memoryos.errors import InvalidInput, MemoryOSError, ModelError, ModelNotConfigured, NotFound, PermissionDenied
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
@@ -54,6 +54,7 @@ class _Chat:
         self._memory = memory
         self._json = json
         self._lines = _lines(json=json)
+        self._kept: str | None = None  # a line that was read and not answered yet
         self._asked = ""  # the last question
         self._failed = 0  # the exit code of the last question that failed
         self._is_in_line = False  # whether a part of an answer was told, and its line not ended
@@ -61,7 +62,7 @@ class _Chat:
 
     def run(self) -> int:
         """Answer line by line; return the exit code."""
-        for line in self._lines:
+        while (line := self._next()) is not None:
             if line in ("/quit", "/exit"):
                 break
             try:
@@ -84,9 +85,29 @@ class _Chat:
             self._forget(rest.strip())
         elif command.startswith("/"):
             self._note(f"{command[:40]!r} is unknown: {_HELP}")
-        else:
+        elif not self._is_order(line):
             self._asked = line
             self._respond(line)
+
+    def _next(self) -> str | None:
+        """The next line; None after the last."""
+        line, self._kept = self._kept, None
+        return next(self._lines, None) if line is None else line
+
+    def _is_order(self, line: str) -> bool:
+        """Whether the line asks to remove, freeze or share something: that is shown, and done after a yes."""
+        call = self._memory.requests.read(line)
+        if not call.operation.needs_confirmation:
+            return False
+        try:
+            preview = self._memory.requests.preview(call)
+        except NotFound:  # so it is no order, or the model has to say that there is nothing
+            return False
+        except PermissionDenied as error:
+            self._fail(error)
+            return True
+        self._confirm(preview)
+        return True
 
     def _respond(self, question: str) -> None:
         try:
@@ -121,11 +142,17 @@ class _Chat:
         self._is_unasked = True
         preview = self._memory.requests.preview(_order(self._memory, what))
         self._is_unasked = False
+        self._confirm(preview)
+
+    def _confirm(self, preview: RequestPreview) -> None:
+        """Do what was shown if the next line says yes; one that says neither yes nor no is the next thing said."""
         self._show_preview(preview)
-        if next(self._lines, "").casefold() not in _YES:
-            self._note("Nothing was removed")
+        said = self._next()
+        if said is not None and said.casefold() in _YES:
+            self._tell("done", self._memory.requests.do(preview.call, confirm=preview.confirm).text)
             return
-        self._tell("done", self._memory.requests.do(preview.call, confirm=preview.confirm).text)
+        self._note("Nothing was changed")
+        self._kept = None if said is not None and said.casefold() in _NO else said
 
     def _show_recalled(self, hits: Sequence[Hit]) -> None:
         if self._json:
