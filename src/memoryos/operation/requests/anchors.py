@@ -20,7 +20,7 @@ from memoryos.language.times import latest_times
 from memoryos.language.words import HAN
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.knowledge.person import is_person
-from memoryos.operation.requests.request_times import without_times
+from memoryos.operation.requests.request_times import without_time_phrases
 from memoryos.regex import regex
 
 TURN_CHARS = 2_000  # of a turn that are looked at
@@ -135,7 +135,7 @@ def _with(question: str, new: str, now: datetime) -> str | None:
     """The question with another time or another name; None if it has neither in its place."""
     when = _beside(question, new, now) or (new if latest_times(new, now) else "")
     if when:
-        bare = without_times(question, latest_times(question, now)).rstrip("?？ ").split()
+        bare = without_time_phrases(question, latest_times(question, now)).rstrip("?？ ").split()
         return f"{when}{''.join(bare)}？" if HAN.search(question) else f"{' '.join(bare)} {when}?"
     named = list(entities_in(question))
     if not named or not any(entities_in(f"of {new}" if new.isascii() else new)):

@@ -64,7 +64,9 @@ def time_range(text: str, now: datetime, *, is_latest: bool) -> TimeRange:
     lasts = [mention.period.last for mention in mentions]
     is_split = max(firsts) > min(lasts)
     first, last = (min(firsts), max(lasts)) if is_split else (max(firsts), min(lasts))
-    return TimeRange(_start(first, now), _end(last, now), " ".join(without_times(text, mentions).split()), is_split)
+    return TimeRange(
+        _start(first, now), _end(last, now), " ".join(without_time_phrases(text, mentions).split()), is_split
+    )
 
 
 def names_part_of_day(text: str) -> int:
@@ -78,7 +80,7 @@ def is_only_time(text: str) -> bool:
     return bool(told) and all(word in _TIME_WORDS or _NUMBER.fullmatch(word) for word in told)
 
 
-def without_times(text: str, mentions: Sequence[TimeMention]) -> str:
+def without_time_phrases(text: str, mentions: Sequence[TimeMention]) -> str:
     """The text without these expressions and the words that bind them to it."""
     for mention in reversed(mentions):
         head = _BEFORE.sub("", text[: mention.start])
