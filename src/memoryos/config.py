@@ -11,6 +11,7 @@ from datetime import UTC, tzinfo
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -424,6 +425,13 @@ class Settings(BaseSettings):
             )
         return pipeline
 
+    @field_validator("llm_base_url", "embedder_base_url", "upstream")
+    @classmethod
+    def _is_address(cls, url: str | None) -> str | None:
+        if url:
+            _check_address(url)
+        return url
+
     @field_validator("time_zone")
     @classmethod
     def _known_zone(cls, name: str) -> str:
@@ -457,6 +465,17 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Passed values come first, then the environment; no file is read."""
         return init_settings, Environment(settings_cls, init_settings())
+
+
+def _check_address(url: str) -> None:
+    """Raise ValueError if it is no address of a server; a password in it is not quoted."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not url.split()[1:]
+    except ValueError:  # a port that is none
+        is_one = False
+    if not is_one:
+        raise ValueError("is no address of a server; write e.g. http://localhost:11434/v1")
 
 
 def _zone(name: str) -> tzinfo:

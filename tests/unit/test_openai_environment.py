@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryos import Settings, load_settings
+from memoryos.errors import InvalidInput
 
 THEIRS = {"OPENAI_API_KEY": "theirs", "OPENAI_BASE_URL": "https://theirs.example/v1"}
 
@@ -48,3 +49,13 @@ def test_what_the_program_passes_counts_like_our_own_variables() -> None:
     assert told(load_settings(llm_base_url="http://localhost:1/v1")) == (None, "http://localhost:1/v1")
     assert told(load_settings(llm_api_key="ours")) == ("ours", None)
     assert told(load_settings(llm_api_key=None)) == (None, None)
+
+
+@pytest.mark.parametrize("setting", ["llm_base_url", "embedder_base_url", "upstream"])
+@pytest.mark.parametrize(
+    "url", ["nonsense", "http://", "http://exa mple", "ftp://x", "http://localhost:99999", "localhost:11434"]
+)
+def test_an_address_that_is_none_is_refused(setting, url):
+    with pytest.raises(InvalidInput, match="is no address of a server") as refused:
+        load_settings(**{setting: url})
+    assert refused.value.field == setting
