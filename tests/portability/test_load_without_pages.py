@@ -10,6 +10,7 @@ import pytest
 
 import memoryos
 from memoryos import load_settings, stores
+from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.models.hashing import Hashing
 from memoryos.operation.portability.load_export import Loader
@@ -79,6 +80,33 @@ def test_a_frozen_topic_is_loaded_without_a_page_that_has_expired(opened, clock,
             loaded = store_of(other).admin.load(tmp_path / "tom.jsonl")
             assert loaded.expired == 1
             assert loaded.memories.get("page", 0) == len(SAID) - 1 - known
+        assert other.get(topic).is_frozen
+        assert "Norway" in other.get(topic).text
+        assert WORD not in _told(other, topic)
+    assert stores.verify(tmp_path / "other.db").damages == ()
+
+
+@pytest.mark.file
+def test_nobody_changes_a_frozen_topic_while_it_is_loaded(opened, clock, tmp_path: Path, monkeypatch):
+    """It was stored thawed until it was described, and stayed so if somebody was faster."""
+    with opened("memory.db") as memory:
+        _read(memory, ttl=timedelta(hours=1))
+        topic = _largest(memory)
+        memory.governance.freeze(topic)
+        memory.export(tmp_path / "tom.jsonl")
+    clock.advance(hours=2)
+    joined, refused = Loader._joined, []
+    with opened("other.db") as other:
+
+        def between(loader: Loader, *given: object) -> None:
+            joined(loader, *given)
+            with pytest.raises(CubeProtected) as caught:
+                other.update(topic, "Thawed.")
+            refused.append(caught.value.memory_id)
+
+        monkeypatch.setattr(Loader, "_joined", between)
+        store_of(other).admin.load(tmp_path / "tom.jsonl")
+        assert set(refused) == {topic}
         assert other.get(topic).is_frozen
         assert "Norway" in other.get(topic).text
         assert WORD not in _told(other, topic)
