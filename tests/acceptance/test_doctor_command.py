@@ -48,7 +48,7 @@ def test_a_healthy_store_is_looked_at_and_left_as_it_is(db):
     before = {path.name: path.read_bytes() for path in db.parent.iterdir()}
     seen = found(db)
     assert {one.health for one in seen.values()} <= {Health.OK, Health.OFF}
-    assert "schema 0020 of 0020, embedder hashing" in seen["store"].text
+    assert "schema 0021 of 0021, embedder hashing" in seen["store"].text
     assert {path.name: path.read_bytes() for path in db.parent.iterdir()} == before
 
 

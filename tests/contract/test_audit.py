@@ -570,16 +570,39 @@ def test_two_programs_write_one_chain(place, clock):
         assert one.audit.verify().is_sound
 
 
-def test_what_cannot_be_written_for_long_stops_the_readers(place, clock, monkeypatch):
-    """Nobody reads without end what no log can tell."""
+def test_reads_beyond_what_may_wait_are_counted_and_wait_for_no_write(place, clock, monkeypatch):
+    """They waited for the lock, and then raised StoreBusy."""
     monkeypatch.setattr(audit_trail, "MOST_WAITING", 3)
-    with at(place, clock, busy_timeout_seconds=0.2) as store, at(place, clock) as other:
-        with other._engine.vault.write(ANN) as writer, pytest.raises(StoreBusy):
-            for _ in range(10):
+    with at(place, clock, busy_timeout_seconds=600) as store, at(place, clock) as other:
+        store.of(ANN, DOCTOR).search("bees")  # what is read for the first time, such as the index
+        store.audit.list()
+
+        def read() -> None:
+            for _ in range(20):
                 store.of(ANN, DOCTOR).search("bees")
-            writer.write_note("key", "value")
+
+        reader = threading.Thread(target=read)
+        with other._engine.vault.write(ANN):
+            reader.start()
+            reader.join(PATIENCE)
+            assert not reader.is_alive()
+        before = len(entries(store, operation="memory.search"))
+        counted = entries(store, operation="audit.unrecorded")
+        assert {(entry.scope, entry.caller, entry.action, entry.cubes) for entry in counted} == {
+            (ANN, "memoryos", "read", ())
+        }
+        assert before - 1 + sum(int(entry.context["times"]) for entry in counted) == 20
         store.of(ANN, DOCTOR).search("bees")
-        assert len(entries(store, operation="memory.search")) > 3
+        assert len(entries(store, operation="memory.search")) == before + 1
+        assert store.audit.verify().is_sound
+
+
+def test_what_is_no_read_raises_beyond_what_may_wait(place, clock, monkeypatch):
+    """No refusal goes by that no log can tell."""
+    monkeypatch.setattr(audit_trail, "MOST_WAITING", 0)
+    with at(place, clock, busy_timeout_seconds=0.2) as store, at(place, clock) as other:
+        with other._engine.vault.write(ANN), pytest.raises(StoreBusy):
+            store.of(ANN, DOCTOR).get("nothing")
         assert store.audit.verify().is_sound
 
 

@@ -213,6 +213,52 @@ def test_entries_are_written_when_a_lock_of_another_program_comes_free(tmp_path,
         until(lambda: "pages.list" in noted(place))
 
 
+HOLDER = """
+import sqlite3, sys
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("begin immediate")
+print("held", flush=True)
+sys.stdin.read()
+other.execute("rollback")
+"""
+
+
+@contextmanager
+def held_by_another_process(place: str) -> Iterator[Callable[[], None]]:
+    """Another process holds the lock of the file, until the given function is called."""
+    command = [sys.executable, "-c", HOLDER, place]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        try:
+            yield holder.stdin.close
+        finally:
+            holder.stdin.close()
+
+
+@pytest.mark.file
+def test_no_read_is_lost_while_another_process_holds_the_lock_for_longer_than_the_timeout(tmp_path, caplog):
+    """Those that waited when the store was closed were: `close` gave up after one timeout."""
+    settings = load_settings(embedder="hashing", audit=True, jobs="worker", busy_timeout_seconds=2)
+    place = str(tmp_path / "m.db")
+    store = MemoryOS.open(place, settings=settings)
+    ann = store.memory("ann")
+    ann.add("I have hives.")
+    ann.pages.count()
+    until(lambda: "pages.count" in noted(place))
+    with held_by_another_process(place) as release:
+        for _ in range(50):
+            ann.facts.list()
+        closer = threading.Thread(target=store.close)
+        closer.start()
+        until(lambda: any(one.threadName == closer.name and "StoreBusy" in one.getMessage() for one in caplog.records))
+        release()
+        closer.join(60)
+        assert not closer.is_alive()
+    with closing(sqlite3.connect(place)) as reader:
+        told = [operation for (operation,) in reader.execute("select operation from audit")]
+    assert told.count("facts.list") == 50
+
+
 def noted(place: str) -> set[str]:
     """The operations in the file, whatever waits to be written to it."""
     with closing(sqlite3.connect(place)) as reader:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,13 +13,16 @@ import pytest
 
 from crash.checks import assert_answers, assert_consistent, assert_linked, assert_sound
 from crash.killed import PAGES, Victim, copy, steps
-from crash.stores import OTHER, SETTINGS, add_page, open_store
+from crash.stores import OTHER, SETTINGS, add_page, open_store, unique_word
 from crash.victims import KEY, NEW, UNDONE, moves
 from memoryos import Memory, stores
 from memoryos.clock import system_clock
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.records import JobState
+from memoryos.kinds import State
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.maintenance.rebuild import Phase, stage_of
+from public import store_of
 
 
 def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, Memory]]:
@@ -288,3 +292,25 @@ def test_a_store_that_was_not_finished_is_finished_by_the_next_open(victims, tmp
             assert memory.pages.list() == []
             add_page(memory, NEW)
         assert_sound(victim.path)
+
+
+def test_a_frozen_topic_is_never_there_thawed_while_it_is_loaded(victims, template, tmp_path):
+    found, seen = victims("load_frozen", template, tmp_path), []
+    records = [json.loads(line) for line in (tmp_path / "frozen.jsonl").read_text().splitlines()]
+    (topic,) = [one["memory"]["id"] for one in records if one.get("memory", {}).get("state") == State.FROZEN]
+    for victim in found:
+        with open_store(path := copy(victim.path, tmp_path)) as memory:  # its topics are described at the end of a load
+            with suppress(NotFound):
+                seen.append(memory.get(topic).text)
+                assert memory.get(topic).is_frozen
+                with pytest.raises(CubeProtected):
+                    memory.update(topic, "Thawed.")
+            store_of(memory).admin.load(tmp_path / "frozen.jsonl")
+            loaded = memory.get(topic)
+            assert (loaded.is_frozen, loaded.payload.pages) == (True, 2)
+            assert "noodle" in loaded.text
+            assert unique_word(NEW + 1) not in json.dumps([one.to_dict() for one in memory.history(topic)])
+            assert_consistent(memory)
+        assert_sound(path)
+    assert "" in seen, "some died before it was described"
+    assert len(set(seen)) == 2

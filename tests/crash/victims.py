@@ -53,6 +53,7 @@ from memoryos.operation.knowledge import support
 from memoryos.operation.maintenance import rebuild as rebuilding
 from memoryos.operation.maintenance import reembed as reembedding
 from memoryos.operation.maintenance import repairer as repairing
+from public import store_of
 
 UNDONE = SETTINGS.model_copy(update={"mid_term_capacity": 20, "heat_threshold": 1e9, "self_repair": False})
 
@@ -62,6 +63,7 @@ STRIDES = {
     "attach": (7, 3),
     "detach": (7, 3),
     "rebuild": (31, 8),
+    "load_frozen": (7, 1),
     "delete": (9, 1),
     "delete_segment": (23, 4),
     "forget": (29, 4),
@@ -256,6 +258,14 @@ def copy(path: Path, step: int, done: Done) -> None:
     done("copy")
 
 
+def load_frozen(path: Path, step: int, done: Done) -> None:
+    """Load a file with a frozen topic of which a page has expired since."""
+    with opened(path, settings=UNDONE) as memory:
+        kill_at(step)
+        store_of(memory).admin.load(EXPORTED[0])
+        done("load")
+
+
 def restore(path: Path, step: int, done: Done) -> None:
     """Make a store of the backup that the template is, a few rows at a time."""
     rows.AT_A_TIME = FEW_ROWS
@@ -353,7 +363,26 @@ def with_moves(path: Path) -> None:
         memory.jobs.run()
 
 
+def with_frozen(path: Path) -> None:
+    """Export another memory of that person, with a frozen topic, before a page of the topic expires."""
+    earlier = MOMENT - timedelta(hours=2)
+    with opened(path.with_name("source.db"), clock=lambda: earlier, settings=UNDONE) as memory:
+        for number in range(NEW, NEW + 3):
+            said = f"I like spicy noodle soup with garlic and ginger from {unique_word(number)}."
+            memory.add(said, "Garlic and ginger go well with noodle soup.", ttl=3600 if number == NEW + 1 else None)
+        for number in range(2):
+            add_page(memory, NEW + 4 + number)
+        memory.wait()
+        topic = max(memory.segments.list(), key=lambda view: len(view.page_ids)).cube.id
+        memory.governance.freeze(topic)
+        EXPORTED.append(path.with_name("frozen.jsonl"))
+        memory.export(EXPORTED[0])
+
+
+EXPORTED: list[Path] = []
+
 PREPARED = {
+    "load_frozen": with_frozen,
     "delete_segment": lambda path: with_tea(path, 6),
     "sweep": lambda path: with_tea(path, 3, ttl=3600),
     "undo": with_moves,
@@ -453,6 +482,7 @@ if __name__ == "__main__":
             backup,
             copy,
             restore,
+            load_frozen,
             cool,
             warm,
             erase,

@@ -1,4 +1,4 @@
-"""What takes away from a SQLite file what schemas 0008 to 0020 added, as if an older program had made it."""
+"""What takes away from a SQLite file what schemas 0008 to 0021 added, as if an older program had made it."""
 
 from __future__ import annotations
 

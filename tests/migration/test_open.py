@@ -14,6 +14,7 @@ import forked
 import memoryos
 from memoryos import load_settings, stores
 from memoryos.errors import CubeDamaged, EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
+from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.kinds import Kind
 from memoryos.models.embedder import load_embedder
@@ -99,6 +100,12 @@ def test_a_store_of_a_newer_program_is_refused_and_left_alone(path, open_vault, 
     with pytest.raises(StoreTooNew, match=r"9999.*install that version or a later one"):
         open_vault()
     assert path.read_bytes() == before
+
+
+def test_a_program_that_keeps_no_versions_of_topics_is_refused_in_one_sentence(path, open_vault, stored, monkeypatch):
+    monkeypatch.setattr(migrations, "HEAD", "0020")  # the last of those that leave them when a page goes
+    with pytest.raises(StoreTooNew, match=r"schema 0021, this program knows 0020.*install that version"):
+        open_vault()
 
 
 def test_the_database_of_another_program_is_refused_and_left_alone(path, open_vault):

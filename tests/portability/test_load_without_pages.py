@@ -10,6 +10,7 @@ import pytest
 
 import memoryos
 from memoryos import load_settings, stores
+from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.models.hashing import Hashing
 from memoryos.operation.portability.load_export import Loader
@@ -86,6 +87,33 @@ def test_a_frozen_topic_is_loaded_without_a_page_that_has_expired(opened, clock,
 
 
 @pytest.mark.file
+def test_nobody_changes_a_frozen_topic_while_it_is_loaded(opened, clock, tmp_path: Path, monkeypatch):
+    """It was stored thawed until it was described, and stayed so if somebody was faster."""
+    with opened("memory.db") as memory:
+        _read(memory, ttl=timedelta(hours=1))
+        topic = _largest(memory)
+        memory.governance.freeze(topic)
+        memory.export(tmp_path / "tom.jsonl")
+    clock.advance(hours=2)
+    joined, refused = Loader._joined, []
+    with opened("other.db") as other:
+
+        def between(loader: Loader, *given: object) -> None:
+            joined(loader, *given)
+            with pytest.raises(CubeProtected) as caught:
+                other.update(topic, "Thawed.")
+            refused.append(caught.value.memory_id)
+
+        monkeypatch.setattr(Loader, "_joined", between)
+        store_of(other).admin.load(tmp_path / "tom.jsonl")
+        assert set(refused) == {topic}
+        assert other.get(topic).is_frozen
+        assert "Norway" in other.get(topic).text
+        assert WORD not in _told(other, topic)
+    assert stores.verify(tmp_path / "other.db").damages == ()
+
+
+@pytest.mark.file
 @pytest.mark.parametrize("is_frozen", [False, True])
 @pytest.mark.parametrize("more", [(), (SAID[0], SAID[1])])
 def test_topics_that_were_formed_again_come_without_the_pages_that_have_one(opened, tmp_path: Path, more, is_frozen):
@@ -94,6 +122,8 @@ def test_topics_that_were_formed_again_come_without_the_pages_that_have_one(open
         memory.export(tmp_path / "first.jsonl")
         store_of(other).admin.load(tmp_path / "first.jsonl")
         before = {view.cube.id for view in other.segments.list()}
+        with memory._engine.vault.write(memory.scope) as writer:
+            writer.delete(sorted(before))  # a rebuild would open the same ones again
         memory.upkeep.rebuild()
         memory.wait()
         pages += _read(memory, more)

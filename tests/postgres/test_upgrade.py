@@ -32,8 +32,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0021"
-down_revision = "0020"
+revision = "0022"
+down_revision = "0021"
 
 
 def upgrade() -> None:
@@ -73,10 +73,10 @@ def next_version(tmp_path: Path) -> Iterator[None]:
     """Within the block this process is of the next version."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(migrations.__file__).parent, folder)
-    (folder / "versions" / "0021_moods.py").write_text(NEXT)
+    (folder / "versions" / "0022_moods.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "_FOLDER", folder)
-        patch.setattr(migrations, "HEAD", "0021")
+        patch.setattr(migrations, "HEAD", "0022")
         yield
 
 
@@ -119,14 +119,14 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
                 event.sequence for event in new.log.events()
             )
     with server.administrator(make_url(url).database) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0021",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0022",)]
         assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
 
 
 def test_an_old_program_that_comes_later_is_told(url, tmp_path):
     with next_version(tmp_path):
         memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
-    with pytest.raises(StoreTooNew, match="0021"):
+    with pytest.raises(StoreTooNew, match="0022"):
         memoryos.open(url, user="ann", settings=load_settings(embedder="hashing"))
 
 

@@ -267,7 +267,7 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0020 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0021 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         *(f"ALTER TABLE versions DROP COLUMN {name}" for name in ADDED_BY_0016),

@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault.audit_entry import (
     BEGUN,
     POLICIES,
     STORE_OPERATIONS,
+    UNRECORDED,
     AuditEntry,
     Decision,
 )
@@ -256,7 +257,7 @@ def _operation(value: str, load: Callable[[], None]) -> str:
     name = checked_text("operation", value, limit=NAME_LIMIT)
     if name not in operations():
         load()
-    known = {*operations(), BACKGROUND, BEGUN, POLICIES, *STORE_OPERATIONS}
+    known = {*operations(), BACKGROUND, BEGUN, POLICIES, UNRECORDED, *STORE_OPERATIONS}
     if name not in known:
         like = [one for one in sorted(known) if one.endswith(f".{name}")] or nearest(name, known) or sorted(known)
         raise InvalidInput("operation", f"{shown(name)} is unknown", f"Use one of: {', '.join(like)}")

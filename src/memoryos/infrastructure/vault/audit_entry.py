@@ -21,6 +21,7 @@ from memoryos.scope import Scope
 
 BACKGROUND = "background"  # the operation of the work behind the calls
 BEGUN = "audit.begin"  # the operation of the entry, in the chain of the store, that the chain of an owner began
+UNRECORDED = "audit.unrecorded"  # the operation of the entry that tells how many reads have none
 POLICIES = "policies.change"  # the operation of whoever changed the files with the policies
 STORE_OPERATIONS = tuple(
     f"stores.{name}"

@@ -25,11 +25,12 @@ from memoryos.infrastructure.vault.audit_entry import BACKGROUND, POLICIES, Audi
 from memoryos.infrastructure.vault.audit_part import AuditPart, AuditSelection
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.operation.calls.invalid_keys import InvalidKeys
+from memoryos.operation.calls.unrecorded_reads import UnrecordedReads
 from memoryos.scope import Scope
 
 WRITE_AFTER = 0.5  # seconds that entries wait for others, to be written together
-MOST_WAITING = 10_000  # entries; who adds more writes them all, and gets the error if that fails
-_TRIES = 3  # of the thread, which then leaves it to the next entry; it waits for a lock for as long as the program runs
+MOST_WAITING = 10_000  # entries; further reads are counted, and whoever does more writes all, and gets the error
+_TRIES = 3  # at the end, and of the thread after an error; it waits for a lock for as long as the program runs
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class _Waiting:
     deed: Deed
     is_open: bool = False  #: its call goes on, and will tell more
     is_taken: bool = False
+    is_dropped: bool = False  #: only counted
     since: float = field(default_factory=time.monotonic)
 
     @property
@@ -61,6 +63,7 @@ class AuditTrail:
         self._is_thread_running = False
         self._is_closing = Event()
         self._invalid_keys = InvalidKeys()
+        self._unrecorded = UnrecordedReads()
 
     def deed(self, caller: Caller, action: Action, scope: Scope | None) -> Deed:
         """An entry of the running call."""
@@ -101,12 +104,18 @@ class AuditTrail:
     def keep(self, deed: Deed, *, is_open: bool = False) -> _Waiting:
         """Keep an entry until it is written; an open one is completed by `complete`.
 
-        Raises StorageError if too many wait and cannot be written.
+        If too many wait, a read is only counted, so a search waits for no write. Raises StorageError if anything else
+        is noted then and they cannot be written.
         """
         waiting = _Waiting(deed, is_open)
         with self._lock:
-            self._waiting.append(waiting)
-            is_full = len(self._waiting) > MOST_WAITING
+            is_full = len(self._waiting) >= MOST_WAITING
+            waiting.is_dropped = is_full and self._unrecorded.drop(deed)
+            if not waiting.is_dropped:
+                self._waiting.append(waiting)
+        if waiting.is_dropped:
+            self._is_written_later()
+            return waiting
         if is_full or not self._is_written_later():
             self.flush()
         return waiting
@@ -126,7 +135,7 @@ class AuditTrail:
     def complete(self, waiting: _Waiting, **told: Any) -> None:
         """Complete an entry; if it is written already, and there is more to tell, keep another one."""
         with self._lock:
-            is_late = waiting.is_taken
+            is_late = waiting.is_taken or (waiting.is_dropped and "decision" in told)
             waiting.is_open = False
             if not is_late and told:
                 waiting.deed = replace(waiting.deed, **told)
@@ -146,6 +155,7 @@ class AuditTrail:
         with self._flushing:
             counted = self._invalid_keys.over(self._clock() if self._goes_on() else None)
             self._write([*(one.deed for one in self._taken()), *counted])
+            self._write(self._unrecorded.counted(self._clock()))  # once there is room: else there would be ever more
 
     def _write(self, deeds: list[Deed]) -> None:
         """Write entries, and then, all together, what these have the store note; keep what was not written."""
@@ -167,9 +177,17 @@ class AuditTrail:
             acting(SYSTEM, self.flush)
 
     def close(self) -> None:
-        """Write all entries that wait, and end the thread. Raises like `flush`."""
+        """Write all entries that wait, and end the thread. Raises like `flush`, of a lock after some attempts."""
         self._is_closing.set()
-        self.flush()
+        for left in reversed(range(_TRIES)):
+            try:
+                apart(lambda: acting(SYSTEM, self.flush))
+            except StoreBusy as error:
+                _log_delay(error)
+                if not left:
+                    raise
+            else:
+                return
 
     def _taken(self) -> list[_Waiting]:
         """Take the entries that are ready."""
@@ -207,11 +225,7 @@ class AuditTrail:
                 failures = 0
             except StorageError as error:
                 failures += not (isinstance(error, StoreBusy) and self._goes_on())
-                logger.error(  # noqa: TRY400
-                    "audit log not written: %s",
-                    type(error).__name__,
-                    extra={"action": "audit", "error": type(error).__name__},
-                )
+                _log_delay(error)
         if failures == _TRIES:
             self._is_thread_running = False
 
@@ -222,7 +236,8 @@ class AuditTrail:
     def _has_more(self) -> bool:
         """Whether entries wait, or uses are counted; else the thread ends, and what comes next starts another one."""
         with self._lock:
-            self._is_thread_running = bool(self._waiting) or self._invalid_keys.has_counted
+            has_counted = self._invalid_keys.has_counted or self._unrecorded.has_counted
+            self._is_thread_running = bool(self._waiting) or has_counted
             return self._is_thread_running
 
 
@@ -297,6 +312,11 @@ class AuditedGate:
             self._trail.notes(call).admitted(deed)
         elif action not in (Action.WRITE, Action.DELETE):  # a stream goes on after its call
             self._trail.keep(deed)
+
+
+def _log_delay(error: StorageError) -> None:
+    name = type(error).__name__
+    logger.error("audit log not written: %s", name, extra={"action": "audit", "error": name})
 
 
 def _outcome(error: BaseException | None) -> dict[str, Any]:

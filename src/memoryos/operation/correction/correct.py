@@ -10,7 +10,7 @@ call again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.hold import HeldThing
-from memoryos.infrastructure.vault.built_cubes import built_on
+from memoryos.infrastructure.vault.built_cubes import built_on, undeletable
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
 from memoryos.kinds import Kind, State
@@ -36,7 +36,7 @@ from memoryos.operation.correction.revised import NextVersion, next_version, ref
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
-from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
+from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains, told_of
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
@@ -195,6 +195,13 @@ class Corrector:
             with self._vault.read(home) as reader:
                 _refuse_protected(reader, pages, segments, {*pages, *others})
 
+    def protected_in_persona(self, pages: Sequence[str]) -> Set[str]:
+        """What rests on these pages in a shared persona, and is frozen or on hold by itself."""
+        if not self.shares_persona:
+            return frozenset()
+        with self._vault.read(self._persona) as reader:
+            return undeletable(reader, derived_from(reader, pages))
+
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""
         found: dict[str, None] = {}
@@ -220,7 +227,7 @@ class Corrector:
 
     def _segments_of(self, pages: Sequence[str]) -> list[str]:
         with self._vault.read(self._owner) as reader:
-            return [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
+            return told_of(reader, pages)
 
     @property
     def shares_persona(self) -> bool:
@@ -287,7 +294,8 @@ class Corrector:
 
             def plan(reader: Reader, some: Sequence[str] = some, read: Sequence[str] = read) -> Step:
                 changes, evidence = Changes(reader), RemainingPages(self._of_all_agents, ())
-                derived = readable(changes, some)
+                kept = undeletable(reader, some)  # a hold, or a freeze, that came after the page got its words
+                derived = readable(changes, [one for one in some if one not in kept])
                 again = self.again(self._persona)
                 planned = again.planned(
                     changes,
@@ -297,8 +305,8 @@ class Corrector:
                     read_before=read,
                     corrected_at=page.descriptive.updated_at,
                 )
-                holds, ahead = lambda _: evidence.is_as_it_was, planned.ahead()
-                return Step(planned.flush, changes.touched, holds=holds, ahead=ahead)
+                holds = lambda writer: evidence.is_as_it_was and undeletable(writer, some) == kept  # noqa: E731
+                return Step(planned.flush, changes.touched, holds=holds, ahead=planned.ahead())
 
             take(self._vault, self._persona, plan)
 
@@ -394,6 +402,8 @@ class _Revising:
         chains, held = Followers(reader, {*pages, *changes.touched}), reader.whole.retention.held(reached)
 
         def holds(writer: Writer) -> bool:
+            if self.corrector.protected_in_persona(pages):  # it is planned again, and refused
+                return False
             return chains.are_as_they_were(writer) and writer.whole.retention.held(reached) == held
 
         rests_on = {*self._ids, *evidence.ids, *changes.touched}
@@ -401,6 +411,8 @@ class _Revising:
 
     def _refuse_protected(self, reader: Reader) -> set[str]:
         pages = [one for one, kind in reader.kinds(self._ids).items() if kind is Kind.PAGE]
+        if self.corrector.protected_in_persona(pages):
+            self.corrector.refuse_frozen(pages)
         segments = [link.target for link in reader.whole.targets(pages, LinkKind.MEMBER_OF)]
         return _refuse_protected(reader.whole, pages, segments, self._ids)
 

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
+from memoryos.caller import Action, doing
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput, PrivacyRefused
@@ -85,6 +86,8 @@ class _Outline:
         for record in records:
             is_away = record.cube.id in self.settled or self.leaves(record.cube.id)
             (self.deserted if is_away else self.peopled).update(record.targets(LinkKind.MEMBER_OF))
+            if self.leaves(record.cube.id):  # also of segments that it left: their versions may tell of it
+                self.deserted.update(record.targets(LinkKind.TOLD_IN))
 
     def leave_bereft(self, records: Iterable[_Record]) -> None:
         """Leave out what was made of pages of the file none of which is stored, except what somebody stated."""
@@ -103,7 +106,7 @@ class _Outline:
         if record.cube.kind is Kind.PAGE:
             return self._unchained(record)
         if record.cube.id in self.deserted:
-            return replace(record, cube=_thawed(_untold(record.cube)), earlier=())
+            return replace(record, cube=_untold(record.cube), earlier=())
         if not self._lost(record):
             return record
         cube, payload = record.cube, record.cube.payload
@@ -303,18 +306,22 @@ class Loader:
     def _described(self, segments: Sequence[MemCube], reader: Reader) -> Step:
         """Give segments the mean vectors of their pages; describe those anew of which some pages are not stored.
 
-        Of these, the frozen ones are frozen then: nobody describes them later.
+        A frozen one among these is frozen at any moment that others see: here it is thawed within the transaction.
         """
         ids = [segment.id for segment in segments]
         there, changes = reader.get(ids).values(), Changes(reader)
-        untold = [cube.id for cube in there if cube == _untold(cube)]
+        untold = [cube for cube in there if cube == _untold(cube)]
         for cube in there:
             changes.change(Entry(cube, segment_vector(reader, cube, self.embedder), ()), Operation.REFRESH)
-        redescribe_segments(changes, untold, self.clock())
-        for cube in changes.get(one.id for one in segments if one.is_frozen and one.id in untold):
-            changes.change(Entry(replace(cube, state=State.FROZEN)), Operation.REFRESH)
+        redescribe_segments(changes, [cube.id for cube in untold], self.clock())
         changes.prepare()
-        return Step(changes.flush, ids)
+        thawed = [Entry(replace(cube, state=State.GENERATED)) for cube in untold if cube.is_frozen]
+
+        def write(writer: Writer) -> None:
+            doing(Action.ADMINISTER, lambda: writer.update(thawed, Operation.REFRESH))  # who loads is admitted to that
+            changes.flush(writer)  # their state is in it: frozen
+
+        return Step(write, ids)
 
     def _entries(self, cubes: Sequence[MemCube]) -> dict[str, Entry]:
         pages = page_entries([cube for cube in cubes if cube.kind is Kind.PAGE], self.embedder)
@@ -344,11 +351,6 @@ def _chained(pages: Sequence[str], reader: Reader) -> Step:
 def _untold(segment: MemCube) -> MemCube:
     """The segment without what it says of its pages."""
     return replace(segment, payload=replace(segment_of(segment), summary="", written="", keywords=()))
-
-
-def _thawed(cube: MemCube) -> MemCube:
-    """The memory as it may be changed until it is stored as a whole."""
-    return replace(cube, state=State.GENERATED) if cube.is_frozen else cube
 
 
 def _if_small(entries: list[Entry]) -> list[Entry]:

@@ -1,0 +1,14 @@
+"""No table changes: a program that does not know what this store keeps for topics may not open it.
+
+It would leave the versions of a topic when a page goes, find no copies of a page in branches of today, drop the links
+that say which earlier versions may tell of a page, and not know the phase of a rebuild.
+"""
+
+from __future__ import annotations
+
+revision = "0021"
+down_revision = "0020"
+
+
+def upgrade() -> None:
+    """Only the number is recorded."""
