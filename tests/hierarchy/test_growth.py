@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -809,6 +810,8 @@ def test_a_chain_stays_as_it_was_if_describing_it_is_interrupted(world: World, m
 
     def interrupting(writer: SqlWriter, *given: Any, **told: Any) -> None:
         update(writer, *given, **told)
+        if threading.current_thread().name.startswith("memoryos-housekeeping"):
+            return  # work behind the calls, which an interrupt of this call does not reach
         written.append(len(written))
         if len(written) == after + 1:
             raise KeyboardInterrupt
