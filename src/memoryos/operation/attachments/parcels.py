@@ -21,9 +21,11 @@ from memoryos.infrastructure.vault.stored_blob import StoredBlob
 from memoryos.operation.attachments.attached_file import FileBytes, bytes_in, files_of
 from memoryos.operation.attachments.data_url import decoded, is_data_url
 from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.operation.scheduler.step import some_at_a_time
 from memoryos.scope import Scope
 
 DRAFT = timedelta(hours=1)  # that bytes may lie in the object store before a page refers to them
+NOTED_AT_ONCE = 500  # objects in one transaction
 TRIES = 3  # while the last page that refers to the same bytes is deleted
 
 
@@ -114,18 +116,19 @@ def _put(vault: Vault, owner: Scope, parcels: Parcels, clock: Clock) -> None:
     if not vault.blobs.are_kept:
         fix = "Set MEMORYOS_OBJECT_STORE to where they shall lie, or pass URLs"
         raise InvalidInput("attachment", "has bytes, but this store has no place for them", fix)
-    with vault.write(owner) as writer:
-        known = writer.blobs.kept(parcels)
-        new = [
-            StoredBlob(new_name(sha), sha, len(parcel.data), parcel.media_type)
-            for sha, parcel in parcels.items()
-            if sha not in known
-        ]
-        if new:
-            writer.blobs.begin(new, remove_at=clock() + DRAFT)
-            writer.enqueue(JobKind.SWEEP, not_before=clock() + DRAFT)
-    for blob in new:
-        vault.blobs.put(blob.name, parcels[blob.sha256].data)
+    for some in some_at_a_time(list(parcels), NOTED_AT_ONCE):
+        with vault.write(owner) as writer:
+            known = writer.blobs.kept(some)
+            new = [_drafted(sha, parcels[sha]) for sha in some if sha not in known]
+            if new:
+                writer.blobs.begin(new, remove_at=clock() + DRAFT)
+                writer.enqueue(JobKind.SWEEP, not_before=clock() + DRAFT)
+        for blob in new:
+            vault.blobs.put(blob.name, parcels[blob.sha256].data)
+
+
+def _drafted(sha: str, parcel: Parcel) -> StoredBlob:
+    return StoredBlob(new_name(sha), sha, len(parcel.data), parcel.media_type)
 
 
 @dataclass(frozen=True, slots=True)
