@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -29,6 +30,8 @@ from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
 from memoryos.known_notes import KNOWN_NOTES
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.redescribe import describe_corrected
 from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of
@@ -353,6 +356,16 @@ def test_rows_and_indexes_that_contradict_each_other_are_told_as_damage(whole, t
             kinds |= {type(refusal(door, memory, page)) for door in DOORS.values()}
         kinds |= {type(refusal(lambda path, _: stores.verify(path, repair=True, settings=SETTINGS), path, ""))}
     assert kinds <= {type(None), StoreCorrupt, CubeDamaged, NotFound}
+
+
+def test_a_topic_whose_pages_an_index_hides_is_told_as_damage(store):
+    """A bit of an index was flipped, and `update` of a page raised ValueError: the store knew of no page in its topic."""
+    with opened(store) as memory:
+        topic = memory.segments.list()[0].cube.id
+        with memory._engine.vault.read(memory.scope) as reader:
+            hiding = SimpleNamespace(get=reader.get, sources=lambda *_: [])
+            with pytest.raises(StoreCorrupt, match=f"{topic}.*verify --repair"):
+                describe_corrected(Changes(hiding), [topic], datetime.now(UTC), {})
 
 
 def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> MemoryOSError | None:
