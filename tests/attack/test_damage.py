@@ -359,7 +359,7 @@ def test_rows_and_indexes_that_contradict_each_other_are_told_as_damage(whole, t
 
 
 def test_a_topic_whose_pages_an_index_hides_is_told_as_damage(store):
-    """A bit of an index was flipped, and `update` of a page raised ValueError: the store knew of no page in its topic."""
+    """A bit of an index was flipped, and `update` of a page raised ValueError: its topic had no page."""
     with opened(store) as memory:
         topic = memory.segments.list()[0].cube.id
         with memory._engine.vault.read(memory.scope) as reader:

@@ -62,9 +62,7 @@ class Flood:
             self.done.set()
         elif user != self.new.user:
             self.memory.of(self._scope(user)).add(f"Page {1000 + number} of {user}. I like tea.")
-        if number == self.comes_after:
-            self._come()
-        elif self.comes_back_after and turns == 1 and number == self._first + 1 + self.comes_back_after:
+        if number == self.comes_after or (turns == 1 and number == self._comes_back_at):
             self._come()
 
     def _come(self) -> None:
@@ -74,8 +72,8 @@ class Flood:
         self.came = len(self.read)
 
     @property
-    def _first(self) -> int:
-        return self.read.index(self.new.user)
+    def _comes_back_at(self) -> int | None:
+        return self.comes_back_after and self.read.index(self.new.user) + 1 + self.comes_back_after
 
     def _scope(self, user: str) -> Scope:
         return next(scope for scope in self.flooding if scope.user == user)
