@@ -45,6 +45,8 @@ PAGE = 4096  # bytes
 FLIPS, LONG_FLIPS = 15, 3000  # of the whole file
 SCHEMA_FLIPS, LONG_SCHEMA_FLIPS = 10, 1000  # or more, until one is met at a door
 
+LONG = pytest.mark.timeout(3_600)  # with `--long`, on a busy machine
+
 
 def opened(path: Path, **options: Any) -> Memory:
     return memoryos.open(path, user="ann", settings=SETTINGS, **options)
@@ -339,6 +341,7 @@ def test_every_door_names_a_damaged_schema_the_same_way(store, place, letter):
 KEYED = ["links", "sqlite_autoindex_cubes_1", "sqlite_autoindex_links_1", "sqlite_autoindex_passages_1"]
 
 
+@LONG
 @pytest.mark.parametrize("place", KEYED)
 def test_rows_and_indexes_that_contradict_each_other_are_told_as_damage(whole, tmp_path, place, long):
     """One bit of an id is flipped in a page of a table or of its index: the two differ, and keys are no longer kept."""
@@ -376,6 +379,7 @@ def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> Me
     return None
 
 
+@LONG
 def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tmp_path, long):
     chance, data = random.Random(1), whole.read_bytes()
     tables = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|UNIQUE)", data)]
@@ -394,6 +398,7 @@ def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tm
     assert {type(error) for error in told} == {type(None), StoreCorrupt}
 
 
+@LONG
 def test_flipped_bits_anywhere_raise_our_errors_and_quote_nothing(whole, tmp_path, caplog, long):
     chance, data = random.Random(19), whole.read_bytes()
     seen = []
@@ -542,7 +547,7 @@ def noted(tmp_path_factory) -> Path:
         memory.snapshots.create(SNAPSHOT_WORD)
         memory.archiving.add("rare", unused=30)
         memory.schedule.decide("Where?")
-        memory.governance.retain("short", ttl=400)
+        memory.governance.retain("short", ttl=timedelta(days=400))  # in seconds, it ended before a long run did
         memory.governance.retain("long", half_life=400)
         memory.wait()
     return path
