@@ -138,7 +138,7 @@ class BlobPart:
         if lost:
             raise missing(min(lost))
 
-    def _named_by(self, cube_ids: Sequence[str]) -> Select[tuple[str]]:
+    def _named_by(self, cube_ids: Sequence[str]) -> Select[Any]:
         """The sha256 of the blobs that these cubes refer to."""
         mine = (_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(cube_ids))
         return select(_attached.c.sha256).where(*mine)

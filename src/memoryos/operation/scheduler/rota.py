@@ -12,7 +12,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Any
 
 from memoryos.scope import Scope
 
@@ -23,7 +23,6 @@ _TENANTS = object()  # the group in which tenants take turns; the owners of a te
 _NEVER = -math.inf
 
 Rank = tuple[float, float]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,7 @@ class Rota:
         self._came: dict[Hashable, float] = {}  # newcomers, by the turn before which they came
         self._waits_longest: dict[Hashable, Hashable] = {}  # of each group
         self._was_out_of_turn: dict[Hashable, None] = {}  # groups of which this is true of the last turn
+        self._kept: list[dict[Hashable, Any]] = [self._served, self._came, self._waits_longest, self._was_out_of_turn]
 
     def ordered(self, owners: Iterable[Scope]) -> list[Scope]:
         """The waiting owners in the order of service."""
@@ -66,7 +66,7 @@ class Rota:
             self._turns += 1
             self._note(owner.tenant, _TENANTS)
             self._note(owner, owner.tenant)
-            for known in (self._served, self._came, self._waits_longest, self._was_out_of_turn):
+            for known in self._kept:
                 _forget_oldest(known)
 
     def _ranks(self, group: Hashable, names: Iterable[Hashable]) -> Mapping[Hashable, Rank]:
@@ -92,6 +92,6 @@ class Rota:
         self._served[name] = (before or _Service(0, _NEVER)).with_turn(self._turns)
 
 
-def _forget_oldest(known: dict[Hashable, T]) -> None:
+def _forget_oldest(known: dict[Hashable, Any]) -> None:
     for name in list(known)[:-KEPT] if len(known) > 2 * KEPT else ():
         del known[name]
