@@ -429,16 +429,20 @@ def test_bytes_of_an_export_that_are_no_base64_are_refused_with_their_line(open_
         assert other.admin.scopes() == []
 
 
+COPIES = {
+    "branch": lambda memory, _: memory.branches.create("trial"),
+    "export": lambda memory, folder: memory.export(folder / "all.jsonl"),
+}
+
+
 @pytest.mark.once
-@pytest.mark.parametrize(
-    "copy", [lambda memory: memory.branches.create("trial"), lambda memory: memory.export("all.jsonl")]
-)
-def test_a_page_with_many_attachments_is_copied_in_proportion_to_them(open_memory, monkeypatch, copy):
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_page_with_many_attachments_is_copied_in_proportion_to_them(open_memory, tmp_path, monkeypatch, copy):
     """For each of 2,000, all of them were looked through: 16 s for a branch of three such pages."""
     read, looked = BlobRef.read, list[str | None]()
     memory = open_memory()
     memory.add(message(*(picture(bytes([number]) * 9, f"cat {number}") for number in range(40))))
     memory.wait()
     monkeypatch.setattr(BlobRef, "read", lambda uri: looked.append(uri) or read(uri))
-    copy(memory)
+    COPIES[copy](memory, tmp_path)
     assert len(looked) <= 5 * 40
