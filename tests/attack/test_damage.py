@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -29,6 +30,8 @@ from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.interface.cli import stores_command
 from memoryos.known_notes import KNOWN_NOTES
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.redescribe import describe_corrected
 from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of
@@ -41,6 +44,8 @@ SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for num
 PAGE = 4096  # bytes
 FLIPS, LONG_FLIPS = 15, 3000  # of the whole file
 SCHEMA_FLIPS, LONG_SCHEMA_FLIPS = 10, 1000  # or more, until one is met at a door
+
+LONG = pytest.mark.timeout(3_600)  # with `--long`, on a busy machine
 
 
 def opened(path: Path, **options: Any) -> Memory:
@@ -336,6 +341,7 @@ def test_every_door_names_a_damaged_schema_the_same_way(store, place, letter):
 KEYED = ["links", "sqlite_autoindex_cubes_1", "sqlite_autoindex_links_1", "sqlite_autoindex_passages_1"]
 
 
+@LONG
 @pytest.mark.parametrize("place", KEYED)
 def test_rows_and_indexes_that_contradict_each_other_are_told_as_damage(whole, tmp_path, place, long):
     """One bit of an id is flipped in a page of a table or of its index: the two differ, and keys are no longer kept."""
@@ -355,6 +361,16 @@ def test_rows_and_indexes_that_contradict_each_other_are_told_as_damage(whole, t
     assert kinds <= {type(None), StoreCorrupt, CubeDamaged, NotFound}
 
 
+def test_a_topic_whose_pages_an_index_hides_is_told_as_damage(store):
+    """A bit of an index was flipped, and `update` of a page raised ValueError: its topic had no page."""
+    with opened(store) as memory:
+        topic = memory.segments.list()[0].cube.id
+        with memory._engine.vault.read(memory.scope) as reader:
+            hiding = SimpleNamespace(get=reader.get, sources=lambda *_: [])
+            with pytest.raises(StoreCorrupt, match=f"{topic}.*verify --repair"):
+                describe_corrected(Changes(hiding), [topic], datetime.now(UTC), {})
+
+
 def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> MemoryOSError | None:
     try:
         door(memory, page)
@@ -363,6 +379,7 @@ def refusal(door: Callable[[Any, str], object], memory: object, page: str) -> Me
     return None
 
 
+@LONG
 def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tmp_path, long):
     chance, data = random.Random(1), whole.read_bytes()
     tables = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|UNIQUE)", data)]
@@ -381,6 +398,7 @@ def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tm
     assert {type(error) for error in told} == {type(None), StoreCorrupt}
 
 
+@LONG
 def test_flipped_bits_anywhere_raise_our_errors_and_quote_nothing(whole, tmp_path, caplog, long):
     chance, data = random.Random(19), whole.read_bytes()
     seen = []
@@ -529,7 +547,7 @@ def noted(tmp_path_factory) -> Path:
         memory.snapshots.create(SNAPSHOT_WORD)
         memory.archiving.add("rare", unused=30)
         memory.schedule.decide("Where?")
-        memory.governance.retain("short", ttl=400)
+        memory.governance.retain("short", ttl=timedelta(days=400))  # in seconds, it ended before a long run did
         memory.governance.retain("long", half_life=400)
         memory.wait()
     return path

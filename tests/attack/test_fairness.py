@@ -31,6 +31,7 @@ class Flood:
     flooding: list[Scope]
     new: Scope
     comes_after: int = 3  #: pages that the model read
+    comes_back_after: int | None = None  #: pages that it read since the new one's
     read: list[str] = field(default_factory=list)  #: whose pages the model read, in order
     asked: set[tuple[str, str]] = field(default_factory=set)
     came: int | None = None  #: how many had been read when the new one's job was queued
@@ -56,18 +57,23 @@ class Flood:
         with self.lock:  # a worker of several threads asks at once
             self.read.append(user)
             number = len(self.read)
-        if user == self.new.user:
+            turns = self.read.count(self.new.user)
+        if turns == (1 if self.comes_back_after is None else 2):
             self.done.set()
-        else:
+        elif user != self.new.user:
             self.memory.of(self._scope(user)).add(f"Page {1000 + number} of {user}. I like tea.")
-        if number == self.comes_after:
+        if number == self.comes_after or (turns == 1 and number == self._comes_back_at):
             self._come()
 
     def _come(self) -> None:
         for number in range(2):  # the first leaves STM for the second
-            self.memory.of(self.new).add(f"Page {number} of {self.new.user}. I live in Rome.")
+            self.memory.of(self.new).add(f"Page {len(self.read)}{number} of {self.new.user}. I live in Rome.")
         self.memory.of(self.new).segments.list()  # it is in its segment, and the job in the queue
         self.came = len(self.read)
+
+    @property
+    def _comes_back_at(self) -> int | None:
+        return self.comes_back_after and self.read.index(self.new.user) + 1 + self.comes_back_after
 
     def _scope(self, user: str) -> Scope:
         return next(scope for scope in self.flooding if scope.user == user)
@@ -75,7 +81,7 @@ class Flood:
     @property
     def ahead(self) -> list[str]:
         """Whose jobs began before the new one's, after that was queued."""
-        return self.read[self.came : self.read.index(self.new.user)]
+        return self.read[self.came : self.read.index(self.new.user, self.came)]
 
 
 @pytest.fixture
@@ -156,6 +162,18 @@ def test_the_owners_of_a_tenant_take_turns_and_a_newcomer_does_not_wait_for_all_
     with working(opened("worker"), threads=1):
         assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
     assert len(set(flood.read[: len(owners)])) == len(owners), "one got a second turn before others had their first"
+    assert len(flood.ahead) <= AHEAD
+
+
+@pytest.mark.parametrize("tenants", [["default"], [f"tenant{number}" for number in range(8)]])
+def test_who_was_served_before_does_not_wait_for_a_turn_of_each_who_floods(opened, model, tenants):
+    owners = [Scope(user=f"flood{number}", tenant=tenants[number % len(tenants)]) for number in range(8)]
+    flood = Flood(opened("worker"), owners, NEW, comes_after=2 * len(owners), comes_back_after=3)
+    flood.begin(3)
+    model.otherwise = flood.answer
+    with working(opened("worker"), threads=1):
+        assert flood.done.wait(PATIENCE), f"the one who comes back waits: {flood.read}"
+    assert flood.read.count(NEW.user) == 2
     assert len(flood.ahead) <= AHEAD
 
 

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 import forked
 from contract import server
 from crash.checks import assert_consistent, assert_sound
@@ -40,6 +42,7 @@ def assert_left_sound(place: str) -> None:
     assert stores.verify(place, settings=SETTINGS).is_sound
 
 
+@pytest.mark.timeout(3_600)  # with `--long`, each of 60 rounds looks for every page
 def test_a_store_outlives_any_number_of_crashes(place, long):
     rounds = LONG_ROUNDS if long else ROUNDS
     acknowledged, chance = [], random.Random(20260601)

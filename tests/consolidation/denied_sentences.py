@@ -41,6 +41,12 @@ REJECTED = (
     ("我对歌剧一点兴趣都没有。", "对歌剧一点兴趣", "用户对歌剧有兴趣。"),
     ("万一我搬到杭州呢。", "我搬到杭州", "用户搬到杭州。"),
     ("与其说我喜欢茶，不如说我习惯了。", "我喜欢茶", "用户喜欢茶。"),
+    ("In our sketch I say 'I collect snakes', and all scream.", "I collect snakes", "The user collects snakes."),
+    ("In the game I live in a castle and ride dragons.", "I live in a castle", "The user lives in a castle."),
+    ("I am allergic to Mondays, just kidding.", "I am allergic to Mondays", "The user is allergic to Mondays."),
+    ("I don't eat cake, just kidding.", "I don't eat cake", "The user does not eat cake."),
+    ("昨晚做梦，我当上了宇航员。", "我当上了宇航员", "用户是宇航员。"),
+    ("游戏里我住在城堡里。", "我住在城堡里", "用户住在城堡里。"),
 )
 
 BELIEVED = (
@@ -74,4 +80,8 @@ BELIEVED = (
     ("我连做梦都在写代码。", "写代码", "用户写代码。"),
     ("我和小王说，我讨厌狗。", "我讨厌狗", "用户讨厌狗。"),
     ("我住的地方对面就是河。", "对面就是河", "用户住的地方对面是河。"),
+    ("没人知道我会拉二胡。", "我会拉二胡", "用户会拉二胡。"),
+    ("It's not a secret that I am left-handed.", "I am left-handed", "The user is left-handed."),
+    ("In the play, I was told to smile, but I live in Oslo.", "I live in Oslo", "The user lives in Oslo."),
+    ("I love jazz, just kidding.", "I love jazz", "The user does not love jazz."),
 )

@@ -58,4 +58,4 @@ def add_page(memory: Memory, number: int, idempotency_key: str | None = None) ->
 
 def number_of(text: str) -> int:
     """The number of the page with this text."""
-    return int(re.search(r"zq(\d{4})x", text)[1])
+    return int(re.search(r"zq(\d{4,})x", text)[1])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,58 @@ def test_a_newcomer_waits_for_one_turn_of_those_who_flood_its_tenant_however_man
     rota, floods, new = Rota(), [owner(f"flood{number}") for number in range(20)], owner("new")
     served(rota, floods, 20 * 2)
     assert served(rota, [*floods, new], 2)[0] == new
+
+
+def turns_before(rota: Rota, patient: Scope, waiting: list[Scope]) -> int:
+    """How many others are served before who waits beside these."""
+    turns = 0
+    while (first := served(rota, [*waiting, patient], 1)[0]) != patient:
+        assert first in waiting
+        turns += 1
+    return turns
+
+
+@pytest.mark.parametrize("pause", [3, 10, 25])
+def test_who_comes_back_waits_for_one_turn_of_those_who_flood_its_tenant_however_many(pause):
+    """It waited for a turn of each of them."""
+    rota, floods, ben = Rota(), [owner(f"flood{number}") for number in range(20)], owner("ben")
+    served(rota, [*floods, ben], 21)
+    served(rota, floods, 20 * 6)
+    for _ in range(5):
+        assert turns_before(rota, ben, floods) <= 1
+        served(rota, floods, pause)
+
+
+def test_a_tenant_that_comes_back_waits_for_one_turn_of_those_who_flood_the_store():
+    rota, floods, ben = Rota(), [owner("ann", f"tenant{number}") for number in range(20)], owner("ben", "back")
+    served(rota, [*floods, ben], 21)
+    served(rota, floods, 20 * 6 + 3)
+    for _ in range(5):
+        assert turns_before(rota, ben, floods) <= 1
+        served(rota, floods, 3)
+
+
+def test_who_rested_and_floods_then_takes_every_second_turn_until_it_had_as_many():
+    rota, floods, ben = Rota(), [owner(f"flood{number}") for number in range(4)], owner("ben")
+    served(rota, [*floods, ben], 5)
+    served(rota, floods, 4 * 10)
+    first, *order = served(rota, [*floods, ben], 41)
+    assert first == ben, "nobody waits longer"
+    assert order[0:8:2] == [ben] * 4
+    assert set(order[1:8:2]) == set(floods)
+    assert order[-10:].count(ben) == 2
+
+
+@given(st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=200))
+def test_whoever_comes_and_goes_each_is_served_within_two_rounds(coming):
+    rota, waits = Rota(), dict[int, int]()
+    for some in coming:
+        for name in some:
+            waits.setdefault(name, 0)
+        if waits:
+            del waits[int(served(rota, [owner(str(name)) for name in waits], 1)[0].user)]
+        waits = {name: turns + 1 for name, turns in waits.items()}
+        assert max(waits.values(), default=0) <= 2 * 6
 
 
 def test_new_tenants_wait_for_one_turn_of_those_who_flood_the_store():

@@ -7,18 +7,18 @@ So a process that dies leaves no reference without bytes, and no bytes that nobo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Exists, Select, and_, delete, exists, func, or_, select, update
 
 from memoryos.clock import from_micros, micros
 from memoryos.cube import Activation, MemCube, Page, Parameter
 from memoryos.errors import BlobMissing
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.statements import chunks
+from memoryos.infrastructure.vault.statements import chunks, insert_rows
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
 from memoryos.infrastructure.vault.tables import OWNER
 
@@ -77,24 +77,22 @@ class BlobPart:
             }
             for blob in blobs
         ]
-        if rows:
-            self._connection.execute(_blobs.insert(), rows)
+        insert_rows(self._connection, _blobs, rows)
 
     def refer(self, cubes: Iterable[MemCube], now: datetime) -> None:
         """Keep the blobs that these cubes refer to. Raises BlobMissing if bytes are missing or about to be removed."""
         wanted = {cube.id: refs for cube in cubes if (refs := refs_of(cube))}
         rows = self._unnoted(wanted) if wanted else []
         if rows:
-            self._keep({row["sha256"] for row in rows}, now)
-            self._connection.execute(_attached.insert(), rows)
+            insert_rows(self._connection, _attached, rows)
+            self._keep(list({row["cube_id"] for row in rows}), {row["sha256"] for row in rows}, now)
 
-    def let_go(self, cube_ids: Sequence[str], delete_cubes: Callable[[], object]) -> None:
-        """Run the deletion of cubes, and release the blobs that no other cube refers to."""
-        mine = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(cube_ids))
-        shas = list(self._connection.scalars(select(_attached.c.sha256).where(mine).distinct()))
-        delete_cubes()
-        for some in chunks(shas):
-            self.has_let_go |= self._give_up(_blobs.c.sha256.in_(some)) > 0
+    def let_go(self, cube_ids: Sequence[str]) -> None:
+        """Release the blobs that only these cubes refer to, which are about to be removed."""
+        named = self._named_by(cube_ids)
+        if self._connection.scalar(named.limit(1)) is not None:
+            going = self._give_up(_blobs.c.sha256.in_(named), _attached.c.cube_id.not_in(cube_ids))
+            self.has_let_go |= going > 0
 
     def next_removal(self) -> datetime | None:
         """The time of the next removal of bytes; None if there is none."""
@@ -123,27 +121,27 @@ class BlobPart:
         for some in chunks(names):
             self._connection.execute(delete(_blobs).where(self._mine(), _blobs.c.name.in_(some)))
 
-    def _keep(self, wanted: Collection[str], now: datetime) -> None:
-        missed = sorted(set(wanted) - self.kept(wanted).keys())
-        latest = self._drafts(missed, now)
-        for sha in missed:
-            if sha not in latest:
-                raise missing(sha)
-        for some in chunks(latest.values()):
-            known = and_(self._mine(), _blobs.c.name.in_(some))
-            self._connection.execute(update(_blobs).where(known).values(remove_at=None))
+    def _keep(self, cube_ids: Sequence[str], wanted: Collection[str], now: datetime) -> None:
+        """Keep the bytes that these cubes name, in few statements: a page may name thousands."""
+        other = _blobs.alias()
+        same = and_(*(other.c[name] == _blobs.c[name] for name in (*OWNER, "sha256")))
+        named = self._named_by(cube_ids)
+        # Of the drafts the latest: an earlier one may be of a process that died, or had no room, before it put them.
+        latest = select(other.c.name).where(same, other.c.remove_at > micros(now))
+        latest = latest.order_by(other.c.remove_at.desc(), other.c.name.desc()).limit(1)
+        is_kept = exists(other.c.name).where(same, other.c.remove_at.is_(None))
+        drafts = and_(self._mine(), _blobs.c.sha256.in_(named), _blobs.c.remove_at > micros(now), ~is_kept)
+        keeping = update(_blobs).where(drafts, _blobs.c.name == latest.scalar_subquery())
+        self._connection.execute(keeping.values(remove_at=None))
+        kept = and_(self._mine(), _blobs.c.sha256 == _attached.c.sha256, _blobs.c.remove_at.is_(None))
+        lost = set(self._connection.scalars(named.where(~exists(_blobs.c.name).where(kept)))).intersection(wanted)
+        if lost:
+            raise missing(min(lost))
 
-    def _drafts(self, shas: Sequence[str], now: datetime) -> dict[str, str]:
-        """The names of objects with these bytes that no cube has referred to yet, by sha256: of each the latest.
-
-        An earlier one may be of a process that was killed, or had no room, before it put the bytes.
-        """
-        found = dict[str, str]()
-        for some in chunks(shas):
-            drafts = self._select().where(_blobs.c.sha256.in_(some), _blobs.c.remove_at > micros(now))
-            for row in self._connection.execute(drafts.order_by(_blobs.c.remove_at, _blobs.c.name)):
-                found[row.sha256] = row.name
-        return found
+    def _named_by(self, cube_ids: Sequence[str]) -> Select[Any]:
+        """The sha256 of the blobs that these cubes refer to."""
+        mine = (_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(cube_ids))
+        return select(_attached.c.sha256).where(*mine)
 
     def _unnoted(self, wanted: Mapping[str, Collection[str]]) -> list[dict[str, str]]:
         """The rows that say which cubes refer to which bytes, as far as they are not there."""
@@ -159,9 +157,10 @@ class BlobPart:
             if (cube_id, sha) not in known
         ]
 
-    def _give_up(self, which: ColumnElement[bool]) -> int:
-        """Release the blobs among these that no cube refers to; return their number."""
-        gone = and_(self._mine(), which, or_(_blobs.c.remove_at.is_not(None), ~_is_referred_to()))
+    def _give_up(self, which: ColumnElement[bool], *others: ColumnElement[bool]) -> int:
+        """Release the blobs among these that no cube, or none of the `others`, refers to; return their number."""
+        is_held = _is_referred_to().where(*others)
+        gone = and_(self._mine(), which, or_(_blobs.c.remove_at.is_not(None), ~is_held))
         given = update(_blobs).where(gone).values(remove_at=_BEING_REMOVED)
         return int(self._connection.execute(given).rowcount)
 
@@ -172,7 +171,7 @@ class BlobPart:
         return and_(*(_blobs.c[name] == self._owner[name] for name in OWNER))
 
 
-def _is_referred_to() -> ColumnElement[bool]:
+def _is_referred_to() -> Exists:
     """Whether a cube of the blob's owner refers to it."""
     return exists(_attached.c.cube_id).where(
         _attached.c.tenant == _blobs.c.tenant,

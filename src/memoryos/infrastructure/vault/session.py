@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, select, update
@@ -203,7 +202,8 @@ class SqlWriter(SqlReader):
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
-        self.blobs.refer((entry.cube for entry in entries), self._clock())
+        if operation is Operation.REVISE:  # no other one adds attachments
+            self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._reindex(entries)
         said = authored(detail) if operation is Operation.REVISE else detail
         self._log((entry.cube for entry in entries), operation, said)
@@ -247,8 +247,8 @@ class SqlWriter(SqlReader):
         doomed = self._doomed(ids)
         self._leave_topics(cube_id for cube_id, kind, _ in doomed if kind == Kind.PAGE.value)
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
-            removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
-            self.blobs.let_go(chunk, removal)
+            self.blobs.let_go(chunk)
+            self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
             self._silence(chunk)
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
             self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)

@@ -40,10 +40,14 @@ def files_of(cube: MemCube) -> tuple[AttachedFile, ...]:
 
 def bytes_in(cube: MemCube, wanted: str) -> bytes | None:
     """Return the bytes with that sha256 from the page itself, where older programs stored them."""
+    return next((data for sha, data in all_bytes_in(cube) if sha == wanted), None)
+
+
+def all_bytes_in(cube: MemCube) -> Iterator[tuple[str, bytes]]:
+    """The bytes that an older program stored in the page itself, each behind its sha256."""
     for _, one in _attachments(cube):
-        if (data := _own_bytes(one)) is not None and BlobRef.of(data).sha256 == wanted:
-            return data
-    return None
+        if (data := _own_bytes(one)) is not None:
+            yield BlobRef.of(data).sha256, data
 
 
 def _attachments(cube: MemCube) -> Iterator[tuple[int, Attachment]]:

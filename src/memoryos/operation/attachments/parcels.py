@@ -5,7 +5,7 @@ The bytes are noted, put and flushed before the page that refers to them is stor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -18,12 +18,14 @@ from memoryos.infrastructure.vault.blob_part import missing
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
-from memoryos.operation.attachments.attached_file import FileBytes, bytes_in, files_of
+from memoryos.operation.attachments.attached_file import FileBytes, all_bytes_in, bytes_in, files_of
 from memoryos.operation.attachments.data_url import decoded, is_data_url
 from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.operation.scheduler.step import some_at_a_time
 from memoryos.scope import Scope
 
 DRAFT = timedelta(hours=1)  # that bytes may lie in the object store before a page refers to them
+NOTED_AT_ONCE = 500  # objects in one transaction
 TRIES = 3  # while the last page that refers to the same bytes is deleted
 
 
@@ -93,13 +95,34 @@ def bytes_of(vault: Vault, scope: Scope, page: MemCube, wanted: str) -> FileByte
     file = next((one for one in files_of(page) if one.id == wanted), None)
     if file is None:
         raise NotFound(f"the page {page.id!r} has no attachment {wanted!r} with bytes")
-    if (data := bytes_in(page, wanted)) is not None:
-        return FileBytes(wanted, file.media_type, data)
+    if (data := bytes_in(page, wanted)) is None:
+        data = _read(vault, scope, _known(vault, scope, wanted))
+    return FileBytes(wanted, file.media_type, data)
+
+
+def all_bytes_of(vault: Vault, scope: Scope, pages: Collection[MemCube]) -> Iterator[FileBytes]:
+    """The bytes of all attachments of these pages, each once. Raises NotFound, StoreCorrupt, ObjectsUnreachable."""
+    found = {one.id: one for page in pages for one in files_of(page) if one.id}
+    inside = dict(own for page in pages for own in all_bytes_in(page))
+    with vault.read(scope) as reader:
+        known = reader.blobs.kept(found)
+    for sha, file in found.items():
+        data = inside.get(sha)
+        if data is None:
+            data = _read(vault, scope, known.get(sha) or _known(vault, scope, sha))
+        yield FileBytes(sha, file.media_type, data)
+
+
+def _read(vault: Vault, scope: Scope, blob: StoredBlob) -> bytes:
     try:
-        return FileBytes(wanted, file.media_type, vault.blobs.read(_known(vault, scope, wanted).name))
+        return vault.blobs.read(blob.name)
     except StoreCorrupt:
-        _known(vault, scope, wanted)  # it may have been deleted meanwhile
-        raise
+        again = _known(
+            vault, scope, blob.sha256
+        )  # it may have been deleted meanwhile, and come back under another name
+        if again.name == blob.name:
+            raise
+        return vault.blobs.read(again.name)
 
 
 def _known(vault: Vault, scope: Scope, wanted: str) -> StoredBlob:
@@ -114,18 +137,19 @@ def _put(vault: Vault, owner: Scope, parcels: Parcels, clock: Clock) -> None:
     if not vault.blobs.are_kept:
         fix = "Set MEMORYOS_OBJECT_STORE to where they shall lie, or pass URLs"
         raise InvalidInput("attachment", "has bytes, but this store has no place for them", fix)
-    with vault.write(owner) as writer:
-        known = writer.blobs.kept(parcels)
-        new = [
-            StoredBlob(new_name(sha), sha, len(parcel.data), parcel.media_type)
-            for sha, parcel in parcels.items()
-            if sha not in known
-        ]
-        if new:
-            writer.blobs.begin(new, remove_at=clock() + DRAFT)
-            writer.enqueue(JobKind.SWEEP, not_before=clock() + DRAFT)
-    for blob in new:
-        vault.blobs.put(blob.name, parcels[blob.sha256].data)
+    for some in some_at_a_time(list(parcels), NOTED_AT_ONCE):
+        with vault.write(owner) as writer:
+            known = writer.blobs.kept(some)
+            new = [_drafted(sha, parcels[sha]) for sha in some if sha not in known]
+            if new:
+                writer.blobs.begin(new, remove_at=clock() + DRAFT)
+                writer.enqueue(JobKind.SWEEP, not_before=clock() + DRAFT)
+        for blob in new:
+            vault.blobs.put(blob.name, parcels[blob.sha256].data)
+
+
+def _drafted(sha: str, parcel: Parcel) -> StoredBlob:
+    return StoredBlob(new_name(sha), sha, len(parcel.data), parcel.media_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ _IDIOMS = any_of(  # they have a "not" and deny nothing
     r"\bno (?:denying|question|secret|mystery|surprise|hiding|coincidence|exaggeration)\b",
     r"\b(?:not (?:many|a lot of)(?: people| folks)?|nobody|no one|hardly anyone|don't tell anyone,?(?: but)?)"
     r"(?: (?:\w+ ){0,3}?(?:knows?|knew|reali[sz]es?|believes?|guess(?:es)?|suspects?)(?: that)?)? (?=(?:I|my)\b)",
-    r"\bnot a problem\b|\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
+    r"\bnot (?:an?|any|much of a) (?:problem|secret|mystery|surprise|coincidence|exaggeration)\b",
+    r"\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
     r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b|(?:\bnot|n't) (?:\w+ ){0,2}far (?:away )?from\b",
     r"\b(?:can't|cannot|couldn't|never|don't|won't|not)\b[\w ]{0,20}\bwithout\b",
     r"\b(?:is|are|did|do|does|was|have|has|can|wo|could|would|should)n't (?=(?:I|you|it|we|he|she|they)\b)",

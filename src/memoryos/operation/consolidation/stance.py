@@ -91,7 +91,8 @@ class Said:
             if piece.start < one.upto <= piece.end and not rules.is_of_source(one, piece):
                 return Stance.OTHERS
         if one.is_own and self._is_not_meant(one):
-            return Stance.STATED if rules.is_denial(one.part) else Stance.DENIED
+            is_opposite = rules.is_denial(one.part) and not rules.is_denial(one.words)
+            return Stance.STATED if is_opposite else Stance.DENIED
         return Stance.SUPPOSED if one.upto > self._end_of_own and one.is_own else rules.read(one)
 
     def _is_not_meant(self, one: Assertion) -> bool:

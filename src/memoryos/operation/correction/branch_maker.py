@@ -24,8 +24,7 @@ from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, Mark, Operation, Passage, StoredPassage
 from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
-from memoryos.operation.attachments.attached_file import files_of
-from memoryos.operation.attachments.parcels import Parcel, bytes_of, with_parcels
+from memoryos.operation.attachments.parcels import Parcel, all_bytes_of, with_parcels
 from memoryos.operation.correction.branch import Branch, branches, made_until, note_making, stop_making, write_branch
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
@@ -180,8 +179,7 @@ class BranchMaker:
             if cube.version.number > 1
             for one in reader.history(cube.id)
         )
-        files = {one.id: cube for cube in cubes.values() for one in files_of(cube) if one.id}
-        read = [bytes_of(self._vault, home, cube, sha) for sha, cube in files.items()]
+        read = all_bytes_of(self._vault, home, cubes.values())
         parcels = {one.id: Parcel(one.data, one.media_type) for one in read}
         waiting = list(together(entries, chars_of, CHARS_AT_ONCE))
 

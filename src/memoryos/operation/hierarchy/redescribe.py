@@ -9,6 +9,7 @@ from datetime import datetime
 
 from memoryos.caller import SYSTEM
 from memoryos.cube import MemCube
+from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import TOPIC_LINKS, Entry, LinkKind, Operation, Vector
@@ -161,6 +162,8 @@ def in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
 def _described(
     changes: Changes, segment: MemCube, pages: Sequence[MemCube], now: datetime, known: Mapping[str, Vector]
 ) -> Entry:
+    if not pages:
+        raise StoreCorrupt(f"no page of the segment {segment.id} can be read: run `memoryos verify --repair`")
     payload = formed(in_order({page.id: page for page in pages}))
     vectors = page_vectors(changes.reader, (page.id for page in pages if page.id not in known))
     vectors |= {page.id: known[page.id] for page in pages if page.id in known}

@@ -18,8 +18,7 @@ from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Link
 from memoryos.kinds import MADE_OF_MEMORIES
-from memoryos.operation.attachments.attached_file import files_of
-from memoryos.operation.attachments.parcels import bytes_of
+from memoryos.operation.attachments.parcels import all_bytes_of
 from memoryos.operation.hierarchy.protected import protected
 from memoryos.operation.portability.content_marks import mark_head, marked_lines
 from memoryos.plain import Plain
@@ -108,10 +107,9 @@ class Exporter:
 
     def _files(self, owner: Scope, cubes: Sequence[MemCube]) -> list[dict[str, Any]]:
         """The attachment bytes of all versions of a page."""
-        found = {one.id: cube for cube in cubes for one in files_of(cube) if one.id}
-        read = [bytes_of(self._vault, owner, cube, sha) for sha, cube in found.items()]
         return [
-            {"sha256": one.id, "media_type": one.media_type, "base64": b64encode(one.data).decode()} for one in read
+            {"sha256": one.id, "media_type": one.media_type, "base64": b64encode(one.data).decode()}
+            for one in all_bytes_of(self._vault, owner, cubes)
         ]
 
 

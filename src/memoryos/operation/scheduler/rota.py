@@ -1,24 +1,40 @@
 """Rota: the order in which owners are served, so that one owner's flood of work does not block others.
 
-Tenants take turns, and so do the owners in each tenant. The next one is the one served least recently. A newcomer goes
-first, so that it need not wait for a job of each owner who floods the store. After a newcomer's turn the others count
-by when they came, so that ever new owners take at most every second turn.
+Tenants take turns, and so do the owners in each tenant. The next one is the one who had the fewest turns of late: so
+who comes now and then need not wait for a job of each owner who floods the store, whether it is new or comes back.
+After a turn out of the order in which they wait, the others come in that order: by their last turns, and newcomers by
+when they came. So nobody waits forever, and whoever goes first takes at most every second turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Any
 
 from memoryos.scope import Scope
 
 KEPT = 50_000  # tenants and owners whose last turn is remembered, at least
+HALF_LIFE = 1_000  # turns after which a turn counts half
 
 _TENANTS = object()  # the group in which tenants take turns; the owners of a tenant are the group of its name
+_NEVER = -math.inf
 
-Rank = tuple[bool, float]
-T = TypeVar("T")
+Rank = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    """The turns that somebody had."""
+
+    last: float  #: the number of the last one
+    recent: float  #: how many of late: the logarithm to the base 2, growing with the turns of all in place of fading
+
+    def with_turn(self, number: int) -> _Service:
+        now = number / HALF_LIFE
+        return _Service(number, now + math.log2(1 + 2 ** (self.recent - now)))
 
 
 class Rota:
@@ -27,15 +43,22 @@ class Rota:
     def __init__(self) -> None:
         self._lock = Lock()
         self._turns = 0
-        self._served: dict[Hashable, float] = {}  # tenants and owners, by their last turn
+        self._served: dict[Hashable, _Service] = {}  # tenants and owners, in the order of their last turns
         self._came: dict[Hashable, float] = {}  # newcomers, by the turn before which they came
-        self._gave_newcomer: dict[Hashable, None] = {}  # groups whose last turn went to a newcomer
+        self._waits_longest: dict[Hashable, Hashable] = {}  # of each group
+        self._was_out_of_turn: dict[Hashable, None] = {}  # groups of which this is true of the last turn
+        self._kept: list[dict[Hashable, Any]] = [self._served, self._came, self._waits_longest, self._was_out_of_turn]
 
     def ordered(self, owners: Iterable[Scope]) -> list[Scope]:
         """The waiting owners in the order of service."""
+        members: dict[str, list[Scope]] = {}
+        for owner in owners:
+            members.setdefault(owner.tenant, []).append(owner)
         with self._lock:
-            ranks = {owner: (self._rank(owner.tenant, _TENANTS), self._rank(owner, owner.tenant)) for owner in owners}
-        return sorted(ranks, key=ranks.__getitem__)
+            tenants = self._ranks(_TENANTS, members)
+            ranks = {tenant: self._ranks(tenant, some) for tenant, some in members.items()}
+        waiting = (owner for some in members.values() for owner in some)
+        return sorted(waiting, key=lambda owner: (tenants[owner.tenant], ranks[owner.tenant][owner]))
 
     def served(self, owner: Scope) -> None:
         """Record that this owner was served."""
@@ -43,25 +66,32 @@ class Rota:
             self._turns += 1
             self._note(owner.tenant, _TENANTS)
             self._note(owner, owner.tenant)
-            _forget_oldest(self._served)
-            _forget_oldest(self._came)
-            _forget_oldest(self._gave_newcomer)
+            for known in self._kept:
+                _forget_oldest(known)
 
-    def _rank(self, name: Hashable, group: Hashable) -> Rank:
-        """The place of a tenant or an owner in its group: the lowest rank is served next."""
-        if name in self._served:
-            return True, self._served[name]
-        return group in self._gave_newcomer, self._came.setdefault(name, self._turns - 0.5)
+    def _ranks(self, group: Hashable, names: Iterable[Hashable]) -> Mapping[Hashable, Rank]:
+        """The places of those who wait in a group: the lowest is served next."""
+        found = {name: self._rank(name) for name in names}
+        self._waits_longest[group] = min(found, key=lambda name: found[name][1], default=None)
+        if group in self._was_out_of_turn:
+            return {name: (0.0, since) for name, (_, since) in found.items()}
+        return found
+
+    def _rank(self, name: Hashable) -> Rank:
+        """How many turns of late, and since which turn it waits."""
+        if service := self._served.get(name):
+            return service.recent, service.last
+        return _NEVER, self._came.setdefault(name, self._turns - 0.5)
 
     def _note(self, name: Hashable, group: Hashable) -> None:
-        self._gave_newcomer.pop(group, None)
-        if name not in self._served:
-            self._gave_newcomer[group] = None
+        before = self._served.pop(name, None)  # so that the names stand in the order of their last turns
+        self._was_out_of_turn.pop(group, None)
+        if before is None or self._waits_longest.pop(group, name) != name:
+            self._was_out_of_turn[group] = None
         self._came.pop(name, None)
-        self._served.pop(name, None)  # so that the names stand in the order of their last turns
-        self._served[name] = self._turns
+        self._served[name] = (before or _Service(0, _NEVER)).with_turn(self._turns)
 
 
-def _forget_oldest(known: dict[Hashable, T]) -> None:
+def _forget_oldest(known: dict[Hashable, Any]) -> None:
     for name in list(known)[:-KEPT] if len(known) > 2 * KEPT else ():
         del known[name]
