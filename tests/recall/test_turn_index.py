@@ -214,6 +214,13 @@ def test_the_word_seen_first_stands_for_its_term():
     assert index.number("run") == index.number("runs") == 0
 
 
+def test_what_is_found_out_while_the_index_changes_is_told():
+    """Its size is asked for without the lock, while another thread may let go of what was found out."""
+    index = TurnIndex(2)
+    assert index.derived("size", lambda: index.drop("nobody") or 7) == 7
+    assert index.nbytes == TurnIndex(2).nbytes
+
+
 def said(*minutes: float) -> tuple[Said, ...]:
     return tuple(Said(("tea",), int(minute * MINUTE)) for minute in minutes)
 

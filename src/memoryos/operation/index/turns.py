@@ -272,9 +272,10 @@ class TurnIndex:
 
     def derived(self, name: Hashable, make: Callable[[], T]) -> T:
         """The result of `make` for the current turns, cached until they change."""
-        if name not in self._derived:
-            self._derived[name] = make()
-        return cast("T", self._derived[name])
+        known = self._derived  # another thread, or `make`, may replace it meanwhile
+        if name not in known:
+            known[name] = make()
+        return cast("T", known[name])
 
     def put(self, passages: Sequence[StoredPassage]) -> None:
         """Add passages, page by page; the first passage of a page replaces all earlier ones."""
