@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos import arguments
-from memoryos.about import AboutArguments, about
+from memoryos.about import NOTHING, AboutArguments, about
 from memoryos.caller import SYSTEM, Action, acting
 from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, MemCube, Turn
@@ -101,7 +101,7 @@ class Adding:
         progress: Progress | None = None,
         fields: Sequence[str] = (),
     ) -> list[str]:
-        told = about(now, **self.said_of_it)
+        told = about(now, **self.said_of_it) if self.said_of_it else NOTHING
         arriving = Arriving(turns, now, told, origin, arguments.idempotency_key(self.key), fields)
         if self.mount is not None:
             name = checked_text("mount", self.mount, limit=ID_LIMIT)

@@ -383,7 +383,7 @@ class MemCube(Plain):
 
     def has_expired(self, now: datetime) -> bool:
         """Whether the cube has expired, by its state or by its lifespan. What is frozen does not expire."""
-        if self.is_frozen:
+        if self.state is State.FROZEN:
             return False
         end = self.governance.lifespan.expires_at
         return self.state is State.EXPIRED or (end is not None and end <= now)

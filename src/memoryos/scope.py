@@ -14,6 +14,7 @@ from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
 from memoryos.plain import Plain
 from memoryos.text import checked_text
+from memoryos.text_cache import text_cache
 
 ID_LIMIT = 256  # characters in one id or namespace label
 
@@ -48,15 +49,11 @@ class Scope(Plain):
     namespace: tuple[str, ...] = PRIVATE  #: labels of its purpose, see Namespace
 
     def __post_init__(self) -> None:
-        for name in ("tenant", "user"):
-            checked_text(f"scope.{name}", getattr(self, name), limit=ID_LIMIT)
-        for name in ("agent", "session"):
-            if getattr(self, name) is not None:
-                checked_text(f"scope.{name}", getattr(self, name), limit=ID_LIMIT)
-        if not isinstance(self.namespace, tuple) or not self.namespace:
-            raise InvalidInput("scope.namespace", "expected a tuple of labels", "Pass e.g. ('team', 'support')")
-        for label in self.namespace:
-            checked_text("scope.namespace", label, limit=ID_LIMIT)
+        parts = (self.tenant, self.user, self.agent, self.session, self.namespace)
+        try:
+            _check(*parts)
+        except TypeError:  # of what cannot be a key of the cache: it is no text either
+            _check.__wrapped__(*parts)
 
     @property
     def owner(self) -> Scope:
@@ -82,6 +79,18 @@ class Scope(Plain):
     def path(self) -> str:
         """The namespace as one string. It is injective, because "/" inside a label is escaped."""
         return path_of(self.namespace)
+
+
+@text_cache(1024)  # each memory that is read has one
+def _check(tenant: object, user: object, agent: object, session: object, namespace: object) -> None:
+    """Raise InvalidInput for parts that no scope has."""
+    for name, part in (("tenant", tenant), ("user", user), ("agent", agent), ("session", session)):
+        if part is not None or name in ("tenant", "user"):
+            checked_text(f"scope.{name}", part, limit=ID_LIMIT)
+    if not isinstance(namespace, tuple) or not namespace:
+        raise InvalidInput("scope.namespace", "expected a tuple of labels", "Pass e.g. ('team', 'support')")
+    for label in namespace:
+        checked_text("scope.namespace", label, limit=ID_LIMIT)
 
 
 @lru_cache(1024)  # each read and write of a store asks for it

@@ -114,6 +114,23 @@ def test_an_error_that_is_kept_keeps_no_snapshot(vault, store, session):
 
 
 @pytest.mark.file
+@pytest.mark.parametrize("others", [2, 2_500])
+def test_a_session_ends_what_is_still_read_among_many_cursors(vault, store, others):
+    """Those that nobody has any more are forgotten meanwhile: a long session runs very many statements."""
+    store("bees")
+    with vault.read(ALICE) as reader:
+        rest = reader.passages()
+        next(rest)
+        for _ in range(others):
+            reader.sequence()
+        driver = reader._connection.connection.driver_connection
+        assert len(driver._open) <= 1_010
+    assert not driver._open
+    with pytest.raises(sqlite3.ProgrammingError, match="closed cursor"):
+        list(rest)
+
+
+@pytest.mark.file
 def test_an_error_that_is_kept_does_not_keep_the_log(vault, store):
     stored = [store(text).cube for text in ("bees", "wasps")]
     with pytest.raises(StorageError) as kept, vault.read(ALICE) as reader:

@@ -148,6 +148,27 @@ def test_merging_the_tail_at_any_point_changes_nothing(rows, tails):
                 assert left.dtype == right.dtype
 
 
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=30), st.data())
+def test_many_terms_are_found_as_one_by_one(rows, data):
+    """Whether all postings lie in the arrays, in the tail, or in both."""
+    index, early = Postings(), data.draw(st.integers(0, len(rows)))
+    for row, words in enumerate(rows):
+        index.add(row, words)
+        if row < early:
+            index.merge()
+    index.settle()
+    terms = data.draw(st.lists(st.integers(0, len(index.words) - 1), max_size=8)) if index.words else []
+    alone = [index.of(term) for term in terms]
+    found = index.of_any(np.array(terms, np.int64))
+    told = [
+        [row, count, place]
+        for place, (own, counts) in enumerate(alone)
+        for row, count in zip(own.tolist(), counts.tolist(), strict=True)
+    ]
+    assert np.transpose(found).tolist() == told
+    assert [index.size(term) for term in terms] == [len(own) for own, _ in alone]
+
+
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=30))
 def test_a_term_is_counted_in_all_its_forms(rows):
     index = Postings()
@@ -191,6 +212,13 @@ def test_the_word_seen_first_stands_for_its_term():
     index.settle()
     assert list(index.words) == ["running", "tea"]
     assert index.number("run") == index.number("runs") == 0
+
+
+def test_what_is_found_out_while_the_index_changes_is_told():
+    """Its size is asked for without the lock, while another thread may let go of what was found out."""
+    index = TurnIndex(2)
+    assert index.derived("size", lambda: index.drop("nobody") or 7) == 7
+    assert index.nbytes == TurnIndex(2).nbytes
 
 
 def said(*minutes: float) -> tuple[Said, ...]:

@@ -44,7 +44,7 @@ def tongue(text: str) -> Tongue | None:
     if _is_mostly_han(text):
         return None if _KANA.search(text) else _script(text)
     found = list(words(text))
-    has_function_words = found and sum(word in ENGLISH for word in found) >= _SHARE * len(found)
+    has_function_words = found and sum(map(ENGLISH.__contains__, found)) >= _SHARE * len(found)
     return Tongue.ENGLISH if has_function_words and latin_language(text) == "en" else None
 
 

@@ -39,7 +39,9 @@ ARABIC_FIRST, ARABIC_END = "\u0620", "\u06ff"
 @text_cache(65_536)
 def stem(word: str) -> str:
     """The form under which `word` is compared: Snowball's for its script, and without accents in Latin letters."""
-    if not word.isascii() and word[0] <= _LATIN_END:
+    if word.isascii():
+        return snowball(word, "en") if word else word
+    if word[0] <= _LATIN_END:
         word = "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
         word = word.replace("ß", "ss")
     language = _language_of_letter(word[0]) if word else None

@@ -29,6 +29,7 @@ from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault import checksum
 from memoryos.infrastructure.vault.records import LinkKind, labels_text
 from memoryos.scope import Scope, namespace_from_path
+from memoryos.text_cache import text_cache
 
 metadata = MetaData()
 
@@ -354,6 +355,7 @@ def owner_row(scope: Scope) -> dict[str, str]:
     return {"tenant": scope.tenant, "user_id": scope.user, "agent_id": agent, "namespace": scope.path}
 
 
+@text_cache(1024)  # each add asks for it
 def rules_of(tenant: str) -> tuple[str, str]:
     """The first key that a retention rule of the tenant can have in the table `meta`, and one behind the last."""
     begin = TENANT_RULES + quote(tenant, safe="")

@@ -143,7 +143,7 @@ def page_of(cube: MemCube) -> Page:
 
 def top_keywords(segment: Segment) -> tuple[str, ...]:
     """K_s: the segment's most frequent keywords."""
-    return tuple(word for word, _ in segment.keywords[:SEGMENT_KEYWORDS])
+    return tuple([word for word, _ in segment.keywords[:SEGMENT_KEYWORDS]])
 
 
 def joined(topic: Topic, page: Entry, now: datetime) -> Topic:

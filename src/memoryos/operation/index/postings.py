@@ -103,6 +103,11 @@ class Postings:
         """The number of the term with that stem, if it occurs."""
         return self._terms.get(form)
 
+    def size(self, term: int) -> int:
+        """The number of rows that contain the term."""
+        late = self._tail.get(term)
+        return len(self._settled(term)[0]) + (len(late[0]) if late else 0)
+
     def of(self, term: int) -> tuple[Rows, Counts]:
         """The rows that contain the term and how often they do, shapes (k,)."""
         found = [self._settled(term), *self._late(term)]
@@ -119,15 +124,18 @@ class Postings:
         sizes = self._starts[np.minimum(terms + 1, last)] - starts
         places = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
         places += np.arange(len(places))
-        settled = self._rows[places], self._counts[places], np.repeat(np.arange(len(terms)), sizes)
-        return self._with_late(terms, *settled) if self._tail else settled
+        which = np.repeat(np.arange(len(terms)), sizes)
+        return self._with_late(terms, self._rows[places], self._counts[places], which)
 
-    def _with_late(self, terms: Ints, *settled: NDArray[Any]) -> tuple[Rows, Counts, Ints]:
-        """The postings of each term in the arrays, followed by those in the tail."""
-        found = [settled]
-        for place, term in enumerate(terms.tolist()):
-            found += [(rows, counts, np.full(len(rows), place)) for rows, counts in self._late(term)]
-        rows, counts, which = map(np.concatenate, zip(*found, strict=True))
+    def _with_late(self, terms: Ints, rows: Rows, counts: Counts, which: Ints) -> tuple[Rows, Counts, Ints]:
+        """The postings of each term in the arrays, followed by those in the tail, which has few of the terms."""
+        late = [(place, *self._tail[term]) for place, term in enumerate(terms.tolist()) if term in self._tail]
+        if not late:
+            return rows, counts, which
+        places, late_rows, late_counts = zip(*late, strict=True)
+        rows = np.concatenate([rows, np.frombuffer(b"".join(late_rows), np.int32)])
+        counts = np.concatenate([counts, np.frombuffer(b"".join(late_counts), np.uint16)])
+        which = np.concatenate([which, np.repeat(places, list(map(len, late_rows)))])
         order = np.argsort(which, kind="stable")
         return rows[order], counts[order], which[order]
 

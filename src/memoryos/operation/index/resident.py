@@ -62,7 +62,7 @@ class Resident:
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
-        self._said: dict[str, SaidText] = {}  # of held cubes, as far as a search asked for it
+        self._said: dict[str, tuple[MemCube, SaidText]] = {}  # of held cubes, as far as a search asked for it
         self._evicted = EvictedFacts(dim)
         self.fact_words = FactWords()  # of facts in LPM and of evicted ones
         self._topics: dict[str, Topic] = {}
@@ -114,12 +114,15 @@ class Resident:
 
     def said(self, cube: MemCube) -> SaidText:
         """The text of a cube, prepared; it is prepared only once for one that is kept whole."""
+        known = self._said.get(cube.id)
+        if known is not None and known[0] is cube:
+            return known[1]
+        said = SaidText.of(cube.text)
         with self.lock:
-            held = self._held.get(cube.kind)
-            entry = held.get(cube.id) if held is not None else None
-            if entry is None or entry.cube is not cube:
-                return SaidText.of(cube.text)
-            return self._said.get(cube.id) or self._said.setdefault(cube.id, SaidText.of(cube.text))
+            entry = self._held.get(cube.kind, {}).get(cube.id)
+            if entry is not None and entry.cube is cube:
+                self._said[cube.id] = cube, said
+        return said
 
     def page_vectors(self, reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
         """The direction of each page; read only of those whose turns are not here."""

@@ -105,9 +105,7 @@ class TurnIndex:
     @property
     def nbytes(self) -> int:
         """The approximate size in bytes."""
-        columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
-        parts = self.vectors.nbytes + self.postings.nbytes + self.facets.nbytes
-        return parts + 2 * columns + _PAGE_BYTES * len(self._page_ids)
+        return self.derived("size", self._measured)
 
     @property
     def has_buried(self) -> bool:
@@ -220,7 +218,7 @@ class TurnIndex:
         if self.corpus:
             return self.corpus.frequencies(stems)
         terms = {form: self.postings.number_of_stem(form) for form in stems}
-        return {form: 0 if term is None else len(self.having(term)[0]) for form, term in terms.items()}
+        return {form: 0 if term is None else self._count_having(term) for form, term in terms.items()}
 
     def place(self, row: int) -> Spot:
         """The place of a row."""
@@ -274,9 +272,10 @@ class TurnIndex:
 
     def derived(self, name: Hashable, make: Callable[[], T]) -> T:
         """The result of `make` for the current turns, cached until they change."""
-        if name not in self._derived:
-            self._derived[name] = make()
-        return cast("T", self._derived[name])
+        known = self._derived  # another thread, or `make`, may replace it meanwhile
+        if name not in known:
+            known[name] = make()
+        return cast("T", known[name])
 
     def put(self, passages: Sequence[StoredPassage]) -> None:
         """Add passages, page by page; the first passage of a page replaces all earlier ones."""
@@ -428,6 +427,14 @@ class TurnIndex:
         alive = self.alive
         is_known = rows < len(alive)
         return alive[rows] if is_known.all() else is_known & alive[np.minimum(rows, len(alive) - 1)]
+
+    def _measured(self) -> int:
+        columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
+        parts = self.vectors.nbytes + self.postings.nbytes + self.facets.nbytes
+        return parts + 2 * columns + _PAGE_BYTES * len(self._page_ids)
+
+    def _count_having(self, term: int) -> int:
+        return len(self.having(term)[0]) if self._buried else self.postings.size(term)
 
     def _count(self) -> int:
         return int(np.count_nonzero(self.alive))

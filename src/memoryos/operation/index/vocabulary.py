@@ -102,7 +102,7 @@ class Vocabulary:
                 rows, columns, closeness = self._vectors.near(self._embed(group), CLOSE, upto)
                 nearness = np.minimum(closeness, 1)  # a cosine may be a rounding error above it
                 for column, word in enumerate(group):
-                    own = np.flatnonzero(columns == column)
+                    (own,) = (columns == column).nonzero()
                     self._near[word] = _best(self._near.get(word), rows[own], nearness[own], len(self._vectors))
         for word in words:
             self._near.move_to_end(word)
@@ -122,8 +122,8 @@ def _best(before: _Near | None, numbers: Ints, values: Floats, upto: int) -> _Ne
         values = np.concatenate([np.array(before.kin.closeness, np.float32), values])
     if len(numbers) > MOST:
         worst = np.partition(values, -MOST)[-MOST]
-        above = np.flatnonzero(values > worst)
-        ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
+        (above,), (ties,) = (values > worst).nonzero(), (values == worst).nonzero()
+        ties = ties[: MOST - len(above)]  # the earlier words
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
     return _Near(Kin(tuple(numbers.tolist()), tuple(values.tolist())), upto)

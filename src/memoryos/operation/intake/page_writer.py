@@ -51,7 +51,8 @@ class Intake:
         check_new(self.vault, owner, Kind.PAGE, arriving.about.labels)
         turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
         parcels = self.protection.for_owner(owner).value("attachments", parcels)  # their media types
-        arrival = Arrival(self.vault, owner, self._pages(owner, replace(arriving, turns=turns)), arriving.key)
+        lightened = replace(arriving, turns=turns) if parcels else arriving
+        arrival = Arrival(self.vault, owner, self._pages(owner, lightened), arriving.key)
         with self.housekeeping.call():
             if (known := arrival.known()) is not None:
                 return known

@@ -81,6 +81,8 @@ class AskedWords:
 
     words: Sequence[Word]
     weights: Sequence[float]  #: of each
+    weight: float  #: of all of them
+    unsaid: float  #: of those that nobody said
     passages: int  #: in the memory
     stems: frozenset[str]  #: in ASCII, of the words and of those near
     places: WordPlaces  #: for each stem, the words that it stands for, and how well
@@ -98,17 +100,9 @@ class AskedWords:
         """The words, and the stems by which they are found."""
         places = WordPlaces(found)
         spelt = [place for place, word in enumerate(found) if word.characters or not word.stem.isascii()]
-        return cls(found, [word.weight for word in found], passages, places.stems, places, spelt)
-
-    @property
-    def weight(self) -> float:
-        """The weight of all the words."""
-        return sum(self.weights)
-
-    @property
-    def unsaid(self) -> float:
-        """The weight of those that nobody said."""
-        return sum(word.weight * word.unsaid for word in self.words)
+        weights = [word.weight for word in found]
+        unsaid = sum(word.weight * word.unsaid for word in found)
+        return cls(found, weights, sum(weights), unsaid, passages, places.stems, places, spelt)
 
     @property
     def are_said(self) -> bool:

@@ -151,7 +151,8 @@ class Examined:
         """The text of a passage, a fact or the like, prepared."""
         if isinstance(memory, TurnHit):
             return self.said[memory.titled]
-        return (self.persona if memory.subject is Subject.USER else self.resident).said(memory)
+        is_elsewhere = self.persona is not self.resident and memory.subject is Subject.USER
+        return (self.persona if is_elsewhere else self.resident).said(memory)
 
     def timely(self, memory: TurnHit | MemCube) -> float:
         """How well a memory was said at the time asked for, or names it, from 0 to 1; 0 if none is asked for."""

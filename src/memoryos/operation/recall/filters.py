@@ -78,7 +78,8 @@ class Filters:
 
     def admits(self, page: MemCube) -> bool:
         """Whether a page passes, with at least one of its turns."""
-        return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
+        is_labelled = not self._has_labels or self._is_labelled(page)
+        return is_labelled and self.allows(page) and any(map(self._is_within, turns_of(page)))
 
     def is_in_reach(self, page: MemCube) -> bool:
         """Whether a page is in the tiers and has a turn in the time; its kind, labels and end are not looked at."""
@@ -129,7 +130,7 @@ class Filters:
         return (
             cube.kind in self.kinds
             and self._is_in_tiers(cube)
-            and (self.looks_back or not cube.is_absorbed)
+            and (not cube.is_absorbed or self.looks_back)
             and not cube.has_expired(self.now)
             and not cube.is_proposal
             and (cube.descriptive.valid_to is None or not self._is_over(cube))

@@ -139,7 +139,8 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     turns = index.total
     terms, shares, sizes = _members(asked)
     rows, times, which = index.having_any(terms)
-    _leave_dates_out(index, groups, rows, times, terms[which])
+    if undated := {group.word for group in groups if not group.in_dates}:
+        _leave_dates_out(index, undated, rows, times, terms[which])
     found = np.bincount(which, minlength=len(terms))
     tells = idf(index.frequency(terms, found), turns)
 
@@ -172,9 +173,9 @@ def _members(asked: Mapping[int, Kin]) -> tuple[Ints, Floats, Ints]:
     return np.array(terms, np.int64), known, np.array(sizes, np.int64)
 
 
-def _leave_dates_out(index: TurnIndex, groups: Sequence[WordGroup], rows: Rows, times: Counts, terms: Ints) -> None:
-    """Count one occurrence less of a word that does not count in dates, where the row's date has it."""
-    for word in {group.word for group in groups if not group.in_dates}:
+def _leave_dates_out(index: TurnIndex, words: Collection[str], rows: Rows, times: Counts, terms: Ints) -> None:
+    """Count one occurrence less of these words, which do not count in dates, where the row's date has them."""
+    for word in words:
         own = np.flatnonzero(terms == index.postings.number(word))
         times[own] -= is_in_date(index, word, rows[own])
 

@@ -172,7 +172,7 @@ def _highest(values: Floats, wanted: int) -> Ints:
     size = max(1, len(values) // (_PARTS * wanted))
     parts = len(values) // size
     tops = values[: parts * size].reshape(parts, size).max(axis=1)
-    found = np.flatnonzero(values >= np.partition(tops, -wanted)[-wanted])
+    (found,) = (values >= np.partition(tops, -wanted)[-wanted]).nonzero()
     highest: Ints = found[values[found] >= np.partition(values[found], -wanted)[-wanted]]
     return highest
 
@@ -210,7 +210,7 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
         before, rows = rows, ranking.best(reach * pages).tolist()
         if rows == before:
             break
-        cubes |= read({ranking.index.place(row)[0] for row in rows}.difference(cubes))
+        cubes |= read(set(map(ranking.index.page_of, rows)).difference(cubes))
         found = ((hit, bool(ranking.answering[row])) for row in rows if (hit := _hit(ranking, cubes, row, parts)))
         first, again = told_once(found)
         kept = _of_pages(first, pages)

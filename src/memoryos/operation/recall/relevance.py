@@ -27,12 +27,13 @@ def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
         return judge.relevance(cube) if found is None else found
 
     def kept(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        each = (judged_hit(hit, relevance(hit.cube)) for hit in hits)
-        return tuple(hit for hit in each if (hit.relevance or 0.0) >= min_score)
+        return enough([judged_hit(hit, relevance(hit.cube)) for hit in hits])
 
     def told(cubes: Sequence[MemCube]) -> tuple[Hit, ...]:
-        each = (Hit(cube, 0.0, relevance=relevance(cube)) for cube in cubes)
-        return tuple(hit for hit in each if (hit.relevance or 0.0) >= min_score)
+        return enough([Hit(cube, 0.0, relevance=judge.relevance(cube)) for cube in cubes])
+
+    def enough(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        return tuple([hit for hit in hits if (hit.relevance or 0.0) >= min_score])
 
     pages, segments = kept(recalled.hits), kept(recalled.segments)
     user_facts, agent_facts, knowledge = map(kept, (recalled.user_facts, recalled.agent_facts, recalled.knowledge))
@@ -58,5 +59,5 @@ def merged(groups: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
     So a memory comes where the least relevant one up to it in its group does; the first group is ahead in a tie.
     """
     hits = list(chain.from_iterable(groups))
-    ranks = list(chain.from_iterable(accumulate((hit.relevance or 0.0 for hit in group), min) for group in groups))
-    return (hits[place] for place in sorted(range(len(hits)), key=lambda place: -ranks[place]))
+    ranks = list(chain.from_iterable(accumulate([hit.relevance or 0.0 for hit in group], min) for group in groups))
+    return map(hits.__getitem__, sorted(range(len(hits)), key=ranks.__getitem__, reverse=True))  # which is stable, too

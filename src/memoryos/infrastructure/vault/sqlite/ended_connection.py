@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from typing import Any
-from weakref import WeakSet
+from weakref import ref
+
+_MANY = 1_000  # cursors that are remembered before those that nobody has any more are forgotten
 
 
 class EndedConnection(sqlite3.Connection):
@@ -17,16 +19,20 @@ class EndedConnection(sqlite3.Connection):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._open: WeakSet[sqlite3.Cursor] = WeakSet()
+        self._open: list[ref[sqlite3.Cursor]] = []  # a WeakSet takes as long as a short statement
 
     def cursor(self, *arguments: Any) -> Any:
         """Make a cursor."""
         made = super().cursor(*arguments)
-        self._open.add(made)
+        self._open.append(ref(made))
+        if len(self._open) % _MANY == 0:
+            self._open = [one for one in self._open if one() is not None]
         return made
 
     def rollback(self) -> None:
         """Close the cursors, and end the transaction if there is one."""
-        for cursor in list(self._open):
-            cursor.close()
+        for one in self._open:
+            if (cursor := one()) is not None:
+                cursor.close()
+        self._open.clear()
         super().rollback()

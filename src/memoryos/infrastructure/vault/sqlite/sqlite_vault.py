@@ -112,6 +112,7 @@ class SqliteVault(SqlVault):
     ) -> None:
         refuse_inherited(path)
         self.path = path
+        self._log = log_of(path)
         self.key = key
         self.key_file = KeyFile(path, busy_timeout_seconds) if key else None
         self._driver = driver(key)
@@ -137,7 +138,7 @@ class SqliteVault(SqlVault):
 
     def nbytes(self) -> int:
         """The size of the file and its log on disk, in bytes."""
-        return sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists())
+        return sum(file.stat().st_size for file in (self.path, self._log) if file.exists())
 
     def close(self) -> None:
         """Release the file. A second call does nothing."""
@@ -225,7 +226,7 @@ class SqliteVault(SqlVault):
         """Copy the log into the file now and then; empty one that has become large beside readers who take turns."""
         if self._log_is_due:  # a reader was in the way when words were erased
             self.empty_log()
-        size = _size(log_of(self.path))
+        size = _size(self._log)
         if size > self._most_log:  # if one reads on, try later
             wait_ms = _LOG_WAIT_MS if size > _LARGEST_LOG * MOST_LOG else 0
             self._most_log = MOST_LOG if self._empties_log(wait_ms) else size + MOST_LOG // 4
@@ -243,7 +244,7 @@ class SqliteVault(SqlVault):
     def _cuts_log(self, wait_ms: int = 0) -> bool:
         """Empty the log in steps between which others write; return whether nobody prevented it."""
         with suppress(StoreBusy):  # what was committed is on the disk, and what was erased is erased: this is no error
-            for most in sizes_after(_size(log_of(self.path))):
+            for most in sizes_after(_size(self._log)):
                 with timed(self._alone(), self.on_lock), self._usable():
                     if not is_log_cut(self._kept_writer(), most, wait_ms):
                         return False
@@ -322,16 +323,16 @@ class SqliteVault(SqlVault):
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
         code = getattr(driver, "sqlite_errorcode", 0)
-        log = log_of(self.path)
-        if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
-            return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
+        if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and self._log.exists():
+            told = f"{driver}; what was written last is in {self._log}: copy both to a folder you may write"
+            return StoreReadOnly, told
         if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and self._is_unreadable():
             return StorageError, "the file cannot be read: check its permissions"
         if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
         if str(driver) == _ID_TAKEN:
             return IdTaken, _ID_TAKEN
-        if code in room.UNWRITTEN and (reason := room.lack_beside(self.path, log_of(self.path))):
+        if code in room.UNWRITTEN and (reason := room.lack_beside(self.path, self._log)):
             return StoreFull, f"{driver} ({reason})"
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
