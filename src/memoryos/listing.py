@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from dataclasses import Field, make_dataclass
+from typing import Any, ClassVar, TypeVar
 
 from memoryos.errors import InvalidInput
 from memoryos.plain import Plain, plain
@@ -14,9 +15,14 @@ T = TypeVar("T")
 
 CURSOR_CHARS = 4_000
 
+_DOCUMENT = make_dataclass("_DOCUMENT", ["items", "cursor"])
+
 
 class Listing(list[T], Plain):
     """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last."""
+
+    # A FastAPI handler without a return annotation writes a list as a list, unless it has fields: then it writes these.
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = vars(_DOCUMENT)["__dataclass_fields__"]
 
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
         if not isinstance(items, Iterable):
@@ -28,9 +34,14 @@ class Listing(list[T], Plain):
         """Return the part with each item as `change` returns it."""
         return Listing(map(change, self), self.cursor)
 
+    @property
+    def items(self) -> list[Any]:
+        """The items as `to_dict` tells them."""
+        return [plain(item) for item in self]
+
     def to_dict(self) -> dict[str, Any]:
         """The items and the cursor."""
-        return {"items": [plain(item) for item in self], "cursor": self.cursor}
+        return {"items": self.items, "cursor": self.cursor}
 
 
 def cursor_after(what: str, *key: str | int) -> str:
