@@ -15,14 +15,16 @@ T = TypeVar("T")
 
 CURSOR_CHARS = 4_000
 
-_DOCUMENT = make_dataclass("_DOCUMENT", ["items", "cursor"])
+
+def document_fields(*names: str) -> dict[str, Field[Any]]:
+    """The fields with which a FastAPI handler without a return annotation writes a list, instead of as a list."""
+    return vars(make_dataclass("Document", names))["__dataclass_fields__"]  # type: ignore[no-any-return]
 
 
 class Listing(list[T], Plain):
     """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last."""
 
-    # A FastAPI handler without a return annotation writes a list as a list, unless it has fields: then it writes these.
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = vars(_DOCUMENT)["__dataclass_fields__"]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = document_fields("items", "cursor")
 
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
         if not isinstance(items, Iterable):
