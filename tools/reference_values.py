@@ -58,7 +58,7 @@ def undescribed() -> list[str]:
 
 
 def _is_value(kind: type) -> bool:
-    return is_dataclass(kind) and not issubclass(kind, Enum | Listing)
+    return is_dataclass(kind) and not issubclass(kind, Enum)
 
 
 def _heading(title: str) -> list[str]:
@@ -86,7 +86,7 @@ def _classes_in(kind: type) -> Iterator[type]:
     while waiting:
         one = waiting.pop()
         waiting += get_args(one)
-        if inspect.isclass(one) and one.__module__.startswith("memoryos") and _is_value(one):
+        if inspect.isclass(one) and one.__module__.startswith("memoryos") and is_dataclass(one):
             yield one
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import Field, make_dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from memoryos.errors import InvalidInput
 from memoryos.plain import Plain, plain
@@ -16,15 +15,8 @@ T = TypeVar("T")
 CURSOR_CHARS = 4_000
 
 
-def document_fields(*names: str) -> dict[str, Field[Any]]:
-    """The fields with which a FastAPI handler without a return annotation writes a list, instead of as a list."""
-    return vars(make_dataclass("Document", names))["__dataclass_fields__"]  # type: ignore[no-any-return]
-
-
 class Listing(list[T], Plain):
     """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = document_fields("items", "cursor")
 
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
         if not isinstance(items, Iterable):
@@ -36,14 +28,9 @@ class Listing(list[T], Plain):
         """Return the part with each item as `change` returns it."""
         return Listing(map(change, self), self.cursor)
 
-    @property
-    def items(self) -> list[Any]:
-        """The items as `to_dict` tells them."""
-        return [plain(item) for item in self]
-
     def to_dict(self) -> dict[str, Any]:
         """The items and the cursor."""
-        return {"items": self.items, "cursor": self.cursor}
+        return {"items": [plain(item) for item in self], "cursor": self.cursor}
 
 
 def cursor_after(what: str, *key: str | int) -> str:

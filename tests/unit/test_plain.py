@@ -146,17 +146,6 @@ def test_a_list_that_has_no_parts_is_a_listing_too(memory, name):
     assert len(listing) > 0 or name in {"usage", "jobs", "branches", "mounts"}
 
 
-@pytest.mark.parametrize("name", ["listing", "no listing", "pipelines"])
-def test_a_web_handler_that_names_nothing_sends_the_cursor_of_a_listing_too(memory, name):
-    value, app = VALUES[name](memory), FastAPI()
-    app.get("/bare")(lambda: value)
-    app.get("/inside")(lambda: {"value": value})
-    with TestClient(app) as client:
-        assert client.get("/bare").json() == value.to_dict()
-        assert client.get("/inside").json() == {"value": value.to_dict()}
-    assert name != "listing" or value.cursor
-
-
 def descendants_of(kind: type) -> set[type]:
     return {kind}.union(*(descendants_of(one) for one in kind.__subclasses__()))
 

@@ -66,7 +66,7 @@ class Walk:
             return value if told == digits else told
         if isinstance(value, Mapping):
             return self._mapping(place, value)
-        if isinstance(value, tuple | list):
+        if isinstance(value, tuple | list) and value:
             walked = [self.value(f"{place}[{number}]", one) for number, one in enumerate(value)]
             return value if all(map(_is, walked, value)) else type(value)(walked)
         return self._fields(place, value) if _is_made_of_fields(value) else value

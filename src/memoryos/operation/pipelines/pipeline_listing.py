@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from memoryos.errors import InvalidInput
-from memoryos.listing import Listing, document_fields
+from memoryos.listing import Listing
 from memoryos.operation.pipelines.pipeline import Pipeline
 
 
 class PipelineListing(Listing[Pipeline]):
     """The pipelines by name. `broken` has what is wrong with each other file, by its name."""
-
-    __dataclass_fields__ = document_fields("items", "cursor", "broken")
 
     def __init__(self, items: Iterable[Pipeline] = (), broken: Mapping[str, str] | None = None) -> None:
         super().__init__(items)
