@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import logging
 import socket
 import time
@@ -71,12 +73,21 @@ def logged(records: Iterable[logging.LogRecord], lines: int) -> list[str]:
     return told
 
 
+async def _until_it_should_exit(server: Any) -> None:
+    """What uvicorn does until then, which looks ten times a second."""
+    for tick in itertools.count():
+        if await server.on_tick(tick):
+            return
+        await asyncio.sleep(0.01)
+
+
 @contextmanager
 def serving(store: MemoryOS, application: Application | None = None, **limits: Any) -> Iterator[Served]:
     """Serve a store until the end of the block."""
     made = application or partial(rest_app, added=added_doors(store.settings))
     bound = RestServer.bound(store, "127.0.0.1", 0, RestLimits(**{"closing_seconds": 1.0, **limits}), made)
     server = bound.server()
+    server.main_loop = partial(_until_it_should_exit, server)
     thread = Thread(target=server.run, kwargs={"sockets": [bound.socket]})
     thread.start()
     try:

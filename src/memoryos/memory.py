@@ -22,6 +22,7 @@ from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, ObjectsUnreachable
 from memoryos.filter import Filter
 from memoryos.kinds import Kind, Origin, Role, Tier, Trust, UpdateMode
+from memoryos.listing import Listing
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.looking_back import looked_back, searched_then
@@ -324,7 +325,7 @@ class Memory(MemoryParts):
         as_of: datetime | str | None = None,
         kinds: Sequence[Kind | str] = (),
         mounts: Sequence[str] | None = None,
-    ) -> list[Hit]:
+    ) -> Listing[Hit]:
         """Return the memories that carry all of these tags, here and in mounted memories, latest first.
 
         The result holds pages and what was derived from them; from mounts, pages and facts. `kinds` and `mounts` work
@@ -351,7 +352,7 @@ class Memory(MemoryParts):
             snapshot=snapshot,
         )
         self._engine.responder.wait()
-        return self._engine.recaller.latest(self._scope, filters, most, arguments.mounts(mounts))
+        return Listing(self._engine.recaller.latest(self._scope, filters, most, arguments.mounts(mounts)))
 
     def context(
         self,
@@ -432,7 +433,7 @@ class Memory(MemoryParts):
         with self._engine.vault.view(found.scope) as reader:
             return then.one(reader, found)
 
-    def history(self, cube_id: str, *, as_of: datetime | str | None = None) -> list[MemCube]:
+    def history(self, cube_id: str, *, as_of: datetime | str | None = None) -> Listing[MemCube]:
         """Return the versions of a memory, oldest first, the current one last. Raises NotFound, as `get` does.
 
         The history of a fact begins with the facts that it replaced, that of an adapter or a KV state with the earlier
@@ -446,7 +447,7 @@ class Memory(MemoryParts):
         with self._engine.vault.view(home) as reader:
             earlier = unended(predecessors(reader, cube), now)
             versions = [*earlier, *reader.history(cube_id), *unended(builds(reader, cube), now)]
-            return then.versions(reader, versions) if then else versions
+            return Listing(then.versions(reader, versions) if then else versions)
 
     def stats(self) -> Stats:
         """Return the sizes of the tiers, the waiting work, and the tuned values of this owner, each with its reason."""

@@ -7,7 +7,7 @@ import pytest
 
 from contract.back_ends import files_on
 
-FUZZ_SECONDS, LONG_FUZZ_SECONDS = 40.0, 600.0
+FUZZ_SECONDS, LONG_FUZZ_SECONDS = 12.0, 600.0
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

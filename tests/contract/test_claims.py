@@ -13,7 +13,7 @@ from memoryos.scope import Scope
 
 LEASE = timedelta(seconds=60)
 SOON = 60.0  # seconds; nobody waits that long when all is well
-BRIEF = 0.5
+BRIEF = 0.25
 
 USERS = [Scope(user=name, tenant=tenant) for tenant in ("acme", "wok") for name in ("ann", "ben", "小红")]
 

@@ -14,7 +14,7 @@ from memoryos.scope import Scope
 ALICE, BOB = Scope(user="alice"), Scope(user="bob", tenant="other")
 LEASE = timedelta(seconds=60)
 SOON = 60.0  # seconds; nobody waits that long when all is well
-BRIEF = 0.5
+BRIEF = 0.25
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 import unicodedata
 from collections.abc import Iterator
@@ -27,7 +26,8 @@ from memoryos.models.hashing import Hashing
 WEDNESDAY = datetime(2024, 8, 28, 13, tzinfo=UTC)
 DAY = date(2024, 5, 3)
 
-DIGITS = [one for one in map(chr, range(sys.maxunicode + 1)) if one.isdigit()]  # superscripts and ① among them
+PLANES = 0x2_0000  # the first two have all digits that there are; to look through the others takes seconds
+DIGITS = [one for one in map(chr, range(PLANES)) if one.isdigit()]  # superscripts and ① among them
 DECIMALS = ["".join(run) for run in re.findall(r"(?:\d){10}", "".join(one for one in DIGITS if one.isdecimal()))]
 
 DATES = """

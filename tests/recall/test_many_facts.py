@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 import memoryos
-from contract.back_ends import files_on
+from conftest import FrozenClock
+from contract.back_ends import copy_store, files_on, opening_on
 from memoryos import Tier
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
 
 MANY = 150
+NOON = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -110,12 +112,20 @@ LOCKERS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def full(tmp_path_factory, back_end):
+    """A store with these facts, to be copied."""
+    stored = tmp_path_factory.mktemp("lockers") / "memory.db"
+    with opening_on(back_end), memoryos.open(stored, user="ann", clock=FrozenClock(NOON)) as memory:
+        for text in LOCKERS:
+            memory.facts.add(text)
+    return stored
+
+
 @pytest.fixture
-def lockers(open_memory):
-    memory = open_memory()
-    for text in LOCKERS:
-        memory.facts.add(text)
-    return memory
+def lockers(full, path, open_memory):
+    copy_store(full, path)
+    return open_memory()
 
 
 def test_each_of_many_facts_is_found_by_the_number_that_it_names(lockers, long):

@@ -6,9 +6,9 @@ import copy
 import inspect
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from fastapi import FastAPI
@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
 
 import memoryos
-from memoryos import Attachment, Memory, MemoryOS, Role, Turn, stores
+from memoryos import Attachment, Listing, Memory, MemoryOS, Role, Turn, stores
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.plain import Plain, PlainContent, plain
 from public import function_of, methods_of
@@ -69,6 +69,7 @@ VALUES = {
     "get": lambda memory: memory.pages.list()[0],
     "listing": lambda memory: memory.pages.list(limit=1),
     "no listing": lambda memory: memory.segments.list(),
+    "pipelines": lambda memory: memory.pipelines.list(),
     "hit": lambda memory: memory.search("boat").hits[0],
     "profile": lambda memory: memory.profile.get(),
     "stats": lambda memory: memory.stats(),
@@ -112,6 +113,39 @@ def test_a_web_handler_that_names_what_it_returns_sends_what_to_dict_tells(memor
         assert client.get("/openapi.json").status_code == 200
 
 
+def test_every_method_that_returns_values_of_ours_returns_a_listing_of_them():
+    returned = {
+        f"{kind.__name__}.{name}": get_type_hints(function_of(kind, name))["return"]
+        for kind in (Memory, MemoryOS)
+        for name in methods_of(kind)
+    }
+    several = {name for name, hint in returned.items() if get_origin(hint) in (list, tuple, Sequence)}
+    assert {name for name in several if any(classes_in(returned[name]))} == set()
+    assert sum(inspect.isclass(one := get_origin(hint)) and issubclass(one, Listing) for hint in returned.values()) > 30
+
+
+LISTINGS = {
+    "history": lambda memory: memory.history(memory.pages.list()[0].id),
+    "tagged": lambda memory: memory.tagged("boats"),
+    "events": lambda memory: memory.log.events(),
+    "usage": lambda memory: memory.log.usage(),
+    "jobs": lambda memory: memory.jobs.list(),
+    "branches": lambda memory: memory.branches.list(),
+    "holds": lambda memory: memory.governance.holds(),
+    "mounts": lambda memory: memory.mounts.list(),
+}
+
+
+@pytest.mark.parametrize("name", LISTINGS)
+def test_a_list_that_has_no_parts_is_a_listing_too(memory, name):
+    memory.governance.hold(reason="case of Smith", memory=memory.pages.list()[0].id)
+    listing = LISTINGS[name](memory)
+    assert type(listing) is Listing
+    assert json.loads(listing.to_json()) == listing.to_dict()
+    assert listing.to_dict() == {"items": [one.to_dict() for one in listing], "cursor": None}
+    assert len(listing) > 0 or name in {"usage", "jobs", "branches", "mounts"}
+
+
 def descendants_of(kind: type) -> set[type]:
     return {kind}.union(*(descendants_of(one) for one in kind.__subclasses__()))
 
@@ -129,6 +163,12 @@ def test_pydantic_writes_every_value_as_to_dict_tells(kind, monkeypatch):
         assert json.loads(one.dump_json(value)) == {"told": 1}
     assert TypeAdapter(kind).validate_python(value) is value
     assert TypeAdapter(kind).json_schema(mode="serialization")["type"] == "object"
+
+
+def test_a_segment_has_an_id_as_pages_and_facts_have(memory):
+    memory.add_many([Turn(role=Role.USER, text=f"My boat has {number} sails.") for number in range(12)])
+    segment = memory.segments.list()[0]
+    assert segment.id == segment.cube.id == segment.to_dict()["id"]
 
 
 def test_a_hit_tells_what_a_reader_wants(memory):

@@ -8,6 +8,7 @@ from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Kind
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
 from memoryos.operation.activation.recipe import KNOWN, Recipe
@@ -63,9 +64,9 @@ class Activations(Noun):
         self._engine.housekeeping.queued(self._scope)
         return job_id
 
-    def list(self) -> Sequence[ActivationView]:
+    def list(self) -> Listing[ActivationView]:
         """List the prefixes, by name, and whether their states can be used."""
-        return self._engine.activator.views(self._scope.owner)
+        return Listing(self._engine.activator.views(self._scope.owner))
 
     def get(self, name: str) -> ActivationView:
         """Return one prefix. Raises NotFound."""

@@ -11,6 +11,7 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Kind
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.retention import COUNTED, UnusedRule, check_room
@@ -52,10 +53,10 @@ class Archiving(Noun):
         self._change(write)
         return rule
 
-    def list(self) -> Sequence[UnusedRule]:
+    def list(self) -> Listing[UnusedRule]:
         """List the rules of this owner, by name."""
         with self._engine.vault.read(self._scope.owner) as reader:
-            return reader.retention.unused_rules()
+            return Listing(reader.retention.unused_rules())
 
     def remove(self, name: str) -> None:
         """Remove a rule; what it has archived stays so until it is used. It takes ADMINISTER for every memory.

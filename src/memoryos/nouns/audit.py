@@ -152,7 +152,7 @@ class Audit:
         tenant: str = "default",
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-    ) -> Sequence[CallerAccess]:
+    ) -> Listing[CallerAccess]:
         """Report who used the memories of a user, of all agents and namespaces: one row for each caller.
 
         The first row is the caller who used them last.
@@ -161,9 +161,9 @@ class Audit:
         wanted = self._selection(
             user=checked, tenant=checked_text("tenant", tenant, limit=ID_LIMIT), since=since, until=until
         )
-        return accesses(entry for _, entry in self._engine.audit().stream(wanted))
+        return Listing(accesses(entry for _, entry in self._engine.audit().stream(wanted)))
 
-    def permissions(self, **only: Unpack[AuditFilters]) -> Sequence[AuditEntry]:
+    def permissions(self, **only: Unpack[AuditFilters]) -> Listing[AuditEntry]:
         """Report the changes of what may be done with memories, and by whom, oldest first.
 
         These are: API keys that were created, rotated or revoked, rights and roles that were given or taken back,
@@ -173,7 +173,7 @@ class Audit:
         known); also those that were refused or failed.
         """
         wanted = self._selection(**only)
-        return [entry for _, entry in self._engine.audit().stream(wanted) if _is_permission(entry)]
+        return Listing(entry for _, entry in self._engine.audit().stream(wanted) if _is_permission(entry))
 
     def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from memoryos import arguments
 from memoryos.caller import Action, doing
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_all
@@ -57,11 +57,11 @@ class Branches(Noun):
         self._engine.housekeeping.queued(self._scope)
         return made
 
-    def list(self) -> Sequence[Branch]:
+    def list(self) -> Listing[Branch]:
         """List the branches of this owner, by name."""
         self._engine.admit(Action.READ, self._scope)
         now = self._engine.clock()
-        return [one for one in self._brancher.all() if one.is_whole and one.expires_at > now]
+        return Listing(one for one in self._brancher.all() if one.is_whole and one.expires_at > now)
 
     def named(self, name: str) -> Branch:
         """Return a branch. Raises NotFound."""

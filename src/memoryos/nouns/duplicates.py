@@ -10,6 +10,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.absorption import absorbed_into
 from memoryos.kinds import Kind
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.merging import MERGEABLE, DuplicateGroup, duplicates, merge, unmerge
@@ -21,7 +22,7 @@ MOST_IDS = 100  # merged by one call
 class Duplicates(Noun):
     """Equal and nearly equal memories of one owner."""
 
-    def list(self, *, kind: Kind | str = Kind.PAGE) -> Sequence[DuplicateGroup]:
+    def list(self, *, kind: Kind | str = Kind.PAGE) -> Listing[DuplicateGroup]:
         """List the groups of pages or facts that say the same, without changing anything.
 
         The latest 2,000 memories of the kind are compared. They say the same if they have the same words apart from
@@ -35,7 +36,7 @@ class Duplicates(Noun):
         for home in self._engine.corrector(self._scope).homes if wanted is Kind.FACT else [self._scope.owner]:
             with self._engine.vault.view(home) as reader:
                 found += duplicates(reader, wanted, self._engine.clock())
-        return found
+        return Listing(found)
 
     def merge(self, ids: Sequence[str], *, reason: str = "merge") -> MemCube:
         """Merge memories that say the same into the first one, and return it. `unmerge` undoes it.
@@ -66,8 +67,8 @@ class Duplicates(Noun):
             unmerge(writer, checked)
         return self._engine.corrector(self._scope).find(checked)[0]
 
-    def merged(self, memory_id: str) -> Sequence[MemCube]:
+    def merged(self, memory_id: str) -> Listing[MemCube]:
         """List the memories that this one took in. Raises NotFound."""
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(memory_id))
         with self._engine.vault.view(home) as reader:
-            return absorbed_into(reader, [cube.id])
+            return Listing(absorbed_into(reader, [cube.id]))

@@ -12,6 +12,7 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.filter import labels_of
 from memoryos.infrastructure.vault.records import Job, JobKind, JobState
 from memoryos.kinds import Kind, Origin
+from memoryos.listing import Listing
 from memoryos.nouns.activations import Activations
 from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
@@ -76,12 +77,12 @@ class MemoryForms(Noun):
             return self._made(name, after, *chosen)
         return self._turned(name, before, keeps=stays)
 
-    def cool(self) -> Sequence[Transformation]:
+    def cool(self) -> Listing[Transformation]:
         """Turn each cold KV state and adapter back to text, as `schedule.moves` lists them: their sources stay."""
         schedule = MemScheduler(self._engine, self._scope, self._caller, self._memory)
         due = {move.id for move in schedule.moves() if move.after is MemoryForm.TEXT}
         cold = {(one.name, one.form) for one in self.list() if one.id in due}
-        return [self._turned(name, form, keeps=False) for name, form in sorted(cold)]
+        return Listing(self._turned(name, form, keeps=False) for name, form in sorted(cold))
 
     def outcome(
         self, name: str, source: MemoryForm | str = MemoryForm.TEXT, target: MemoryForm | str = MemoryForm.KV
@@ -100,14 +101,14 @@ class MemoryForms(Noun):
             told = stands(self._turning(name, before))
         return FormOutcome(name, before, after, *told)
 
-    def list(self, *, memory_id: str | None = None) -> Sequence[MadeForm]:
+    def list(self, *, memory_id: str | None = None) -> Listing[MadeForm]:
         """List the KV states and adapters with the texts that they were made of, and the facts that they told.
 
         With `memory_id`, only those that were made of this memory, or told it.
         """
         wanted = None if memory_id is None else arguments.cube_id(memory_id)
         found = [*self._states(), *self._adapters()]
-        return [one for one in found if wanted is None or wanted in (*one.sources, *one.told)]
+        return Listing(one for one in found if wanted is None or wanted in (*one.sources, *one.told))
 
     # Parts of the above
 

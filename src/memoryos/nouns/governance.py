@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import JobKind, alone
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
 from memoryos.lifecycle import Transition
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_all, check_hold, may_all, sees
@@ -103,14 +104,14 @@ class MemGovernance(Noun):
         wanted = arguments.cube_id(memory_id)
         return doing(Action.DELETE, lambda: self._engine.erase(self._scope, wanted))
 
-    def transitions(self, memory_id: str) -> Sequence[Transition]:
+    def transitions(self, memory_id: str) -> Listing[Transition]:
         """List the changes of a memory's state, oldest first: when, from what to what, by whom and why.
 
         Raises NotFound.
         """
         checked = arguments.cube_id(memory_id)
         with self._engine.vault.view(self._home(checked)) as reader:
-            return reader.transitions(checked)
+            return Listing(reader.transitions(checked))
 
     def diff(self, memory_id: str, older: int | None = None, newer: int | None = None) -> VersionDiff:
         """Return what one version of a memory says that another one does not, by their numbers.
@@ -199,10 +200,10 @@ class MemGovernance(Noun):
         self._engine.housekeeping.queued(self._scope)
         return rule
 
-    def retention(self) -> Sequence[RetentionRule]:
+    def retention(self) -> Listing[RetentionRule]:
         """List the retention rules of this owner, by name."""
         with self._engine.vault.read(self._scope.owner) as reader:
-            return reader.retention.rules()
+            return Listing(reader.retention.rules())
 
     def unretain(self, name: str) -> None:
         """Remove a retention rule; what it has not ended yet keeps its own end. It takes ADMINISTER for every memory.
@@ -253,7 +254,7 @@ class MemGovernance(Noun):
         doing(Action.ADMINISTER, place)
         return hold
 
-    def holds(self) -> Sequence[LegalHold]:
+    def holds(self) -> Listing[LegalHold]:
         """List the legal holds of this owner, in the order in which they were placed.
 
         A caller who may not administer all of this memory sees those on what it may read completely.
@@ -262,7 +263,7 @@ class MemGovernance(Noun):
         for home in self._engine.corrector(self._scope).homes:
             with self._engine.vault.view(home) as reader:
                 found += [hold for hold in reader.retention.holds() if self._is_shown(home, reader, hold)]
-        return found
+        return Listing(found)
 
     def release(self, hold_id: str) -> None:
         """Release a legal hold; a job removes what has expired meanwhile. The gate must admit ADMINISTER.
@@ -348,10 +349,10 @@ class MemGovernance(Noun):
         self._engine.vault.delegations.put(made)
         return made
 
-    def delegations(self) -> Sequence[Delegation]:
+    def delegations(self) -> Listing[Delegation]:
         """List the rights about this user's memories that were passed on and have not ended, oldest first."""
         self._engine.admit(Action.SHARE, self._scope)
-        return self._engine.vault.delegations.of(self._scope)
+        return Listing(self._engine.vault.delegations.of(self._scope))
 
     def revoke(self, delegation_id: str) -> None:
         """End a right that was passed on, in every process at once. Raises NotFound."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.records import Job, JobState
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.scheduler.job_kinds import MOST_PRIORITY
@@ -20,14 +21,14 @@ from memoryos.text import checked_text
 class Jobs(Noun):
     """The background jobs of one owner."""
 
-    def list(self, *states: JobState) -> Sequence[Job]:
+    def list(self, *states: JobState) -> Listing[Job]:
         """List the jobs in these states (default: all), oldest first.
 
         Who may read only a part of the memory sees the jobs that programs added about memories of that part.
         """
         wanted = [arguments.one_of("states", state, JobState) for state in states]
         with self._engine.settled(self._scope) as reader:
-            return reader.jobs(*wanted)
+            return Listing(reader.jobs(*wanted))
 
     def add(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ from memoryos.api_key import ApiKey, NewApiKey
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied, StorageError
+from memoryos.listing import Listing
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keyed_gate import valid_key
@@ -72,10 +73,10 @@ class Keys:
         )
         return self._stored(info)
 
-    def list(self, *, tenant: str = "default") -> Sequence[ApiKey]:
+    def list(self, *, tenant: str = "default") -> Listing[ApiKey]:
         """List the keys of a tenant, oldest first, also those that have ended. No secret is in the list."""
         self._engine.admit(Action.ADMINISTER)
-        return self._engine.vault.keys.listed(checked_text("tenant", tenant, limit=ID_LIMIT))
+        return Listing(self._engine.vault.keys.listed(checked_text("tenant", tenant, limit=ID_LIMIT)))
 
     def rotate(self, key_id: str, *, overlap: timedelta | float = 0.0) -> NewApiKey:
         """Replace a key by a new one with the same rights and the same end, and return it.

@@ -16,6 +16,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.kinds import Kind
+from memoryos.listing import Listing
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
@@ -86,13 +87,13 @@ class LoraAdapters(Noun):
         self._want(wanted)
         return self.get(wanted.name)
 
-    def list(self) -> Sequence[AdapterStatus]:
+    def list(self) -> Listing[AdapterStatus]:
         """List the adapters that the caller may use, by name."""
         found = []
         for place in self._places:
             with self._engine.vault.view(place) as reader:
                 found += [self._status(reader, one) for one in seen_adapters(reader).values()]
-        return sorted(found, key=lambda one: one.name)
+        return Listing(sorted(found, key=lambda one: one.name))
 
     def get(self, name: str) -> AdapterStatus:
         """Return an adapter with its versions. Raises NotFound."""
@@ -189,7 +190,7 @@ class LoraAdapters(Noun):
         self._engine.admit(Action.WRITE, place)
         return self._engine.transformer.recollections.stored(place, wanted)
 
-    def retire(self, name: str) -> Sequence[MemCube]:
+    def retire(self, name: str) -> Listing[MemCube]:
         """Remove an adapter, and return the memories that its latest version was trained on, exactly as they are.
 
         They were never removed: an adapter is a copy of what it knows. Raises NotFound.
@@ -199,7 +200,7 @@ class LoraAdapters(Noun):
             ids = [one.id for cube in versions_of(reader, wanted.name)[-1:] for one in adapter_in(cube).sources]
             sources = [*reader.get(ids).values()]
         doing(Action.DELETE, lambda: self._delete(place, wanted.name))
-        return sources
+        return Listing(sources)
 
     # Parts of the above
 

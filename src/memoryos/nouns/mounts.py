@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from memoryos.config import Settings
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.key_file import KeyFile
+from memoryos.listing import Listing
 from memoryos.mount import Mount
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
@@ -32,10 +32,10 @@ class Mounts:
         self._engine = engine
         self._caller = caller
 
-    def list(self) -> Sequence[Mount]:
+    def list(self) -> Listing[Mount]:
         """List the mounts in the order in which they were added."""
         self._engine.admit(Action.ADMINISTER)
-        return self._engine.mounted.mounts
+        return Listing(self._engine.mounted.mounts)
 
     def add(self, mount: Mount, *, later: bool = False) -> None:
         """Include another memory in the searches of the owners that it serves (`Mount.serves`).

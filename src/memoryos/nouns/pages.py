@@ -90,9 +90,9 @@ class Pages(Noun):
         with self._present() as reader:
             return swept_among(reader, wanted)
 
-    def attachments(self, page_id: str) -> Sequence[AttachedFile]:
+    def attachments(self, page_id: str) -> Listing[AttachedFile]:
         """List the attachments of a page: caption, media type, and size or URL. Raises NotFound."""
-        return files_of(self._page(page_id))
+        return Listing(files_of(self._page(page_id)))
 
     def attachment(self, page_id: str, id: str) -> FileBytes:  # noqa: A002 - the name of the field
         """Return the bytes of an attachment, by the ids of its page and of itself.

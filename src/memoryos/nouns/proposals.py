@@ -9,6 +9,7 @@ from memoryos.caller import Action
 from memoryos.cube import MemCube
 from memoryos.filter import labels_about
 from memoryos.kinds import AccessMode, Kind, Subject
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new
@@ -20,7 +21,7 @@ from memoryos.operation.knowledge.stated import VALUE_CHARS
 class Proposals(Noun):
     """The proposals of one owner."""
 
-    def publish(self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER) -> Sequence[Proposal]:
+    def publish(self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER) -> Listing[Proposal]:
         """Add facts of a trusted source: new facts are learned, and contradictions become proposals.
 
         Returns the proposals that wait for a decision. No known fact changes before `accept`. The facts are stored 32
@@ -39,15 +40,15 @@ class Proposals(Noun):
         check_new(self._engine.vault, home, Kind.FACT, labels_about((), (), AccessMode.READ_ONLY))
         publish(self._engine.promoter, home, lessons)
         with self._engine.vault.view(home) as reader:
-            return proposals(reader)
+            return Listing(proposals(reader))
 
-    def list(self) -> Sequence[Proposal]:
+    def list(self) -> Listing[Proposal]:
         """List the proposals that wait for a decision, oldest first."""
         found: list[Proposal] = []
         for home in dict.fromkeys(self._engine.home(self._scope, subject) for subject in Subject):
             with self._engine.vault.view(home) as reader:
                 found += proposals(reader)
-        return found
+        return Listing(found)
 
     def accept(self, proposal_id: str) -> MemCube:
         """Accept a proposal. The fact that it replaces stays readable in the archive. Raises NotFound."""

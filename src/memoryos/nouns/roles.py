@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from uuid_utils.compat import uuid7
@@ -12,6 +12,7 @@ from memoryos.about import about
 from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.listing import Listing
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.role_grant import RoleGrant
@@ -62,11 +63,11 @@ class Roles:
         self._engine.vault.roles.put(made)
         return made
 
-    def list(self, *, identity: str | None = None, tenant: str = "default") -> Sequence[RoleGrant]:
+    def list(self, *, identity: str | None = None, tenant: str = "default") -> Listing[RoleGrant]:
         """List the grants of a tenant that have not ended, oldest first: all, or those of one identity."""
         self._engine.admit(Action.ADMINISTER)
         wanted = None if identity is None else checked_text("identity", identity, limit=NAME_LIMIT)
-        return self._engine.vault.roles.listed(checked_text("tenant", tenant, limit=ID_LIMIT), wanted)
+        return Listing(self._engine.vault.roles.listed(checked_text("tenant", tenant, limit=ID_LIMIT), wanted))
 
     def revoke(self, grant_id: str, *, tenant: str = "default") -> None:
         """End a grant now, in every process. Raises NotFound."""

@@ -18,6 +18,7 @@ from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
+from memoryos.listing import Listing
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.lora_adapters import LoraAdapters
 from memoryos.nouns.memory_verbs import MemoryVerbs
@@ -104,7 +105,7 @@ class MemScheduler(Noun):
                 self._follow()
         return plan
 
-    def log(self, *, limit: int = 20) -> Sequence[LoggedPlacement]:
+    def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
         """List the latest decisions, newest first, at most 100: ids, forms and reasons.
 
         What this caller may not read, or is gone, is left out.
@@ -113,9 +114,11 @@ class MemScheduler(Noun):
         with self._engine.vault.view(self._scope.owner) as reader:
             found = logged(reader, wanted)
             seen = reader.kinds([one.id for plan in found for one in plan.decisions])
-        return [replace(plan, decisions=tuple(one for one in plan.decisions if one.id in seen)) for plan in found]
+        return Listing(
+            replace(plan, decisions=tuple(one for one in plan.decisions if one.id in seen)) for plan in found
+        )
 
-    def moves(self) -> Sequence[FormMove]:
+    def moves(self) -> Listing[FormMove]:
         """List the changes of form that are due by the uses so far: text to KV, KV to an adapter, and back to text."""
         views = self._engine.activator.views(self._scope.owner)
         with self._engine.settled(self._scope) as reader:
@@ -126,7 +129,7 @@ class MemScheduler(Noun):
         forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
         forms += [one for view in views if (one := _as_kv(view, sources)) is not None]
         forms += self._unloaded()
-        return list(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
+        return Listing(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
 
     def _unloaded(self) -> Iterator[FormOfMemory]:
         """The adapters that no answer uses by itself; one that is loaded never gets cold."""

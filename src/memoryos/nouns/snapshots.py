@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from memoryos import arguments
@@ -10,6 +9,7 @@ from memoryos.caller import Action
 from memoryos.clock import parse_end, parse_moment
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.snapshot import Snapshot, snapshots, write_snapshots
+from memoryos.listing import Listing
 from memoryos.nouns.looking_back import STORED, last_event
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
@@ -46,10 +46,10 @@ class Snapshots(Noun):
             write_snapshots(writer, [*known, made])
         return made
 
-    def list(self) -> Sequence[Snapshot]:
+    def list(self) -> Listing[Snapshot]:
         """List the snapshots of this owner, by their moments."""
         with self._engine.vault.read(self._scope.owner) as reader:
-            return snapshots(reader, self._engine.clock())
+            return Listing(snapshots(reader, self._engine.clock()))
 
     def remove(self, name: str) -> None:
         """Remove a snapshot; the memories stay as they are. It takes WRITE for all of them. Raises NotFound."""

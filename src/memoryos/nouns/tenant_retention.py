@@ -10,6 +10,7 @@ from memoryos.caller import Action, Caller, doing
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.kinds import Kind
+from memoryos.listing import Listing
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.privacy.sensitive import PrivacyAction
@@ -59,10 +60,10 @@ class TenantRetention:
         self._apply(doing(Action.ADMINISTER, lambda: self._engine.vault.tenant_rules.put(of, rule)))
         return rule
 
-    def list(self, *, tenant: str = "default") -> Sequence[RetentionRule]:
+    def list(self, *, tenant: str = "default") -> Listing[RetentionRule]:
         """List the retention rules of a tenant, by name; those of single owners are in `governance.retention`."""
         self._engine.admit(Action.ADMINISTER)
-        return self._engine.vault.tenant_rules.listed(checked_text("tenant", tenant, limit=ID_LIMIT))
+        return Listing(self._engine.vault.tenant_rules.listed(checked_text("tenant", tenant, limit=ID_LIMIT)))
 
     def remove(self, name: str, *, tenant: str = "default") -> None:
         """Remove a rule; what it has not ended yet gets the end that it has without it. Raises NotFound."""

@@ -30,7 +30,7 @@ def build(
 ) -> None:
     """Compute the KV state of a prefix with these memories, and wait for it."""
     chosen = {"kinds": kind} if kind else {}
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
         memory.activations.build(name, ids=memory_id or (), bits=bits, **chosen)  # type: ignore[arg-type]
         memory.jobs.run()
         made = memory.activations.get(name)

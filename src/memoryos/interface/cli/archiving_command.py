@@ -30,7 +30,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Archive pages or facts that were not used for a while. A rule of the same name is replaced."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
         rule = memory.archiving.add(
             name, unused=seconds_of(unused), visits=visits, tags=tag or (), kinds=kind or (Kind.PAGE,)
         )

@@ -27,7 +27,7 @@ def create(
     json: Json = False,
 ) -> None:
     """Copy a memory into a branch, which Python programs use: `memory.branch(NAME)`."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
         made = memory.branches.create(name, ttl=seconds_of(ttl))
     if json:
         render.print_json(made.to_dict())

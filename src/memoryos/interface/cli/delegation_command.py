@@ -31,7 +31,7 @@ def delegate(
     json: Json = False,
 ) -> None:
     """Let another caller do with the memories of a user what the user may do, until it ends."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
         made = memory.governance.delegate(to, action or ("read",), ttl=seconds_of(ttl))
     if json:
         render.print_json(made.to_dict())

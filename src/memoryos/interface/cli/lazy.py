@@ -56,7 +56,7 @@ class LazyGroup(TyperGroup):
     places: ClassVar[Places]
 
     def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
+        super().__init__(**{**attributes, "suggest_commands": False})  # of its own alone
         self.commands: dict[str, Any] = dict.fromkeys(self.places)
         self._is_listing = False
 
@@ -93,9 +93,30 @@ class LazyGroup(TyperGroup):
         return super().parse_args(ctx, args if has_command or ctx.resilient_parsing else ["--help"])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command and its arguments; it gets the `--json` of its group."""
-        name, command, rest = super().resolve_command(ctx, args)
+        """The command and its arguments; it gets the `--json` of its group. Tells which one may be meant instead."""
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except typer.TyperException as error:
+            error.message += self._hint([one for one in args if not one.startswith("-")])
+            raise
         return name, command, [JSON, *rest] if is_json_wanted() and JSON not in rest else rest
+
+    def _hint(self, asked: list[str]) -> str:
+        from memoryos.interface.cli.suggestion import suggested
+
+        known = self.known()
+        found = suggested(asked, known)
+        if not found:
+            return "" if any(known.values()) else f" There are: {', '.join(known)}"
+        told = f"{', '.join(map(repr, found[:-1]))} or {found[-1]!r}" if found[1:] else repr(found[0])
+        return f" Did you mean {told}?"
+
+    def known(self) -> dict[str, list[str]]:
+        """The verbs of each noun, and none of each command."""
+        groups = {name: attribute for name, (module, attribute) in self.places.items() if module == _GROUPS}
+        module = import_module(f"{__package__}.{_GROUPS}") if groups else None
+        verbs = {name: list(getattr(module, attribute).info.cls.places) for name, attribute in groups.items()}
+        return {name: verbs.get(name, []) for name in self.places}
 
 
 def group(kind: type[LazyGroup], text: str) -> typer.Typer:

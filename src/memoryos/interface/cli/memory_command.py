@@ -204,7 +204,7 @@ def respond(
     json: Json = False,
 ) -> None:
     """Answer with the chat model and the memory, in pieces (needs MEMORYOS_LLM_MODEL)."""
-    opened = open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True)
+    opened = open_memory(db, user=user, agent=agent, tenant=tenant, session=session)
     with opened as memory, new_file("--mark", mark) as file:
         answer = memory.respond(query) if json else _said(memory, query)
         if file is not None:

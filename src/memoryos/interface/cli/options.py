@@ -131,7 +131,7 @@ def open_memory(
     session: str | None = None,
     must_exist: bool = False,
 ) -> Memory:
-    """Open one owner's memory; `must_exist` refuses to create a store, for commands that only read."""
+    """Open one owner's memory; `must_exist` refuses to create a store, for commands that need what is in it."""
     from memoryos.arguments import naming
     from memoryos.memory_os import open as opening
 
@@ -200,7 +200,7 @@ def others_in(store: MemoryOS, tenant: str, *, limit: int | None = None) -> Sequ
 def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str | Path:
     path = db or settings.db
     if must_exist:
-        existing_place(path, "Add or import something first, or name another file")
+        existing_place(path, "Add or import something first (`memoryos add TEXT`), or name another file")
     return path
 
 

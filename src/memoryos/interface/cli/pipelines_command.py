@@ -39,7 +39,8 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a pipeline: all that it changes, or nothing."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
+    opened = open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=dry_run)
+    with opened as memory:
         checked = memory.pipelines.check(_wanted(pipeline))
         done = memory.pipelines.run(checked, _given(checked, param or ()), query=query, dry_run=dry_run)
     if json:

@@ -68,7 +68,7 @@ def do(
     json: Json = False,
 ) -> None:
     """Do what a person asks of the memory in plain words; what removes or shares anything is shown first."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         done = memory.requests.do(text, confirm=confirm)
         if done.preview and (yes or _agrees(done.preview, json=json)):
             done = memory.requests.do(done.call, confirm=done.preview.confirm)

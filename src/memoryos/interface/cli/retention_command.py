@@ -41,7 +41,7 @@ def retain(
     """Keep memories only so long: those stored already and those to come. A rule of the same name is replaced."""
     seconds = seconds_of(ttl) if ttl else None
     fading = seconds_of(half_life, "--half-life") if half_life else None
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
         rule = memory.governance.retain(
             name, ttl=seconds, until=until, half_life=fading, kinds=kind or (), tags=tag or ()
         )
@@ -95,7 +95,7 @@ def hold(
     json: Json = False,
 ) -> None:
     """Place a legal hold on a memory, a session or everything: nothing deletes, changes or expires it."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as opened:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as opened:
         placed = opened.governance.hold(reason=reason, memory=memory, session=session)
     if json:
         render.print_json(placed.to_dict())

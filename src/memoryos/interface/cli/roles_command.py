@@ -25,7 +25,7 @@ def grant(
     json: Json = False,
 ) -> None:
     """Give an identity roles, which policies then see beside those with which it calls."""
-    with open_store(db, must_exist=True) as store:
+    with open_store(db) as store:
         made = store.roles.grant(identity, role, name=name, tenant=tenant, ttl=seconds_of(ttl) if ttl else None)
     if json:
         render.print_json(made.to_dict())

@@ -24,7 +24,7 @@ def create(
     json: Json = False,
 ) -> None:
     """Name a moment: `--as-of NAME` then shows the memory as it was. Nothing is copied."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
         made = memory.snapshots.create(name, at=at, ttl=seconds_of(ttl) if ttl else None)
     if json:
         render.print_json(made.to_dict())

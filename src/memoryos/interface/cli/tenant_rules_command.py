@@ -34,7 +34,7 @@ def add(
     """Keep the memories of all users only so long: those stored already and those to come."""
     if not yes:
         _confirm(tenant, json=json)
-    with open_store(db, must_exist=True) as store:
+    with open_store(db) as store:
         rule = store.retention.add(
             name,
             ttl=seconds_of(ttl) if ttl else None,

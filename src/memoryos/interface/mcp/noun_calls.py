@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from memoryos.cube import MemCube
 from memoryos.interface.mcp.memory_text import in_fence, memory_document, quoted_data
 from memoryos.interface.mcp.noun_tools import checked_verb
 from memoryos.interface.mcp.tool_answer import ToolAnswer
+from memoryos.listing import Listing
 from memoryos.memory import Memory
 from memoryos.plain import Plain
 
@@ -28,13 +29,15 @@ def noun_call(noun: str) -> Callable[..., ToolAnswer]:
     return call
 
 
-def _documents(told: str | Plain | Sequence[Plain] | None) -> list[dict[str, Any]]:
+def _documents(told: str | Plain | Listing[Plain] | None) -> list[dict[str, Any]]:
     """What a method returned, as documents; a text is the id of a job."""
     if told is None:
         return []
     if isinstance(told, str):
         return [{"job": told}]
-    return [_document(one) for one in ([told] if isinstance(told, Plain) else told)]
+    if isinstance(told, Listing):
+        return [_document(one) for one in told]
+    return [_document(told)]
 
 
 def _document(told: Plain) -> dict[str, Any]:

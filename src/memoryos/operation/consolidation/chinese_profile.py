@@ -56,6 +56,9 @@ _MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6
 _OCCUPATION = regex(
     rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{CHINESE_OCCUPATION}|{_MADE_JOB})){_END}"
 )
+_AS_A = regex(  # 作为一名护士，我经常上夜班
+    rf"^作为一?[名位](?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION}|{_MADE_JOB})[，,]?我(?!们|会|想|要是|希望|[应宁]|曾|以前)"
+)
 _NOT_NOW = regex("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
 _WORKS_AS = regex(
     rf"(?:{_SELF}(?:现在|目前|毕业后)?|现在|目前)在{_HAN}{{1,10}}?(?:做|当|担任)(?:一?[名个位])?"
@@ -178,7 +181,7 @@ def _birthdays(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _occupations(sentence: str, _said_at: datetime) -> _Found:
-    for match in _own(_OCCUPATION, sentence):
+    for match in (*_own(_OCCUPATION, sentence), *_AS_A.finditer(sentence)):
         yield match["value"], *match.span()
     for match in (*_WORKS_AS.finditer(sentence), *_TURNED.finditer(sentence)):
         before = sentence[: match.end()]

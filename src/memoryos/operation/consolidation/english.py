@@ -17,6 +17,7 @@ from memoryos.language.crafts import LEFT_CRAFT
 from memoryos.language.life_changes import CHANGED_JOBS, MOVED_THERE
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
+from memoryos.operation.consolidation.english_asides import asides
 from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
 from memoryos.operation.consolidation.english_moves import PLACE
 from memoryos.operation.consolidation.english_places import LOWER_PLACE
@@ -314,7 +315,7 @@ def statements(sentence: str) -> list[Statement]:
     if not (says_i or may_be_elliptic(plain)) or not is_short or not _is_asserted(plain):
         return []
     first_person = (part for one in _first_person(sentence, plain) for part in _parted(one))
-    found = [*first_person, *contacts(sentence, plain)]
+    found = [*first_person, *asides(sentence, plain), *contacts(sentence, plain)]
     return found or list(elliptic(sentence, plain))
 
 

@@ -29,18 +29,34 @@ _SHAPES = (
     ),
     ("has", regex(r"been (?:vegan|vegetarian|sober|single|married|clean) (?:for|since) [\w' ]+", re.IGNORECASE)),
     ("is", regex(r"having (?:\w+ )?surgery (?:on|next|this|tomorrow|in) ?[\w ]*", re.IGNORECASE)),
+    (
+        "",
+        regex(
+            r"(?:just )?got (?:fired|laid off)(?: from my job)?"
+            r"(?: (?:from|by|at) (?-i:[A-Z][\w&'-]*(?: [A-Z][\w&'-]*){0,2}))?"
+            r"(?: (?:today|yesterday|(?:last|this) \w+))?(?=\s*(?:[.,;!]|$))",
+            re.IGNORECASE,
+        ),
+    ),
     ("", regex(r"(?:just |finally )?[Mm]oved (?:back )?to [A-Z]\w+(?: (?:last|this|in|on|yesterday)\b[\w ]*)?")),
 )
 _ADDRESS = r"[^\s@,;:()<>]+@[^\s@,;:()<>]+\.\w{2,}"
 _NUMBER = r"\+?\(?\d[\d\s()./-]{5,}\d"
 _HINT = regex(
-    r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via))\b",
+    r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via)"
+    r"|got (?:fired|laid off)|from now on|going forward)\b",
     re.IGNORECASE,
 )
 _REACHABLE = regex(r"@|\d[\d\s()./-]{5}")
 _REACH = regex(
     rf"(?:(?:reach|call|text|ring|phone|e-?mail|mail|write(?: to)?|contact|message) me (?:at|on|under|via) "
     rf"(?P<reached>{_ADDRESS}|{_NUMBER}))",
+    re.IGNORECASE,
+)
+_FROM_NOW = r"(?:from now on|going forward)"
+_USE = regex(  # and no more: not "use it in the example from now on"
+    rf"^(?:please |so |just )*(?:use (?P<to>{_ADDRESS}) {_FROM_NOW}|{_FROM_NOW},? (?:please )?use (?P<at>{_ADDRESS}))"
+    r"(?=[.!]*$)",
     re.IGNORECASE,
 )
 _MINE = regex(
@@ -71,7 +87,7 @@ def contacts(sentence: str, plain: str) -> Iterator[Statement]:
     """How the speaker can be reached."""
     if not _REACHABLE.search(plain):
         return
-    for match in (*_MINE.finditer(plain), *_REACH.finditer(plain)):
+    for match in (*_MINE.finditer(plain), *_REACH.finditer(plain), *_USE.finditer(plain)):
         yield Statement(sentence[slice(*match.span())], SemanticType.FACT, PLAIN)
 
 
@@ -79,7 +95,9 @@ def completed(quote: str, name: str) -> str | None:
     """The statement as a sentence about `name`; None for other statements."""
     if match := _REACH.fullmatch(quote):
         return f"{name} can be reached at {match['reached']}"
+    if match := _USE.fullmatch(quote):
+        return f"{name} can be reached at {match['to'] or match['at']}"
     for verb, shape in _SHAPES:
         if shape.fullmatch(quote):
-            return " ".join(filter(None, (name, verb, quote[:1].lower() + quote[1:])))
+            return " ".join(filter(None, (name, verb, quote[:1].lower() + quote[1:]))).replace(" my ", " their ")
     return None

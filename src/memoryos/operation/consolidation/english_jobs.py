@@ -25,7 +25,10 @@ _WORK = r"(?:job|position|role|gig|post|work|working|internship)"
 _STOPPED = r"(?:quit|left|lost|gave up|stopped|retired from|resigned from)"
 _BECAME = r"(?:became|retrained as|work as|am)"
 _RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
-_PRESENT = r"(?:'m|'ve| have| am| know| see| work| love| hate| can| always| often| usually)"
+_PRESENT = (
+    r"(?:'m|'ve| (?:have|am|know|see|work|love|hate|can|always|often|usually|get|spend|earn|deal|teach|help|meet|travel"
+    r"|need|do|make|use|write|find|want|drive|wear|start|handle|treat|look)\b)"
+)
 _PATTERNS = tuple(
     regex(pattern)
     for pattern in (
@@ -50,7 +53,8 @@ _NO_MORE = (
 )
 _LEFT_CRAFT = regex(rf"\b(?:I(?:'ve| have)?|{_AM}) {_NOW}{LEFT_CRAFT}")
 _NONE_LEFT = regex(
-    rf"\bI(?:'ve| have)? {_NOW}(?:quit|lost|left) my job\b(?! as\b)|\bI(?: just)? got (?:fired|laid off)\b"
+    rf"\bI(?:'ve| have)? {_NOW}(?:quit|lost|left) my job\b(?! as\b)"
+    r"|(?:\bI(?: just)? got|^(?:[Jj]ust )?[Gg]ot) (?:fired(?! up\b)|laid off)\b"
     rf"|\bI was (?:fired|laid off|made redundant)\b|\b{_AM} {_NOW}(?:unemployed|out of work|between jobs|jobless)\b"
     rf"|\bI(?:'ve| have)? {_NOW}retired\b(?! (?:to|early to)\b)|\b{_AM} {_NOW}retired\b(?! \w+er\b)"
 )

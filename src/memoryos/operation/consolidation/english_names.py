@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memoryos.language.occupations import OCCUPATIONS
+from memoryos.operation.consolidation.english_places import LOWER_PLACE, place
 from memoryos.operation.consolidation.english_words import NOT_NAMES
 from memoryos.regex import regex
 
@@ -31,10 +33,16 @@ _CALLED_LOWER = regex(rf"{_CALL} {_LOWER}")
 _INTRODUCED = regex(
     rf"^{_GREETING}?(?:I'm|I am|Im) {_NAME}"
     r"(?=\s*(?:[.!]|$|, (?:an? |and |nice |I'm |Im |I |from |\d\d\b)"
-    r"| (?:and Im?\b|from [A-Z]|by the way|here)\b))"
+    r"| (?:and Im?\b|from [A-Z]\w*|by the way|here)\b))"
 )
 _INTRODUCED_LOWER = regex(
     rf"^{_GREETING}(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}})(?=(?:,| from \w+,)? \d\d\b|,? from \w)"
+)
+# "im anna from berlin": without a greeting, only before a place that is known.
+_INTRODUCED_FROM = regex(rf"^{_GREETING}?(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}}),? from {LOWER_PLACE}")
+_CORRECTED = regex(
+    r"\b[Mm]y (?:full |first |real )?name(?:'s not| is not| isn't| isnt) [A-Za-z]\w+(?: [A-Z]\w+)? ?[,;–—-]+ ?"
+    rf"(?P<told>(?:it's|it is|its) (?:actually |really )?{_NAME})(?=\s*(?:[.,;!)]|$))"
 )
 _SPEAKING = regex(rf"^{_GREETING}?[Tt]his is {_NAME}(?= speaking\b| here\b|, (?:I\b|I'm\b|Im\b)| and I\b)")
 _GREETED = regex(rf"^{_GREETING}[Tt]his is {_NAME}(?= from [A-Za-z])")
@@ -43,6 +51,16 @@ _SIGNED = regex(rf"^{_GREETING}?{_NAME} here(?=[,.!;]|$)")
 _NOT_NAME_ENDING = regex(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
 _NOT_SIGNED = frozenset(
     "right new same over up down out not still everyone anyone someone nothing first looky look newbie student".split()
+)
+_NOT_FROM = (
+    frozenset(
+        """
+        home far away fresh straight just still not also both half part drunk sore jetlagged hungover dead only guy girl
+        man woman boy dude kid teen person student dev someone somebody people family friends hours minutes miles ill
+        native local immigrant refugee expat tourist coming
+        """.split()
+    )
+    | OCCUPATIONS
 )
 _NO_WORDS = frozenset(
     """
@@ -62,9 +80,15 @@ def names(plain: str) -> Iterator[Found]:
         for match in pattern.finditer(plain):
             if not any(map(_is_no_name, match["value"].split())) and not _is_left_out(pattern, match):
                 yield match["value"].rstrip("."), *match.span()
-    for pattern in (_EXPLICIT_LOWER, _CALLED_LOWER, _INTRODUCED_LOWER):
+    for match in _CORRECTED.finditer(plain):
+        if not any(map(_is_no_name, match["value"].split())):
+            yield match["value"].rstrip("."), *match.span("told")
+    for pattern in (_EXPLICIT_LOWER, _CALLED_LOWER, _INTRODUCED_LOWER, _INTRODUCED_FROM):
         for match in pattern.finditer(plain):
-            if not _is_no_name(match["value"]) and match["value"] not in _NO_WORDS:
+            is_left_out = pattern is _INTRODUCED_FROM and (
+                match["value"] in _NOT_FROM or not place(match, is_known=True)
+            )
+            if not is_left_out and not _is_no_name(match["value"]) and match["value"] not in _NO_WORDS:
                 yield match["value"].capitalize(), *match.span()
 
 

@@ -66,7 +66,9 @@ _AGE = [
 _INTRODUCED_AGE = regex(r"(?<=, )(?P<age>\d{2})(?=,|\s*[.!]|$)")  # beside the name
 
 # One of these is in every pattern of this module, but for what begins a sentence.
-_SPEAKS = regex(r"(?:I|Im|Ive|My|my|me|[Ww]e|[Ww]e're|This is|this is|As an?|as an?)\b|^[Mm]oved\b|\bhere\b")
+_SPEAKS = regex(
+    r"(?:I|Im|Ive|My|my|me|[Ww]e|[Ww]e're|This is|this is|As an?|as an?)\b|^[Mm]oved\b|^(?:[Jj]ust )?[Gg]ot\b|\bhere\b"
+)
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:

@@ -38,9 +38,9 @@ _NAME_ALONE = regex(  # a sentence that says no more than the name: the profile 
 )
 # What each shape of a statement or of a profile field has: a text without any tells nothing.
 _TELLS = regex(
-    r"\b(?=[imwthanfb])"  # far faster than to try each
+    r"\b(?=[imwthanfbgu])"  # far faster than to try each
     r"(?:i(?:m|ve)?|m[ye]|we|this is|as an?|here|moved|any ?more|any longer|no longer|again|at last|finally|fan of|been"
-    r"|having)\b"
+    r"|having|got (?:fired|laid off)|from now on|going forward)\b"
 )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from memoryos.errors import InvalidInput
@@ -83,7 +82,7 @@ class Pipeline(Plain):
         if not isinstance(self.version, int) or isinstance(self.version, bool) or self.version < 1:
             raise InvalidInput("version", f"{shown(self.version)} is no version", "Write 1, 2, 3 ...")
         object.__setattr__(self, "description", FieldType.TEXT.check("description", self.description))
-        object.__setattr__(self, "parameters", MappingProxyType(_declared(self.parameters)))
+        object.__setattr__(self, "parameters", _declared(self.parameters))
         object.__setattr__(self, "steps", _chain(self.steps))
         made: dict[StepPart, PipelineStep] = {}
         for number, step in enumerate(self.steps, 1):

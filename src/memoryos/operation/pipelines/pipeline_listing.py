@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from memoryos.errors import InvalidInput
 from memoryos.listing import Listing
 from memoryos.operation.pipelines.pipeline import Pipeline
 
@@ -14,6 +15,8 @@ class PipelineListing(Listing[Pipeline]):
 
     def __init__(self, items: Iterable[Pipeline] = (), broken: Mapping[str, str] | None = None) -> None:
         super().__init__(items)
+        if not isinstance(broken, Mapping | None):
+            raise InvalidInput("broken", f"expected a mapping, got {type(broken).__name__}", "Pass the names of files")
         self.broken = dict(broken or {})
 
     def mapped(self, change: Callable[[Pipeline], Pipeline]) -> PipelineListing:

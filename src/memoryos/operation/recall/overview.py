@@ -86,6 +86,11 @@ class SegmentView(Plain):
         return {**self.cube.to_dict(), "heat": self.heat, **pages, **used}
 
     @property
+    def id(self) -> str:
+        """The id of the segment."""
+        return self.cube.id
+
+    @property
     def summary(self) -> str:
         """The summary of the segment."""
         return self.cube.text
