@@ -35,7 +35,7 @@ from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.builds import builds
 from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
-from memoryos.operation.correction.kept_versions import unended, unexpired
+from memoryos.operation.correction.kept_versions import unended
 from memoryos.operation.correction.revised import NewWords, SameWords
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
@@ -425,7 +425,7 @@ class Memory(MemoryParts):
         """
         checked = arguments.cube_id(cube_id)
         then = looked_back(self._engine, self._scope, as_of)
-        found = unexpired(self._engine.fetched(self._scope, checked), self._engine.clock())
+        found = self._engine.fetched(self._scope, checked)
         if then is None:
             return found
         with self._engine.vault.view(found.scope) as reader:
@@ -441,7 +441,6 @@ class Memory(MemoryParts):
         then = looked_back(self._engine, self._scope, as_of)
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
         now = self._engine.clock()
-        unexpired(cube, now)
         with self._engine.vault.view(home) as reader:
             earlier = unended(predecessors(reader, cube), now)
             versions = [*earlier, *reader.history(cube_id), *unended(builds(reader, cube), now)]

@@ -53,8 +53,8 @@ class MemGovernance(Noun):
 
         It is still found, and visits are counted. What would change it is refused with CubeProtected: an update, the
         deletion of a page that it rests on, `forget`. A statement that contradicts a frozen fact becomes a proposal.
-        `reason` is kept with the transition. Raises NotFound, TransitionRefused if the memory has expired, and
-        CubeProtected if another one has taken it in: freeze that one, or give it back first (`duplicates.unmerge`).
+        `reason` is kept with the transition. Raises NotFound, and CubeProtected if another one has taken it in: freeze
+        that one, or give it back first (`duplicates.unmerge`).
         """
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
@@ -64,15 +64,15 @@ class MemGovernance(Noun):
     def thaw(self, memory_id: str, *, reason: str = "thaw") -> MemCube:
         """Give a frozen memory the state that it had before, and return it. The gate must admit ADMINISTER.
 
-        Raises NotFound, PermissionDenied.
+        One whose end came while it was frozen expires with that. Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
-        home = self._home(checked, Action.ADMINISTER)
+        known, home = self._engine.corrector(self._scope).find(checked, Action.ADMINISTER)
         thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
         for one in {self._scope.owner, thawed.scope.owner}:
             self._engine.housekeeping.queued(one)
-        return self._engine.corrector(self._scope).find(checked)[0]
+        return replace(known, state=thawed.state)  # if its end has come, it may be gone by now
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.

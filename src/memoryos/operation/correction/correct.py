@@ -27,6 +27,7 @@ from memoryos.kinds import Kind, State
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
+from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.merging import give_back
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
@@ -127,7 +128,7 @@ class Corrector:
                 self._done_before(revision, cube, change, chain)
             take(self._vault, home, revision.planned)
             refused.pop_all()
-        revised = self.find(cube_id)[0]
+        revised = self._found(cube_id)[0]  # its end may have come since
         if revised.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(revised, revision.read_before)
         return revised
@@ -161,8 +162,13 @@ class Corrector:
     def find(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         """Return a memory of the scope, or of the shared persona, and its home scope.
 
-        Raises NotFound if there is none that the caller may read, and PermissionDenied if it may not do more with it.
+        Raises NotFound if there is none that the caller may read, also if it has expired and only a hold or the next
+        sweep keeps it, and PermissionDenied if the caller may not do more with it.
         """
+        cube, home = self._found(cube_id, action)
+        return unexpired(cube, self.promoter.clock()), home
+
+    def _found(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         for home in self.homes:
             with self._vault.view(home) as reader:
                 if cube := reader.one(cube_id):
