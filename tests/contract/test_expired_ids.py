@@ -1,4 +1,4 @@
-"""What has expired is there for no verb of a caller, whatever still keeps it in the store: a sweep to come, or a hold."""
+"""What has expired is there for no verb of a caller, whatever still keeps it in the store: a sweep or a hold."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MORE: dict[str, dict[str, Any]] = {
     "update": {"text": "other words"},
     "governance.hold": {"reason": "case 7"},
     "governance.rollback": {"version": 1},
-    **dict.fromkeys(BUILDERS, {"name": "one"}),
+    **{name: {"name": "one"} for name in BUILDERS},
     "pages.attachment": {"id": UNKNOWN},
 }
 
@@ -67,7 +67,7 @@ def _ended(ann: Memory, clock: Any, *, on_hold: bool) -> list[str]:
 
 def _outcome(ann: Memory, name: str, cube_id: str, more: dict[str, Any]) -> str:
     """What a verb says of this id: its error, or its result."""
-    told: dict[str, Any] = {one: cube_id for one in _ids_of(name)}
+    told: dict[str, Any] = dict.fromkeys(_ids_of(name), cube_id)
     if "ids" in told:
         told["ids"] = [cube_id, *more.pop("beside", [])]
     try:

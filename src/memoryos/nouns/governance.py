@@ -78,8 +78,9 @@ class MemGovernance(Noun):
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
         A background job then removes it from the store, with what rests on it alone, as `delete` would: the gate must
-        admit WRITE and DELETE. What it has taken in (`duplicates.merge`) expires, too, and branches lose it at once.
-        Raises NotFound, PermissionDenied, TransitionRefused, and OnHold if one of them is on hold.
+        admit WRITE and DELETE. What it has taken in (`duplicates.merge`) expires, too, and branches lose it at once. The
+        pages of a segment go with it. Raises NotFound, PermissionDenied, and what `delete` would: CubeProtected or
+        OnHold if something that would go or change is frozen or on hold. Nothing expires then.
         """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.admit(Action.DELETE, self._scope)
@@ -89,6 +90,7 @@ class MemGovernance(Noun):
         going = [checked, *corrector.absorbed([checked])]
         for one in going:
             corrector.removable(one)
+        corrector.refuse_ends(home, going)
         expire(self._engine.vault, home, going, cause)
         Copies(self._brancher).delete(going)
         self._engine.housekeeping.queued(home)

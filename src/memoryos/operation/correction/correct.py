@@ -18,20 +18,19 @@ from datetime import datetime
 from memoryos.about import NOTHING, About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound
-from memoryos.hold import HeldThing
-from memoryos.infrastructure.vault.built_cubes import built_on
+from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
-from memoryos.kinds import Kind, State
+from memoryos.kinds import Kind
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
 from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.merging import give_back
+from memoryos.operation.correction.protectors import refuse_protected
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
-from memoryos.operation.correction.removal import Removal, pages_of
+from memoryos.operation.correction.removal import Removal, pages_of, pages_with
 from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed, refuse_gone
 from memoryos.operation.hierarchy.changes import Changes, Urgency
@@ -199,7 +198,13 @@ class Corrector:
         segments = self._segments_of(pages)
         for home in self.homes:
             with self._vault.read(home) as reader:
-                _refuse_protected(reader, pages, segments, {*pages, *others})
+                refuse_protected(reader, pages, segments, {*pages, *others})
+
+    def refuse_ends(self, home: Scope, ids: Sequence[str]) -> None:
+        """Raise CubeProtected if memories of this home may not go: what `delete` of each of them refuses."""
+        with self._vault.read(home) as reader:
+            pages = pages_with(reader, ids)
+        self.refuse_frozen(pages, ids)
 
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""
@@ -216,8 +221,7 @@ class Corrector:
     def dependents(self, ids: Sequence[str]) -> set[str]:
         """These memories, the pages of segments among them, and what may go with them."""
         with self._vault.read(self._owner) as reader:
-            kinds = reader.kinds(ids)
-            pages = [page for one, kind in kinds.items() for page in pages_of(reader, one, kind)]
+            pages = pages_with(reader, ids)
         found = {*ids, *pages, *self._segments_of(pages)}
         for home in self.homes:
             with self._vault.read(home) as reader:
@@ -408,7 +412,7 @@ class _Revising:
     def _refuse_protected(self, reader: Reader) -> set[str]:
         pages = [one for one, kind in reader.kinds(self._ids).items() if kind is Kind.PAGE]
         segments = [link.target for link in reader.whole.targets(pages, LinkKind.MEMBER_OF)]
-        return _refuse_protected(reader.whole, pages, segments, self._ids)
+        return refuse_protected(reader.whole, pages, segments, self._ids)
 
     @property
     def _ids(self) -> list[str]:
@@ -442,30 +446,6 @@ class _Revising:
         if sum(len(turn.text) for page in pages for turn in page_of(page).turns) <= SHORT_CHARS:
             return False
         return len(self.corrector.again(self.home).lessons(pages)) > CUBES_AT_ONCE
-
-
-def _refuse_protected(
-    reader: Reader, pages: Sequence[str], segments: Sequence[str], given: Collection[str]
-) -> set[str]:
-    """Raise CubeProtected for what `refuse_frozen` refuses in one home; returns what may not come on hold."""
-    derived = derived_from(reader, pages)
-    built = built_on(reader, {*given, *segments, *derived})
-    reached = {*given, *segments, *derived, *built}
-    _refuse_held(reader, given, reached)
-    states = reader.states({*reached, *reader.successions(derived)})
-    for frozen in (one for one, state in states.items() if state is State.FROZEN):
-        reason = "" if frozen in given else ", which depends on it,"
-        raise CubeProtected(
-            f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first", memory_id=frozen
-        )
-    return reached
-
-
-def _refuse_held(reader: Reader, given: Collection[str], reached: Iterable[str]) -> None:
-    """Raise OnHold if a memory that is given is on hold, or one that is reached is by itself."""
-    for cube_id, hold in reader.retention.held(reached).items():
-        if cube_id in given or hold.on is HeldThing.MEMORY:
-            raise hold.refusal(cube_id)
 
 
 def _stored_at(changes: Changes, ids: Collection[str]) -> datetime:
