@@ -78,8 +78,8 @@ class MemGovernance(Noun):
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
         A background job then removes it from the store, with what rests on it alone, as `delete` would: the gate must
-        admit WRITE and DELETE. What it has taken in (`duplicates.merge`) expires, too, and branches lose it at once. The
-        pages of a segment go with it. Raises NotFound, PermissionDenied, and what `delete` would: CubeProtected or
+        admit WRITE and DELETE. What it has taken in (`duplicates.merge`) expires, too, and branches lose it at once.
+        The pages of a segment go with it. Raises NotFound, PermissionDenied, and what `delete` would: CubeProtected or
         OnHold if something that would go or change is frozen or on hold. Nothing expires then.
         """
         self._engine.admit(Action.WRITE, self._scope)
