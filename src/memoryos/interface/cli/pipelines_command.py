@@ -145,4 +145,4 @@ def _tell(done: PipelineRun) -> None:
         table.add_row(escape(f"{step.number} {told}"), str(len(step.made)), str(len(step.changes)), f"{step.ms:.0f}")
     render.console().print(table)
     for text in filter(None, (done.context, done.answer and done.answer.text)):
-        render.console().print(text, markup=False)
+        render.say(text)
