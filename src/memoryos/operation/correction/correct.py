@@ -435,7 +435,7 @@ class _Revising:
         refuse_absorbed(reader, found)
         refuse_gone(reader, revision.change, found)
         promoter = self.corrector.promoter
-        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_told=True)
+        told = revision.labels.relabel(revision.change.of(found, promoter.clock()))
         cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
