@@ -184,6 +184,7 @@ class MemGovernance(Noun):
         """
         self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
+        self._engine.protection.check_names("name", [checked])
         seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
         fading = None if half_life is None else arguments.lifetime("half_life", half_life)
         end = arguments.moment("until", until)
