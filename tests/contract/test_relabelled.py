@@ -143,7 +143,7 @@ def test_a_topic_has_the_labels_and_the_end_of_its_pages(ann, change):
     ann.add("I hiked in Norway.")
     ann.add("I hiked in Norway again.")
     (topic, *_) = ann.segments.list()
-    with pytest.raises(InvalidInput, match="cannot be changed of a segment"):
+    with pytest.raises(InvalidInput, match="cannot be changed of the kind segment"):
         ann.update(topic.cube.id, **change)
 
 

@@ -36,4 +36,6 @@ def _check_kind(cube: MemCube, labels: About) -> None:
     for field, one in told.items():
         if one and cube.kind not in GOVERNED:
             fix = "Change its pages" if cube.kind.value == "segment" else "Change the memories that it was made of"
-            raise InvalidInput(field, f"cannot be changed of a {cube.kind.value}, which has that of its memories", fix)
+            raise InvalidInput(
+                field, f"cannot be changed of the kind {cube.kind.value}, which has that of its memories", fix
+            )
