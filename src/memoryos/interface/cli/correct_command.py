@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from memoryos.about import LabelArguments
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import (
@@ -67,7 +66,7 @@ def update(
     if at is not None and not merge:
         raise InvalidInput("--at", "has no meaning without --merge", "Leave it out, or add --merge")
     mode = UpdateMode.APPEND if append else UpdateMode.MERGE if merge else UpdateMode.OVERWRITE
-    labels: LabelArguments = {"tags": tag or (), "metadata": metadata_of(meta), "sensitivity": sensitivity or ()}
+    labels: dict[str, Any] = {"tags": tag or (), "metadata": metadata_of(meta), "sensitivity": sensitivity or ()}
     labels |= {"access": access, "ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at}
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.update(
