@@ -12,6 +12,8 @@ from memoryos import MemCube, Memory, MemoryOS, Scope, load_settings
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import CubeProtected
 from memoryos.models.hashing import Hashing
+from memoryos.operation.activation.prefix import prefix_of
+from memoryos.operation.activation.recipe import Recipe
 
 ANN = Scope(user="ann")
 
@@ -63,7 +65,6 @@ def test_a_caller_changes_no_source_of_what_is_kept(store, ann, keep, built_from
         release = keep(one.id)
         changes = {
             "update": lambda: ann.update(fact, "has hens"),
-            "labels": lambda: ann.facts.add("has bees", tags=["farm"]),
             "delete": lambda: ann.delete(fact),
             "erase": lambda: ann.governance.erase(fact),
             "expire": lambda: ann.governance.expire(fact),
@@ -109,6 +110,49 @@ def test_what_expired_waits_for_the_kept_state_and_no_job_fails(store, ann, cloc
     clock.advance(hours=1)
     ann.jobs.run()
     assert stored(store, fact, state.id) == [False, False]
+
+
+SAID = {
+    "other words": {"text": "User lives in Bergen."},
+    "a denial": {"text": "User does not live in Oslo."},
+    "labels": {"text": "User lives in Oslo.", "tags": ["home"]},
+    "an end": {"text": "User lives in Oslo.", "ttl": 60},
+}
+
+
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID.keys())
+def test_what_a_caller_states_is_stored_and_what_is_kept_stays(store, ann, clock, keep, built_from, said):
+    fact = ann.facts.add("User lives in Oslo.")
+    state, adapter = built_from(fact)
+    keep(state.id)
+    keep(adapter.id)
+    clock.advance(days=1)
+    ann.facts.add(**said)
+    assert said["text"] in [one.text for one in ann.facts.list()]
+    assert stored(store, state.id, adapter.id) == [True, True]
+    assert [ann.get(one.id).text for one in (state, adapter)] == [state.text, adapter.text]
+
+
+def test_a_state_stays_while_its_source_says_the_same(store, ann, clock, built_from):
+    fact = ann.facts.add("User lives in Oslo.")
+    state, _ = built_from(fact)
+    told = told_in_a_prompt(store, clock, [fact, ann.facts.add("User keeps bees.")])
+    clock.advance(days=1)
+    ann.facts.add("User lives in Oslo.")
+    ann.add("I live in Oslo.", "Nice.")
+    ann.consolidate()
+    ann.governance.freeze(fact)
+    ann.governance.thaw(fact)
+    assert len(ann.facts.list()) == 2
+    assert stored(store, state.id) == [True]
+    assert told_in_a_prompt(store, clock, [one.id for one in ann.facts.list()]) == told  # to the byte
+    ann.facts.add("User lives in Bergen.")
+    assert stored(store, state.id) == [False]
+
+
+def told_in_a_prompt(store: MemoryOS, clock, ids: list[str]) -> str:
+    with store._engine.vault.read(ANN) as reader:
+        return prefix_of(Recipe(name="all", role="a helper"), reader.get(ids).values(), clock(), lambda one: one).text
 
 
 def test_background_work_goes_on_and_leaves_what_is_kept(store, ann, clock, keep, built_from):

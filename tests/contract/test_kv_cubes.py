@@ -47,7 +47,7 @@ def test_a_source_that_is_over_ends_its_state(vault, built, end):
     assert not stays(vault, state)
 
 
-def test_only_the_source_among_the_visited_that_ended_ends_its_state(vault, built, cube):
+def test_only_a_source_that_is_told_otherwise_ends_its_state(vault, built, cube):
     fact, state = built
     other = cube(Fact(subject=Subject.USER, text="User likes tea."))
     with vault.write(fact.scope) as writer:
@@ -57,6 +57,10 @@ def test_only_the_source_among_the_visited_that_ended_ends_its_state(vault, buil
     assert stays(vault, state)
     with vault.write(fact.scope) as writer:
         writer.update([Entry(fact)], Operation.REFRESH)
+    assert stays(vault, state)
+    told = replace(fact, descriptive=replace(fact.descriptive, tags=("home",)))
+    with vault.write(fact.scope) as writer:
+        writer.update([Entry(told)], Operation.REFRESH)
     assert not stays(vault, state)
 
 

@@ -100,6 +100,24 @@ def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memor
     assert (group.ids, group.is_exact) == ((long, short), False)
 
 
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("The shop is open.", "The shop is open?"),
+        ("店开门了。", "店开门了？"),
+        ("I live in Oslo.", "I used to live in Oslo."),
+        ("我住在上海。", "我以前住在上海。"),
+    ],
+)
+def test_a_question_and_what_holds_no_more_are_no_duplicates(open_memory, clock, first, again):
+    memory = open_memory(merge_duplicates="near")
+    pages = [memory.add(first), memory.add(again)]
+    clock.advance(minutes=2)
+    memory.jobs.run()
+    assert memory.duplicates.list() == []
+    assert [memory.get(one).state is State.MERGED for one in pages] == [False, False]
+
+
 def test_facts_merge_with_their_lineage(open_memory, clock):
     memory = open_memory()
     first = memory.facts.add("Ann keeps bees in the garden")

@@ -169,6 +169,8 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("governance.retain", "tags"): lambda memory, word: memory.governance.retain(
         f"rule {uuid4()}", ttl=10**8, tags=[f"of {word}"]
     ),
+    ("snapshots.create", "name"): lambda memory, word: memory.snapshots.create(f"{uuid4()} for {word}"),
+    ("branches.create", "name"): lambda memory, word: memory.branches.create(f"{uuid4()} for {word}"),
     ("jobs.add", "payload"): add_job,
     ("admin.load", "path"): load,
     ("pipelines.run", "pipeline"): lambda memory, word: memory.pipelines.run(noting(f"Write to {word}.")),
@@ -363,7 +365,8 @@ def test_without_a_mask_all_of_it_is_there_and_none_of_it_in_the_audit_log(opene
         come_in(memory, words[door])
     memory.wait()
     log = audited(memory)
-    assert [door for door, word in words.items() if word in log] == []
+    named = [("branches.create", "name")]  # the namespace of a branch has its name
+    assert [door for door, word in words.items() if word in log] == named
     memory.close()
     raw = stored(place)
     swept = ("governance.expire", "reason")  # it goes with the memory; a server keeps dead rows until it vacuums
@@ -631,6 +634,58 @@ def test_an_export_is_masked_or_not_and_nothing_else(action):
 @pytest.mark.once
 def test_a_rule_of_a_whole_tenant_has_no_tag_with_personal_data(opened):
     memory, _ = opened("mask")
-    with pytest.raises(InvalidInput, match="hold personal data"):
+    with pytest.raises(InvalidInput, match="tags: has personal data"):
         store_of(memory).retention.add("rule", ttl=60, tags=["a.b@mailbox.org"])
     assert not list(store_of(memory).retention.list())
+
+
+# Names
+
+NAMED: dict[str, Callable[[Memory, str], Any]] = {
+    "governance.retain": lambda memory, word: memory.governance.retain(word, ttl=60),
+    "archiving.add": lambda memory, word: memory.archiving.add(word, unused=60),
+    "retention.add": lambda memory, word: store_of(memory).retention.add(word, ttl=60),
+    "roles.grant": lambda memory, word: store_of(memory).roles.grant("kim", ["nurse"], name=word),
+    "keys.create": lambda memory, word: store_of(memory).keys.create("kim", purposes=["care", word]),
+}
+
+
+@pytest.mark.parametrize("action", ["refuse", "mask", "pseudonym"])
+@pytest.mark.parametrize("name", NAMED)
+def test_no_rule_role_or_purpose_is_named_with_personal_data(opened, place, name, action):
+    memory, _ = opened(action)
+    with pytest.raises(InvalidInput, match=r"(name|purposes): has personal data, which this store does not keep"):
+        NAMED[name](memory, "for ann@example.org")
+    NAMED[name](memory, "for Ann")
+    memory.close()
+    assert b"ann@example.org" not in stored(place)
+
+
+@pytest.mark.parametrize("action", ["mask", "pseudonym"])
+def test_a_snapshot_and_a_branch_are_found_by_the_name_that_was_typed(opened, clock, action):
+    memory, _ = opened(action)
+    page = memory.add("Bees like lavender.")
+    name = "before I wrote to ann@example.org"
+    assert "ann@example.org" not in memory.snapshots.create(name).name
+    assert "ann@example.org" not in memory.branches.create(name).name
+    clock.advance(minutes=1)
+    memory.update(page, "Bees like heather.")
+    assert "lavender" in memory.get(page, as_of=name).text
+    assert "lavender" in memory.branch(name).pages.list()[0].text
+    for taken in (memory.snapshots.create, memory.branches.create):
+        with pytest.raises(InvalidInput, match="is taken"):
+            taken(name)
+    memory.snapshots.remove(name)
+    memory.branches.discard(name)
+    assert (memory.snapshots.list(), memory.branches.list()) == ([], [])
+
+
+def test_what_was_named_before_the_policy_is_found_and_removed(opened):
+    memory, _ = opened("off")
+    memory.snapshots.create("for ann@example.org")
+    memory.branches.create("for ann@example.org")
+    memory.close()
+    memory, _ = opened("refuse")
+    memory.snapshots.remove("for ann@example.org")
+    memory.branches.discard("for ann@example.org")
+    assert (memory.snapshots.list(), memory.branches.list()) == ([], [])

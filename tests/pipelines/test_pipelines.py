@@ -28,7 +28,7 @@ from memoryos import (
     TagStep,
 )
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import CubeProtected, InvalidInput, PermissionDenied, TransitionRefused
+from memoryos.errors import CubeProtected, InvalidInput, PermissionDenied
 from memoryos.infrastructure.vault import rows
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import State
@@ -81,7 +81,7 @@ def test_a_context_is_that_of_the_memory(memory):
 def test_what_fails_in_the_transaction_leaves_nothing_and_names_its_step(memory):
     chain = Pipeline("wrong", [*WHOLE.steps, ExpireStep()], parameters={"query": "text"})
     before = everything(memory)
-    with pytest.raises(TransitionRefused, match=r"^wrong, step 6 \(expire\): the memory .* cannot become expired"):
+    with pytest.raises(CubeProtected, match=r"^wrong, step 6 \(expire\): the memory .* is frozen"):
         memory.pipelines.run(chain, ASKED)
     memory.wait()
     assert everything(memory) == before  # no visit is counted, either

@@ -15,6 +15,7 @@ from memoryos.bench.privacy_cost import measure_detection
 from memoryos.privacy.sensitive import STRUCTURED
 
 # None is real. Those in the form of an issuer are put together here, so that no scanner takes them for real ones.
+GITLAB = "glpat-" + "kQvTRbnWEyHLmPzXcJdS"  # drawn, and without a digit
 STRIPE = "sk_" + "live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 GITHUB = "gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 AMAZON = "AK" + "IA" + "IOSFODNN7EXAMPLE"
@@ -49,6 +50,8 @@ def found(text):
             "ping 192.168.1.17, then fe80::1ff:fe23:4567:890a",
             [("ip", "192.168.1.17"), ("ip", "fe80::1ff:fe23:4567:890a")],
         ),
+        ("connect to 1.1.1.1:8080 or 1.2.3.4:22", [("ip", "1.1.1.1"), ("ip", "1.2.3.4")]),
+        (f"use {GITLAB}, please", [("secret", GITLAB)]),
         ("MAC地址：1d:f8:d4:b6:69:77", [("mac", "1d:f8:d4:b6:69:77")]),
         (f"use {STRIPE}, not {GITHUB}", [("secret", STRIPE), ("secret", GITHUB)]),
         (f"{AMAZON} {TOKEN}", [("secret", AMAZON), ("secret", TOKEN)]),
@@ -77,6 +80,8 @@ def test_what_is_personal_is_found_at_its_place(text, expected):
         "000-12-3456, 666-12-3456, 912-34-5678, 123-00-4567",
         "身份证110105194912310021",
         "version 10.0.19.3, 127.0.0.1, 0.0.0.0, 255.255.255.0, 1.3.6.1.4.1.311, 999.1.1.1",
+        "Chapter 1.2.3.4: the end, see 1.2.3.4:1, version 1.2.3.4:80",
+        "glpat-the_name_of_a_token, glpat-YourTokenComesRightHere, glpat-ThisIsTheNameOfSomeToken",
         "12:30:45:10 and std::vector and a::b and ::1",
         "04-08-15-16-23-42",
         "commit 3b7f2c9a1d5e8f604712ab34cd56ef7890123456, 3f2504e0-4f89-41d3-9a0c-0305e82c3301",

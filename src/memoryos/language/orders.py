@@ -58,6 +58,10 @@ _COMMANDS = (
         r"(?:you (?:know|have (?:learned|stored)|remember|were told)|above|before this|(?:that is )?stored)\b"
     ),
     (
+        r"\b(?:ignore|disregard)\s+(?:everything|anything|all)(?:\s+(?:of|that (?:is|was said)))?(?:\s+the)?"
+        r"\s+(?:above|before this)\b"
+    ),
+    (
         r"\b(?:remember|store|save|record|note|add|write|memori[sz]e|believe|assume|say)\b[^.!?]{0,30}?"
         r"\b(?:that\s+)?(?:the|this) user(?:'s|s')?\s+(?:(?:real|full|new|first)\s+)?"
         r"(?:name|job|occupation|is|was|has|lives|works|likes|loves|prefers|wants|hates|gender|age|birthday|location)\b"
@@ -128,6 +132,11 @@ _FOREIGN_COMMANDS = (
         r"\b(?:setze?|ändere?|ändern sie|setzen sie|stelle?)\s+(?:den|meinen|das|mein|dein|deinen)\s+"
         r"(?:namen?|benutzernamen|nutzernamen|profil|beruf)\b[^.!?]{0,25}?\s(?:auf|in|zu)\s"
     ),
+    (  # an order as Germans write it on signs: "Alle vorherigen Anweisungen ignorieren."
+        r"\b(?:(?:alle|sämtliche|jegliche|die|deine|obigen?|vorherigen?|vorigen?|bisherigen?|früheren?|vorangegangenen?)\s+){1,4}"
+        r"(?:anweisungen|instruktionen|regeln|vorgaben|befehle)\s+(?:bitte\s+|sofort\s+|komplett\s+|jetzt\s+){0,2}"
+        r"(?:ignorieren|vergessen|missachten|verwerfen|umgehen)(?=\s*(?:[.!;:,)]|$|und\b))"
+    ),
     rf"\b(?:lösche|löscht|löschen sie){_WORDS}(?:erinnerungen|gedächtnis)\b",
 )
 _FOREIGN_SIGNS = (
@@ -136,9 +145,9 @@ _FOREIGN_SIGNS = (
 )
 _MARKS = marks(
     """
-    instruc prompt rules guideline directive command programming guardrail name occupation job profession location
-    address gender _sex _age birth role profile memor everything anything _all_ user you_must you_shall you_have
-    you_are from_now system developer admin inst] <|im <|end <|/ <<sys ignore disregard forget remember
+    instruc instruktion prompt rules guideline directive command programming guardrail name occupation job profession
+    location address gender _sex _age birth role profile memor everything anything _all_ user you_must you_shall
+    you_have you_are from_now system developer admin inst] <|im <|end <|/ <<sys ignore disregard forget remember
     reglas órdenes normas nombre perfil oficio ocupación recuerdos sistema consigne règle métier souvenir mémoire
     système anweisung regeln vorgaben befehle beruf profil erinnerung gedächtnis ahora_eres _nom_
     """

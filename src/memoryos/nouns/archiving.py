@@ -42,6 +42,7 @@ class Archiving(Noun):
         """
         self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
+        self._engine.protection.check_names("name", [checked])
         labels = self._engine.privacy(self._scope).value("tags", arguments.tags(tags))  # as memories have them
         most = None if visits is None else arguments.natural("visits", visits, most=arguments.MOST)
         rule = UnusedRule(checked, arguments.lifetime("unused", unused), most, labels, _counted(kinds))

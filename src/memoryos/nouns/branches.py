@@ -35,7 +35,7 @@ class Branches(Noun):
         if self._scope.is_branch:
             raise InvalidInput("name", "would be a branch of a branch", "Make it of the memory itself")
         checked, now, settings = (
-            checked_text("name", name, limit=NAME_CHARS),
+            self._engine.said("name", name, self._scope, limit=NAME_CHARS),
             self._engine.clock(),
             self._engine.settings,
         )
@@ -66,8 +66,9 @@ class Branches(Noun):
     def named(self, name: str) -> Branch:
         """Return a branch. Raises NotFound."""
         checked = checked_text("name", name, limit=NAME_CHARS)
+        wanted = self._engine.privacy(self._scope).names(checked)
         for one in self.list():
-            if one.name == checked:
+            if one.name in wanted:
                 return one
         raise NotFound(f"there is no branch {checked!r} of this user and agent")
 

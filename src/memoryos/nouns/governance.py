@@ -54,8 +54,8 @@ class MemGovernance(Noun):
 
         It is still found, and visits are counted. What would change it is refused with CubeProtected: an update, the
         deletion of a page that it rests on, `forget`. A statement that contradicts a frozen fact becomes a proposal.
-        `reason` is kept with the transition. Raises NotFound, TransitionRefused if the memory has expired, and
-        CubeProtected if another one has taken it in: freeze that one, or give it back first (`duplicates.unmerge`).
+        `reason` is kept with the transition. Raises NotFound, and CubeProtected if another one has taken it in: freeze
+        that one, or give it back first (`duplicates.unmerge`).
         """
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
@@ -65,22 +65,22 @@ class MemGovernance(Noun):
     def thaw(self, memory_id: str, *, reason: str = "thaw") -> MemCube:
         """Give a frozen memory the state that it had before, and return it. The gate must admit ADMINISTER.
 
-        Raises NotFound, PermissionDenied.
+        One whose end came while it was frozen expires with that. Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
-        home = self._home(checked, Action.ADMINISTER)
+        known, home = self._engine.corrector(self._scope).find(checked, Action.ADMINISTER)
         thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
-        for one in {self._scope.owner, thawed.scope.owner}:
-            self._engine.housekeeping.queued(one)
-        return self._engine.corrector(self._scope).find(checked)[0]
+        self._engine.housekeeping.queued(self._scope, thawed.scope)
+        return replace(known, state=thawed.state)  # if its end has come, it may be gone by now
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
         A background job then removes it from the store, with what rests on it alone, as `delete` would: the gate must
         admit WRITE and DELETE. What it has taken in (`duplicates.merge`) expires, too, and branches lose it at once.
-        Raises NotFound, PermissionDenied, TransitionRefused, and OnHold if one of them is on hold.
+        The pages of a segment go with it. Raises NotFound, PermissionDenied, and what `delete` would: CubeProtected or
+        OnHold if something that would go or change is frozen or on hold. Nothing expires then.
         """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.admit(Action.DELETE, self._scope)
@@ -90,6 +90,7 @@ class MemGovernance(Noun):
         going = [checked, *corrector.absorbed([checked])]
         for one in going:
             corrector.removable(one)
+        corrector.refuse_ends(home, going)
         expire(self._engine.vault, home, going, cause)
         Copies(self._brancher).delete(going)
         self._engine.housekeeping.queued(home)
@@ -184,6 +185,7 @@ class MemGovernance(Noun):
         """
         self._engine.admit_all(Action.ADMINISTER, self._scope)
         checked = checked_text("name", name, limit=ID_LIMIT)
+        self._engine.protection.check_names("name", [checked])
         seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
         fading = None if half_life is None else arguments.lifetime("half_life", half_life)
         end = arguments.moment("until", until)

@@ -67,7 +67,7 @@ class Keys:
             created_by=self._caller.identity,
             created_at=now,
             expires_at=about(now, ttl=ttl, expires_at=expires_at).expires_at,
-            purposes=_names("purposes", purposes),
+            purposes=self._purposes(purposes),
             application=known.application,
             session=known.session,
         )
@@ -149,6 +149,12 @@ class Keys:
         """Whether the key with this id opens anything now. Everybody may ask."""
         found = self._engine.vault.keys.find(arguments.cube_id(key_id, field="key_id"))
         return found is not None and found[0].is_valid(self._engine.clock())
+
+    def _purposes(self, purposes: Iterable[str]) -> frozenset[str]:
+        """Check what the caller may state: it is noted as it is with what the caller stores."""
+        checked = _names("purposes", purposes)
+        self._engine.protection.check_names("purposes", checked)
+        return checked
 
     def _stored(self, info: ApiKey) -> NewApiKey:
         secret = api_key.new_secret()

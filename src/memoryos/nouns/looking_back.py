@@ -74,9 +74,10 @@ def looked_back(engine: Engine, scope: Scope, as_of: datetime | str | None) -> L
     if as_of is None:
         return None
     if isinstance(as_of, str):
+        wanted = engine.privacy(scope).names(as_of)
         with engine.vault.read(scope.owner) as reader:
             for one in snapshots(reader, engine.clock()):
-                if one.name == as_of:
+                if one.name in wanted:
                     return LookBack(one.at, one)
         if as_of.startswith(STORED):
             return _as_stored(engine, scope, as_of)

@@ -134,9 +134,11 @@ class PipelineWriting:
             ids = list(dict.fromkeys([*ids, *corrector.absorbed(ids)]))
             self.expired += ids
         for one in ids:
-            self.homes.add(corrector.find(one, Action.WRITE)[1])
+            home = corrector.find(one, Action.WRITE)[1]
+            self.homes.add(home)
             if state is State.EXPIRED:
                 corrector.removable(one)
+                corrector.refuse_ends(home, [one])
         return [partial(state_step, ids=ids, state=state, cause=cause)]
 
 

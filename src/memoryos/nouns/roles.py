@@ -50,12 +50,14 @@ class Roles:
         known = Caller(identity, frozenset(named))  # checks both
         if not known.roles:
             raise InvalidInput("roles", "is empty", "Name at least one role")
+        label = checked_text("name", name, limit=NAME_LIMIT) if name != "" else ""
+        self._engine.protection.check_names("name", [label])
         made = RoleGrant(
             id=str(uuid7()),
             tenant=checked_text("tenant", tenant, limit=ID_LIMIT),
             identity=known.identity,
             roles=known.roles,
-            name=checked_text("name", name, limit=NAME_LIMIT) if name != "" else "",
+            name=label,
             granted_by=self._caller.identity,
             created_at=now,
             expires_at=about(now, ttl=ttl, expires_at=expires_at).expires_at,

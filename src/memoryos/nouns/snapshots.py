@@ -29,7 +29,7 @@ class Snapshots(Noun):
         the setting `snapshot_days`; there are at most `most_snapshots`. Raises InvalidInput, also if the name is taken.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        checked, now = _name(name), self._engine.clock()
+        checked, now = self._engine.privacy(self._scope).text("name", _name(name)), self._engine.clock()
         moment = now if at is None else parse_moment("at", at, now=now)
         sequence = last_event(self._engine, self._scope, None if at is None else moment)
         settings = self._engine.settings
@@ -55,9 +55,10 @@ class Snapshots(Noun):
         """Remove a snapshot; the memories stay as they are. It takes WRITE for all of them. Raises NotFound."""
         self._engine.admit_all(Action.WRITE, self._scope)
         checked, now = checked_text("name", name, limit=ID_LIMIT), self._engine.clock()
+        wanted = self._engine.privacy(self._scope).names(checked)
         with self._engine.vault.write(self._scope.owner) as writer:
             known = snapshots(writer, now)
-            left = [one for one in known if one.name != checked]
+            left = [one for one in known if one.name not in wanted]
             if left == known:
                 raise NotFound(f"there is no snapshot {checked!r} of this user and agent")
             write_snapshots(writer, left)

@@ -13,7 +13,6 @@ from memoryos.kinds import Kind
 from memoryos.listing import Listing
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
-from memoryos.privacy.sensitive import PrivacyAction
 from memoryos.retention import RetentionRule
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
@@ -46,9 +45,10 @@ class TenantRetention:
         what is stored already. A rule of the same name is replaced. Raises InvalidInput, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER)
-        of = checked_text("tenant", tenant, limit=ID_LIMIT)
+        of, checked = checked_text("tenant", tenant, limit=ID_LIMIT), checked_text("name", name, limit=ID_LIMIT)
+        self._engine.protection.check_names("name", [checked])
         rule = RetentionRule(
-            checked_text("name", name, limit=ID_LIMIT),
+            checked,
             arguments.governed_kinds(kinds),
             self._tags(tags),
             None if ttl is None else arguments.lifetime("ttl", ttl),
@@ -87,9 +87,8 @@ class TenantRetention:
 
     def _tags(self, tags: Sequence[str]) -> tuple[str, ...]:
         """Check the tags. Those of memories may be stored with a pseudonym of each user, which no rule of all fits."""
-        checked, privacy = arguments.tags(tags), self._engine.protection
-        if privacy.action not in (PrivacyAction.OFF, PrivacyAction.TAG) and any(map(privacy.found, checked)):
-            raise InvalidInput("tags", "hold personal data, which this store does not keep", "Pass other tags")
+        checked = arguments.tags(tags)
+        self._engine.protection.check_names("tags", checked)
         return checked
 
     @property

@@ -70,8 +70,10 @@ _PLACEHOLDER = regex(
     re.IGNORECASE,
 )
 
-_BLANK = regex(r"\D*|.*(?:your|xxxx).*", re.IGNORECASE)  # the form of a token with nothing in it
+_FORM = regex(r".*(?:your|xxxx).*", re.IGNORECASE)  # of a token, with nothing in it
 _SWITCH = regex("[a-z][A-Z]")  # more of them than words have
+_DRAWN = 3  # of them at least in letters that were drawn by chance, and capitals side by side, which CamelCase lacks
+_CAPITALS = regex("[A-Z]{2}")
 
 
 def secret_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -79,7 +81,7 @@ def secret_spans(text: str) -> Iterator[tuple[int, int]]:
     lowered = text.lower()
     for pattern, needs in ((_PRIVATE_KEY, "-----begin"), (_FORMATS, None)):
         if needs is None or needs in lowered:
-            yield from (found.span() for found in pattern.finditer(text) if not _BLANK.fullmatch(found[0]))
+            yield from (found.span() for found in pattern.finditer(text) if not _is_blank(found[0]))
     for pattern, needs in ((_IN_URL, "://"), (_BEARER, "b")):
         if needs in lowered:
             yield from (found.span(1) for found in pattern.finditer(text) if not _PLACEHOLDER.fullmatch(found[1]))
@@ -87,6 +89,12 @@ def secret_spans(text: str) -> Iterator[tuple[int, int]]:
         yield from chain.from_iterable(map(_value, _NAMED.finditer(text)))
     if not text.isascii():
         yield from chain.from_iterable(map(_value, _CHINESE_NAMED.finditer(text)))
+
+
+def _is_blank(token: str) -> bool:
+    """Whether it has only the form of a token; of those that are drawn by chance, some have no digit."""
+    is_drawn = len(_SWITCH.findall(token)) >= _DRAWN and _CAPITALS.search(token) is not None
+    return not (any(map(str.isdigit, token)) or is_drawn) or _FORM.fullmatch(token) is not None
 
 
 def _value(found: re.Match[str]) -> Iterator[tuple[int, int]]:

@@ -57,6 +57,7 @@ _VERSION = regex(
 _ADDRESS = regex(
     r"\b(?:ips?|address|hosts?|server|ping|ssh|proxy|dns|gateway|login)\b|地址|服务器|网关|登录", re.IGNORECASE
 )
+_PORT = regex(r":\d{2,5}(?![\d.:])", re.ASCII)  # which no version has
 _CUE_CHARS = 24
 _KNOWN = regex(rf"{PSEUDONYM.pattern}|\[(?:{'|'.join(SensitiveKind)})\]")  # what a policy wrote
 
@@ -168,7 +169,7 @@ def _ipv4_spans(text: str) -> Iterator[tuple[int, int]]:
         before = text[max(0, found.start() - _CUE_CHARS) : found.start()]
         if not checks.is_ipv4(found[0]) or _VERSION.search(before):
             continue
-        if not checks.is_small_ipv4(found[0]) or _ADDRESS.search(before):
+        if not checks.is_small_ipv4(found[0]) or _ADDRESS.search(before) or _PORT.match(text, found.end()):
             yield found.span()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from memoryos.errors import PrivacyRefused
+from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.privacy.detector import detect
 from memoryos.privacy.json_text import is_json, replaced_in_json, with_replaced
 from memoryos.privacy.names import NameFinder, name_finder
@@ -49,6 +50,11 @@ class Protection:
     def found(self, text: str) -> list[SensitiveSpan]:
         """What the policy applies to in a text."""
         return [span for span in detect(text, self.names) if span.kind in self.kinds]
+
+    def check_names(self, field: str, texts: Iterable[str]) -> None:
+        """Refuse personal data in names that tell things apart, also where it is masked. Raises InvalidInput."""
+        if self.action not in (PrivacyAction.OFF, PrivacyAction.TAG) and any(map(self.found, texts)):
+            raise InvalidInput(field, "has personal data, which this store does not keep", "Leave it out")
 
     def tags(self, *values: object) -> tuple[str, ...]:
         """The tags that these values get; none unless the policy is to tag."""
@@ -103,6 +109,10 @@ class OwnerProtection:
     def tags(self, *values: object) -> tuple[str, ...]:
         """The tags that these values get; none unless the policy is to tag."""
         return self.policy.tags(*values)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The names under which something may be stored that was given this one: before the policy, as it was."""
+        return name, self.question(name)
 
     def question(self, text: str) -> str:
         """Return a question in the words that memories have. It is never refused, because it is not stored."""

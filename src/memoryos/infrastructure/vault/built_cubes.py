@@ -1,18 +1,18 @@
 """Built cubes: what rests on a memory goes in the transaction that removes it, or changes what it rests on.
 
-A KV state holds the words of its sources as the prompt told them, so it goes with every change of one. An adapter, and
-what it told, goes if a source no longer says what it learned; a job trains the adapter again. So nothing with an erased
-or outdated memory can be used, whatever becomes of this process.
+A KV state holds the words of its sources as the prompt told them, so it goes when one gets another version or end, or
+no longer says what it said. An adapter, and what it told, goes in the latter case; a job trains the adapter again. So
+nothing with an erased or outdated memory can be used, whatever becomes of this process.
 
-What is frozen or on hold by itself does not go: a caller's change of its source is refused, and background work leaves
-it, as does a caller that has a source told anew with the same words. What stays so is not used: whoever asks for it
-compares it with its sources.
+What is frozen or on hold by itself does not go. The removal of its source is refused, if a caller asks for that. What
+is stated or learned is not: the state or adapter stays, and is not used, because whoever asks for it compares it with
+its sources.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from memoryos.caller import is_background
@@ -24,7 +24,6 @@ from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin, State
 
 TRAIN_AFTER = timedelta(minutes=1)  # a change: others may follow
 OVER = (State.EXPIRED, State.MERGED)  # of a memory that nothing may be built from
-_HARMLESS = {Operation.MOVE, Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.PROMOTE, Operation.REHOME}
 _NONE: Set[str] = frozenset()
 _CHANGES = (Operation.REVISE, Operation.REFRESH, Operation.MOVE, Operation.PROMOTE)  # that may change what a cube says
 
@@ -35,7 +34,7 @@ class Built:
 
     states: Sequence[str] = ()  #: ids of KV states
     learned: Sequence[MemCube] = ()  #: adapters, and facts that they told
-    retold: Set[str] = _NONE  #: ids of the KV states of which each source says what it said
+    is_removal: bool = False  #: whether the sources go, which what is frozen or on hold prevents
 
     @property
     def has_adapter(self) -> bool:
@@ -45,8 +44,8 @@ class Built:
     def going(self, reader: Reader) -> list[str]:
         """The ids of what is to go: without what stays although nobody is refused for it."""
         ids = [*self.states, *(cube.id for cube in self.learned)]
-        excused = ids if is_background() else list(self.retold)
-        staying = undeletable(reader, excused) if excused else _NONE
+        is_refused = self.is_removal and not is_background()
+        staying = _NONE if is_refused or not ids else undeletable(reader, ids)
         return [one for one in ids if one not in staying]
 
 
@@ -72,38 +71,35 @@ def built_on(reader: Reader, ids: Collection[str]) -> set[str]:
 def built_from(reader: Reader, ids: Sequence[str]) -> Built:
     """What goes if these memories do, and is not among them."""
     removed = set(ids)
-    return _built(reader, ids, removed, lambda used: used, kept=removed)
+    found = _built(reader, ids, lambda used: (used, used), kept=removed)
+    return replace(found, is_removal=True)
 
 
-def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation, over: Collection[str]) -> Built:
+def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation, over: Sequence[str]) -> Built:
     """What goes if these memories become so; those that are `over` end."""
-    ids = [entry.cube.id for entry in entries]
-    told = set(over if operation in _HARMLESS else ids)
-    wanted = ids if operation in _CHANGES else [one for one in ids if one in told]
-    return _built(reader, wanted, told, lambda used: _reworded(reader, entries, operation, used))
+    wanted = [entry.cube.id for entry in entries] if operation in _CHANGES else over
+    return _built(reader, wanted, lambda used: _changed(reader, entries, used))
 
 
 def _built(
     reader: Reader,
     ids: Sequence[str],
-    told: Set[str],
-    find_reworded: Callable[[Set[str]], Set[str]],
+    find_changed: Callable[[Set[str]], tuple[Set[str], Set[str]]],
     kept: Set[str] = _NONE,
 ) -> Built:
-    """What was built from these memories, by what takes it: that they are told anew, or no longer say the same."""
+    """What was built from these memories, by what takes it: that they are told otherwise, or no longer say the same."""
     links = [link for link in reader.sources(ids, LinkKind.COMPUTED_FROM) if link.source not in kept] if ids else ()
     if not links:  # as nearly always
         return Built()
     kinds = reader.kinds({link.source for link in links})
-    reworded = find_reworded({link.target for link in links})
+    told, reworded = find_changed({link.target for link in links})
     taken_by = {Kind.ACTIVATION: told, Kind.PARAMETER: reworded, Kind.FACT: reworded}
     known = [link for link in links if link.source in kinds]  # by this owner
     gone = dict.fromkeys(link.source for link in known if link.target in taken_by.get(kinds[link.source], _NONE))
     states, others = (
         [one for one in gone if (kinds[one] is Kind.ACTIVATION) is is_state] for is_state in (True, False)
     )
-    changed = {link.source for link in known if link.target in reworded}
-    return Built(states, _learned(reader, others), frozenset(states) - changed)
+    return Built(states, _learned(reader, others))
 
 
 def _learned(reader: Reader, ids: Sequence[str]) -> list[MemCube]:
@@ -123,12 +119,18 @@ def _was_said(cube: MemCube, *, is_read: bool) -> bool:
     return (is_read or is_stated) and isinstance(cube.payload, Fact) and not cube.payload.wordings
 
 
-def _reworded(reader: Reader, entries: Sequence[Entry], operation: Operation, used: Set[str]) -> Set[str]:
-    """The used ones among these memories that will no longer say what they say."""
-    if operation not in _CHANGES:
-        return _NONE
+def _changed(reader: Reader, entries: Sequence[Entry], used: Set[str]) -> tuple[Set[str], Set[str]]:
+    """The used ones among these memories that a prompt will tell otherwise, and those that no longer say the same."""
     before = reader.get(used)
-    return {one.cube.id for one in entries if one.cube.id in before and _said(one.cube) != _said(before[one.cube.id])}
+    pairs = [(before[one.cube.id], one.cube) for one in entries if one.cube.id in before]
+    told, said = (frozenset(new.id for old, new in pairs if what(old) != what(new)) for what in (_told, _said))
+    return told, said
+
+
+def _told(cube: MemCube) -> tuple[object, ...]:
+    """What counts of a memory for a prompt: what it says, of which version, who says so, and when it ends."""
+    known = cube.descriptive
+    return (*_said(cube), cube.number, known.origin, cube.is_document, cube.governance.lifespan.expires_at)
 
 
 def _said(cube: MemCube) -> tuple[object, ...]:

@@ -145,5 +145,6 @@ def _tell(done: PipelineRun) -> None:
         told = step.verb if step.decision == "allowed" else f"{step.verb} ({step.decision})"
         table.add_row(escape(f"{step.number} {told}"), str(len(step.made)), str(len(step.changes)), f"{step.ms:.0f}")
     render.console().print(table)
-    for text in filter(None, (done.context, done.answer and done.answer.text)):
-        render.console().print(text, markup=False)
+    for text in (done.context, done.answer.text if done.answer else None):
+        if text:
+            render.say(text)

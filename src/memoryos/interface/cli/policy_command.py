@@ -94,7 +94,7 @@ def schema(json: Json = False) -> None:
     if json:
         render.print_json({"schema": SCHEMA})
     else:
-        render.console().print(SCHEMA.strip(), markup=False)
+        render.say(SCHEMA.strip())  # to be saved as a file: no line is broken
 
 
 def _moment(at: str | None) -> datetime | None:

@@ -86,4 +86,5 @@ def _is_usable(cube: MemCube, now: datetime) -> bool:
 
 
 def _place(cube: MemCube) -> tuple[int, datetime, str]:
-    return _ORDER.index(cube.kind), cube.at, cube.id
+    """By kind and time; of what was said several times by the first, so that saying it again moves no line."""
+    return _ORDER.index(cube.kind), min((one.at for one in cube.descriptive.mentions), default=cube.at), cube.id

@@ -18,19 +18,20 @@ from datetime import datetime
 from memoryos.about import NOTHING, About
 from memoryos.caller import Action, concerns
 from memoryos.cube import MemCube
-from memoryos.errors import CubeProtected, NotFound
-from memoryos.hold import HeldThing
-from memoryos.infrastructure.vault.built_cubes import built_on, undeletable
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.built_cubes import undeletable
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
-from memoryos.kinds import Kind, State
+from memoryos.kinds import Kind
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
+from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.merging import give_back
+from memoryos.operation.correction.protectors import refuse_protected
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
-from memoryos.operation.correction.removal import Removal, pages_of
+from memoryos.operation.correction.removal import Removal, pages_of, pages_with
 from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed, refuse_gone
 from memoryos.operation.hierarchy.changes import Changes, Urgency
@@ -127,7 +128,7 @@ class Corrector:
                 self._done_before(revision, cube, change, chain)
             take(self._vault, home, revision.planned)
             refused.pop_all()
-        revised = self.find(cube_id)[0]
+        revised = self._found(cube_id)[0]  # its end may have come since
         if revised.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(revised, revision.read_before)
         return revised
@@ -161,8 +162,13 @@ class Corrector:
     def find(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         """Return a memory of the scope, or of the shared persona, and its home scope.
 
-        Raises NotFound if there is none that the caller may read, and PermissionDenied if it may not do more with it.
+        Raises NotFound if there is none that the caller may read, also if it has expired and only a hold or the next
+        sweep keeps it, and PermissionDenied if the caller may not do more with it.
         """
+        cube, home = self._found(cube_id, action)
+        return unexpired(cube, self.promoter.clock()), home
+
+    def _found(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         for home in self.homes:
             with self._vault.view(home) as reader:
                 if cube := reader.one(cube_id):
@@ -193,7 +199,13 @@ class Corrector:
         segments = self._segments_of(pages)
         for home in self.homes:
             with self._vault.read(home) as reader:
-                _refuse_protected(reader, pages, segments, {*pages, *others})
+                refuse_protected(reader, pages, segments, {*pages, *others})
+
+    def refuse_ends(self, home: Scope, ids: Sequence[str]) -> None:
+        """Raise CubeProtected if memories of this home may not go: what `delete` of each of them refuses."""
+        with self._vault.read(home) as reader:
+            pages = pages_with(reader, ids)
+        self.refuse_frozen(pages, ids)
 
     def protected_in_persona(self, pages: Sequence[str]) -> Set[str]:
         """What rests on these pages in a shared persona, and is frozen or on hold by itself."""
@@ -217,8 +229,7 @@ class Corrector:
     def dependents(self, ids: Sequence[str]) -> set[str]:
         """These memories, the pages of segments among them, and what may go with them."""
         with self._vault.read(self._owner) as reader:
-            kinds = reader.kinds(ids)
-            pages = [page for one, kind in kinds.items() for page in pages_of(reader, one, kind)]
+            pages = pages_with(reader, ids)
         found = {*ids, *pages, *self._segments_of(pages)}
         for home in self.homes:
             with self._vault.read(home) as reader:
@@ -414,7 +425,7 @@ class _Revising:
         if self.corrector.protected_in_persona(pages):
             self.corrector.refuse_frozen(pages)
         segments = [link.target for link in reader.whole.targets(pages, LinkKind.MEMBER_OF)]
-        return _refuse_protected(reader.whole, pages, segments, self._ids)
+        return refuse_protected(reader.whole, pages, segments, self._ids)
 
     @property
     def _ids(self) -> list[str]:
@@ -437,7 +448,7 @@ class _Revising:
         refuse_absorbed(reader, found)
         refuse_gone(reader, revision.change, found)
         promoter = self.corrector.promoter
-        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_told=True)
+        told = revision.labels.relabel(revision.change.of(found, promoter.clock()))
         cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]
@@ -448,30 +459,6 @@ class _Revising:
         if sum(len(turn.text) for page in pages for turn in page_of(page).turns) <= SHORT_CHARS:
             return False
         return len(self.corrector.again(self.home).lessons(pages)) > CUBES_AT_ONCE
-
-
-def _refuse_protected(
-    reader: Reader, pages: Sequence[str], segments: Sequence[str], given: Collection[str]
-) -> set[str]:
-    """Raise CubeProtected for what `refuse_frozen` refuses in one home; returns what may not come on hold."""
-    derived = derived_from(reader, pages)
-    built = built_on(reader, {*given, *segments, *derived})
-    reached = {*given, *segments, *derived, *built}
-    _refuse_held(reader, given, reached)
-    states = reader.states({*reached, *reader.successions(derived)})
-    for frozen in (one for one, state in states.items() if state is State.FROZEN):
-        reason = "" if frozen in given else ", which depends on it,"
-        raise CubeProtected(
-            f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first", memory_id=frozen
-        )
-    return reached
-
-
-def _refuse_held(reader: Reader, given: Collection[str], reached: Iterable[str]) -> None:
-    """Raise OnHold if a memory that is given is on hold, or one that is reached is by itself."""
-    for cube_id, hold in reader.retention.held(reached).items():
-        if cube_id in given or hold.on is HeldThing.MEMORY:
-            raise hold.refusal(cube_id)
 
 
 def _stored_at(changes: Changes, ids: Collection[str]) -> datetime:

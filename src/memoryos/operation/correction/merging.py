@@ -22,7 +22,7 @@ from memoryos.infrastructure.vault.absorption import GONE, absorbed_by, given_ba
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation, Vector
 from memoryos.kinds import Kind, State
-from memoryos.language.marks import mentions_time
+from memoryos.language.marks import asks, mentions_time
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_to_write
 from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.knowledge.likeness import says_the_same
@@ -164,11 +164,16 @@ def _outside(cube: MemCube) -> Hashable:
 def _said(cube: MemCube) -> Hashable:
     """What equal memories say."""
     if not isinstance(cube.payload, Page):
-        return plain_words(cube.text)
+        return _words(cube.text)
     return tuple(
-        (turn.role, turn.speaker, plain_words(turn.text), turn.attachments, _day(cube, turn.words, turn.at))
+        (turn.role, turn.speaker, _words(turn.text), turn.attachments, _day(cube, turn.words, turn.at))
         for turn in cube.payload.turns
     )
+
+
+def _words(text: str) -> Hashable:
+    """What a text says, apart from punctuation: a question is no statement in the same words."""
+    return plain_words(text), asks(text)
 
 
 def _day(cube: MemCube, words: str, at: datetime | None) -> Hashable:
@@ -184,7 +189,7 @@ def _say_the_same(one: MemCube, other: MemCube) -> bool:
     return len(mine) == len(yours) and all(
         (a.role, a.speaker, a.attachments, _day(one, a.words, a.at))
         == (b.role, b.speaker, b.attachments, _day(other, b.words, b.at))
-        and (plain_words(a.text) == plain_words(b.text) or says_the_same(a.text, b.text))
+        and (_words(a.text) == _words(b.text) or says_the_same(a.text, b.text))
         for a, b in zip(mine, yours, strict=True)
     )
 

@@ -177,6 +177,11 @@ def pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
     return [cube_id] if kind is Kind.PAGE else []
 
 
+def pages_with(reader: Reader, ids: Sequence[str]) -> list[str]:
+    """The pages that go when these memories go."""
+    return [page for one, kind in reader.kinds(ids).items() for page in pages_of(reader, one, kind)]
+
+
 def _going(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
     """The pages that go next when a memory goes: the last of them, for others continue them rather than the first."""
     return pages_of(reader, cube_id, kind)[-PAGES_AT_ONCE:]

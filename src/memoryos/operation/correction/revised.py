@@ -236,4 +236,5 @@ def _topics(cube: MemCube, payload: Payload) -> tuple[str, ...]:
 
 
 def _not_edited(cube: MemCube) -> InvalidInput:
-    return InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
+    problem = f"names what cannot be edited (kind {cube.kind.value}): it was made of other memories"
+    return InvalidInput("id", problem, "Edit these, and build it again")

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from memoryos.cube import MemCube
 from memoryos.errors import NotFound
-from memoryos.infrastructure.vault.contract import Reader, Vault
-from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
-from memoryos.kinds import Kind, State
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import State
+from memoryos.operation.correction.protectors import refuse_ends
 from memoryos.operation.correction.revised import refuse_absorbed
 from memoryos.operation.scheduler.step import Step, take
 from memoryos.scope import Scope
@@ -28,23 +29,28 @@ def freeze(vault: Vault, home: Scope, cube_id: str, cause: str) -> None:
 
 
 def expire(vault: Vault, home: Scope, ids: Sequence[str], cause: str) -> None:
-    """Let memories expire in one step. Raises NotFound, TransitionRefused, OnHold."""
+    """Let memories expire in one step. Raises NotFound, and CubeProtected if one of them may not go."""
     with vault.write(home) as writer:
         cubes = [_present(writer, one) for one in ids]
-        segments = [cube.id for cube in cubes if cube.kind is Kind.SEGMENT]  # their pages would go with them
-        writer.retention.check_ends([one.source for one in writer.sources(segments, LinkKind.MEMBER_OF)])
+        refuse_ends(writer.whole, ids)  # here, because a hold may have come since the caller looked
         changed = [Entry(replace(cube, state=State.EXPIRED)) for cube in cubes if cube.state is not State.EXPIRED]
         writer.update(changed, Operation.REFRESH, cause=cause)
 
 
 def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> Step:
-    """Give memories another state, in one step. Raises NotFound.
+    """Give memories another state, in one step. Raises NotFound, and CubeProtected if one that expires may not go.
 
     Those that have it stay as they are, and so does a page to be archived that another has taken in.
     """
     stays = (state, State.MERGED) if state is State.ARCHIVED else (state,)
     changed = [Entry(replace(cube, state=state)) for one in ids if (cube := _present(reader, one)).state not in stays]
-    return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), ids)
+
+    def write(writer: Writer) -> None:
+        if state is State.EXPIRED:
+            refuse_ends(writer.whole, ids)
+        writer.update(changed, Operation.REFRESH, cause=cause)
+
+    return Step(write, ids)
 
 
 def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:

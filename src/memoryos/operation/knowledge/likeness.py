@@ -2,8 +2,8 @@
 
 Vectors find what is close, words decide: "likes tea" and "does not like tea" have nearly one vector, and so have 2019
 and 2020. A near repeat says nothing that the other does not say: its content words are among the other's, in their
-order, and no name, number or negation is another. What is close but worded otherwise is left to a judge, if there is
-one.
+order, and no name, number, negation or word that turns the meaning ("used to", "only", a question) is another. What is
+close but worded otherwise is left to a judge, if there is one.
 """
 
 from __future__ import annotations
@@ -34,6 +34,17 @@ _NEGATION = regex(
     re.IGNORECASE,
 )
 _NEGATION_HAN = regex("[不没无未非别戒]|停止|放弃")
+# Words that turn what is said without denying it: it was once, it may be, it is so only then, it is asked.
+_TURN = regex(
+    r"\b(?:used to|would|could|might|may|maybe|perhaps|possibly|probably|almost|nearly|rarely|barely|seldom|scarcely"
+    r"|refus(?:e|es|ed|ing) to|fail(?:s|ed|ing)? to|forg(?:et|ets|ot) to|if|unless|except|only|at most|at least"
+    r"|more than|less than|fewer than|up to|above|below|few|previously|formerly|once)\b|\?",
+    re.IGNORECASE,
+)
+_TURN_HAN = regex(
+    "以前|从前|曾经?|过去|原来|差一?点|几乎|可能|也许|或许|大概|如果|要是|假如|除非|除了|仅|只[有能要是在会]|最多|最少|至多|至少|以上|以下"
+    "|超过|很少|偶尔|拒绝|忘了?|想|打算|[吗？]"
+)
 _NUMBER = regex(
     r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|first|second|third|both|half)\b"
     r"|[零一二两三四五六七八九十百千万半]+",
@@ -79,18 +90,19 @@ class _Words:
     numbers: tuple[str, ...]
     designations: frozenset[str]  # as they are written: "rule 1"
     negations: int
+    turns: tuple[str, ...]
     owners: int
+
+    @property
+    def marks(self) -> tuple[object, ...]:
+        """What is the same in two texts that say the same, whatever their other words."""
+        return self.names, self.numbers, self.negations, self.turns, self.owners
 
 
 def says_the_same(old: str, new: str) -> bool:
     """Whether one of the two says nothing that the other does not."""
     mine, yours = _read(old), _read(new)
-    if (mine.names, mine.numbers, mine.negations, mine.owners) != (
-        yours.names,
-        yours.numbers,
-        yours.negations,
-        yours.owners,
-    ):
+    if mine.marks != yours.marks:
         return False
     short, long = sorted((mine.content, yours.content), key=len)
     if len(short) < _LEADING or len(short) < _SHARED * len(long) or short[:_LEADING] != long[:_LEADING]:
@@ -166,6 +178,7 @@ def _read(text: str) -> _Words:
         tuple(sorted(found.casefold() for found in _NUMBER.findall(plain))),
         frozenset(" ".join(found.group().casefold().rstrip(".:-").split()) for found in _DESIGNATION.finditer(plain)),
         len(_NEGATION.findall(plain)) + len(_NEGATION_HAN.findall(plain)),
+        tuple(sorted(found.casefold() for found in (*_TURN.findall(plain), *_TURN_HAN.findall(plain)))),
         len(_OWNER.findall(plain)),
     )
 
