@@ -6,12 +6,12 @@ Alembic is imported only when there is something to migrate: opening a current s
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
+from memoryos.process_lock import ProcessLock
 from memoryos.regex import regex
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _REVISION = regex("[0-9]{4}")
 
 HEAD = "0020"  # the newest revision in versions/; a test holds it against the files
 
-_ONE_AT_A_TIME = Lock()  # Alembic's context is global: two threads would migrate each other's store
+_ONE_AT_A_TIME = ProcessLock()  # Alembic's context is global: two threads would migrate each other's store
 
 _FOLDER = Path(__file__).parent
 
