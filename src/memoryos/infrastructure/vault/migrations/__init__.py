@@ -88,6 +88,8 @@ def revision(connection: Connection) -> str | None:
     """The revision of the schema; None in an empty database. Raises StoreCorrupt in one that is no store."""
     if connection.exec_driver_sql(_RECORD[connection.dialect.name]).scalar():
         found: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        if found is None:
+            raise StoreCorrupt(f"the table alembic_version, which tells the schema, is empty. {StoreCorrupt.__doc__}")
         return found
     if name := connection.exec_driver_sql(_TABLES[connection.dialect.name]).scalar():
         raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {name!r}); name another one")
