@@ -240,6 +240,16 @@ def test_a_vector_without_a_checksum_and_of_another_length_is_left_out(store, ca
     assert "vector" in caplog.text
 
 
+@pytest.mark.parametrize("key", ["'iold:' || substr(key, 6)", "substr(key, 1, 40) || 'z'"])
+def test_a_legal_hold_under_another_key_is_named(store, key):
+    with opened(store) as memory:
+        memory.governance.hold(reason=SECRET, memory=memory.pages.list()[0].id)
+    assert stores.verify(store).is_sound
+    by_hand(store, f"UPDATE notes SET key = {key} WHERE key LIKE 'hold:%'")
+    (damage,) = stores.verify(store).damages
+    assert damage.fault is Fault.NOTE and "legal hold" in damage.detail and SECRET not in damage.detail
+
+
 @pytest.mark.parametrize(
     ("script", "said"),
     [

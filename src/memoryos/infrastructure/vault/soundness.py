@@ -25,7 +25,7 @@ from memoryos.infrastructure.vault.making_note import MAKING
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.owners import told_owner, told_owners
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
-from memoryos.infrastructure.vault.retention_part import TENANT_RULES
+from memoryos.infrastructure.vault.retention_part import HOLDS, TENANT_RULES
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import strays
 from memoryos.infrastructure.vault.version_part import TRIMMED, whole_documents
@@ -112,9 +112,19 @@ def _in_notes(connection: Connection, notes: Sequence[Note[Any]]) -> Iterator[Da
         owner = told_owner(row._mapping[name] for name in tables.OWNER)
         if owner is None or not checksum.is_utf8(row.key) or any(note.is_damaged(row.key, row.value) for note in notes):
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r}", owner=owner)
+        elif _is_stray_hold(row):
+            yield Damage(Fault.NOTE, f"a legal hold under the key {row.key!r}, where nobody finds it", owner=owner)
     for row in rows.stream(connection, tables.meta):
         if TENANT_RULES.is_damaged(row.key, row.value):
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r} of the whole store")
+
+
+def _is_stray_hold(row: Row[Any]) -> bool:
+    """Whether the note is a hold under another key than its own."""
+    try:
+        return bool(row.key != HOLDS.key + HOLDS.read(row.value).id)
+    except StoreCorrupt:  # it is no hold
+        return False
 
 
 def _illegible(connection: Connection) -> Iterator[Damage]:
