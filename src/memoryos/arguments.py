@@ -33,6 +33,7 @@ NAME_BYTES = 247  # of a file or a folder; SQLite adds up to 8 to the name of th
 
 REASON_CHARS = 256
 MOST = 2**31 - 1  # pages, tokens
+MOST_ITEMS = 1_000_000  # of a list, such as the turns of one call
 HIGHEST = 2**63 - 1  # sequence of an event, as a store can hold it
 LONGEST_DAYS = 36_500.0
 
@@ -254,12 +255,21 @@ def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_It
     """Check a list of values of one type. A single value or a string is an error."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of {kind.__name__}, got {type(value).__name__}", "Pass a list")
-    items = tuple(value)
-    for index, item in enumerate(items):
+    items: list[_Item] = []
+    for index, item in enumerate(_bounded(field, value)):
         if not isinstance(item, kind):
             problem = f"expected {kind.__name__}, got {type(item).__name__}"
             raise InvalidInput(f"{field}[{index}]", problem, f"Pass memoryos.{kind.__name__}(...)")
-    return items
+        items.append(item)
+    return tuple(items)
+
+
+def _bounded(field: str, value: Iterable[_Item]) -> Iterator[_Item]:
+    """The items of a list, one after the other: each is checked before the next, for an iterator may have no end."""
+    for index, item in enumerate(value):
+        if index >= MOST_ITEMS:
+            raise InvalidInput(field, f"has more than {MOST_ITEMS:,} values", "Pass fewer at once")
+        yield item
 
 
 def trust(field: str, value: Trust | str | None, default: Trust) -> Trust:
@@ -283,7 +293,7 @@ def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:
     """Check the form of a list of ids; the memories may not exist."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of ids, got {type(value).__name__}", "Pass e.g. [hit.id]")
-    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in _bounded(field, value))
 
 
 def actions(value: Iterable[Action | str]) -> frozenset[Action]:
@@ -339,10 +349,11 @@ def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choi
     known = ", ".join(choice.value for choice in choices)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list, got {type(value).__name__}", f"Pass some of: {known}")
-    named = tuple(value)
-    for one in named:
+    named = set[str]()
+    for one in _bounded(field, value):
         if not isinstance(one, str) or one not in choices:
             raise InvalidInput(field, f"{shown(one)} is unknown", f"Use some of: {known}")
+        named.add(one)
     return frozenset(choice for choice in choices if choice in named)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
+from itertools import islice
 from math import isfinite
 from typing import Any
 
@@ -190,9 +191,9 @@ def _plain(value: object) -> object:
 def _texts(field: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
-    texts = tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+    texts = tuple(checked_text(field, one, limit=ID_LIMIT) for one in islice(value, MOST_LABELS + 1))
     if len(texts) > MOST_LABELS:
-        raise InvalidInput(field, f"has {len(texts):,} labels", f"Pass at most {MOST_LABELS:,}")
+        raise InvalidInput(field, f"has more than {MOST_LABELS:,} labels", f"Pass at most {MOST_LABELS:,}")
     if (chars := sum(map(len, texts))) > LABEL_CHARS:
         raise InvalidInput(field, f"has {chars:,} characters in all", f"Keep them below {LABEL_CHARS:,}")
     return texts

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from memoryos.infrastructure.vault.cold_part import PACKS
+from memoryos.infrastructure.vault.making_note import MAKING
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.retention_part import HOLDS, RULES, TENANT_RULES, UNUSED_RULES
 from memoryos.infrastructure.vault.snapshot import SNAPSHOTS
 from memoryos.operation.activation.recipe import RECIPES
 from memoryos.operation.consolidation.promotion import REJECTED
-from memoryos.operation.correction.branch import BRANCHES, MAKING
+from memoryos.operation.correction.branch import BRANCHES
 from memoryos.operation.correction.retention_job import PROGRESS
 from memoryos.operation.intake.arrival import ADDED
 from memoryos.operation.knowledge.tally import TALLIES

@@ -66,6 +66,7 @@ def engine_at(
         leftovers = undo.pop_all()
         undo.enter_context(leftovers)
         undo.callback(vault.close)
+        vault.dim = embedder.dim
         candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
         engine = Engine(
             vault,

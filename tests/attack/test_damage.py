@@ -221,6 +221,57 @@ def test_a_version_without_a_number_is_named(store):
     assert "no number" in damage.detail
 
 
+def test_an_export_names_the_memory_with_a_version_without_a_number(store, tmp_path):
+    """Python compared the text with a number."""
+    by_hand(store, "UPDATE versions SET version = 'x' WHERE rowid = (SELECT min(rowid) FROM versions)")
+    (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.VERSIONS]
+    with opened(store) as memory:
+        for read in (lambda: memory.history(damage.id), lambda: memory.export(tmp_path / "ann.jsonl")):
+            with pytest.raises(CubeDamaged, match=damage.id):
+                read()
+
+
+def test_a_vector_without_a_checksum_and_of_another_length_is_left_out(store, caplog):
+    """An older program wrote it, and half of it is gone: NumPy refused to multiply it."""
+    with opened(store) as memory:
+        memory.branches.create("try")
+    by_hand(store, "UPDATE vectors SET data = substr(data, 1, 40)")
+    assert ask(store, "SELECT count(*) FROM vectors WHERE checksum IS NOT NULL") == 0
+    with opened(store) as memory:
+        assert memory.branch("try").search(SECRET).hits
+        memory.add("I live in Porto.")
+        memory.consolidate()
+        assert memory.search(SECRET).hits
+    assert "vector" in caplog.text
+
+
+@pytest.mark.parametrize("key", ["'iold:' || substr(key, 6)", "substr(key, 1, 40) || 'z'"])
+def test_a_legal_hold_under_another_key_is_named(store, key):
+    with opened(store) as memory:
+        memory.governance.hold(reason=SECRET, memory=memory.pages.list()[0].id)
+    assert stores.verify(store).is_sound
+    by_hand(store, f"UPDATE notes SET key = {key} WHERE key LIKE 'hold:%'")
+    (damage,) = stores.verify(store).damages
+    assert damage.fault is Fault.NOTE and "legal hold" in damage.detail and SECRET not in damage.detail
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("UPDATE meta SET key = 'embeddes' WHERE key = 'embedder'", "meta does not name the embedder"),
+        ("DELETE FROM alembic_version", "alembic_version"),
+    ],
+)
+def test_a_store_that_does_not_tell_its_embedder_or_its_schema_is_damaged(store, script, said):
+    """It was called old or empty, and took the next embedder for its own."""
+    by_hand(store, script)
+    for use in (lambda: stores.verify(store), lambda: opened(store), lambda: opened(store, read_only=True)):
+        with pytest.raises(StoreCorrupt, match=said):
+            use()
+    with pytest.raises(StoreCorrupt, match=said):
+        memoryos.open(store, user="ann", settings=load_settings(embedder="static"))
+
+
 def test_a_damaged_record_of_the_last_audit_entry_is_named_and_an_error_of_ours(tmp_path, caplog):
     path, settings = tmp_path / "audited.db", SETTINGS.model_copy(update={"audit": True})
     with memoryos.open(path, user="ann", settings=settings) as memory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import functools
 import gc
 import os
 import signal
@@ -11,19 +12,23 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import memoryos
 from forked import fork
-from memoryos import AnswerStream, AsyncMemory, AsyncMemoryOS, Memory, MemoryOS, Role, Turn, load_settings
+from memoryos import AnswerStream, AsyncMemory, AsyncMemoryOS, Memory, MemoryOS, Role, Turn, load_settings, process_lock
 from memoryos.errors import ModelError, StorageError
 from memoryos.frameworks.mem0 import Memory as Mem0Memory
+from memoryos.infrastructure.vault.sqlite import fork_gate
 from memoryos.models.chat import Answer
 from memoryos.models.flow import Flow
 from public import method_of, methods_of
 
+LOCKS = type(threading.Lock()), type(threading.RLock()), threading.Condition
 CHILDREN, LONG_CHILDREN, ADDS = 2, 8, 5
 PAGES = 30  # of the parent; moving them is at work while it forks
 SETTINGS = load_settings(embedder="hashing", busy_timeout_seconds=20.0)
@@ -315,3 +320,90 @@ def test_a_child_that_was_forked_amid_the_work_of_its_parent_uses_a_store_of_its
     """In a new process, where the modules are not loaded yet: a fork in the middle of an import left a lock behind."""
     done = subprocess.run([sys.executable, "-c", FORKING, tmp_path, str(delay)], check=False, timeout=60)
     assert done.returncode == 0
+
+
+def locks_of_modules() -> dict[str, Any]:
+    """Every lock of a module or a class of the library, and of what all stores of a process share."""
+    found: dict[str, Any] = {f"process lock {number}": one for number, one in enumerate(process_lock._locks)}
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "memoryos" and name != fork_gate.__name__:  # a fork waits for that one
+            for kind in (module, *(one for one in list(vars(module).values()) if isinstance(one, type))):
+                for key, value in list(vars(kind).items()):
+                    one = getattr(value, "lock", value) if isinstance(value, functools.cached_property) else value
+                    if isinstance(one, LOCKS):
+                        found[f"{name}.{kind.__name__}.{key}"] = one
+    return found
+
+
+def test_a_child_uses_a_store_of_its_own_whatever_locks_the_threads_of_its_parent_hold(tmp_path):
+    """A thread holds each for moments of its work."""
+
+    def use(place: Path) -> None:
+        with memoryos.open(place, user="ben", settings=load_settings(embedder="static")) as own:
+            own.add("Ich wohne in Porto und lese gern. I like kites and walking. 我住在成都。")
+            own.consolidate()
+            assert own.search("Where are the kites that I like?").hits
+            assert own.context("Wo wohne ich?").text
+
+    def hold() -> None:
+        with ExitStack() as held:
+            for lock in locks.values():
+                held.enter_context(lock)
+            holds.set()
+            assert may_end.wait(60)
+
+    use(tmp_path / "parent.db")  # everything is loaded
+    locks, holds, may_end = locks_of_modules(), threading.Event(), threading.Event()
+    assert len(locks) > 4
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert holds.wait(60)
+    child = in_a_child(lambda: use(tmp_path / "own.db"))
+    code = ended(child)
+    may_end.set()
+    holder.join()
+    assert code == 0
+    use(tmp_path / "parent.db")
+
+
+def test_a_process_lock_of_the_thread_that_forks_stays_held_in_the_child():
+    """It leaves the block there."""
+    lock = process_lock.ProcessLock()
+
+    def leave() -> None:
+        assert lock._lock.locked()
+
+    with lock:
+        assert ended(in_a_child(leave)) == 0
+    assert not lock._lock.locked()
+
+
+RETURNING = """
+import os, signal, sys
+import memoryos
+from memoryos import Role, Turn, stores
+forked = []
+def returns(done, total):
+    if not forked:
+        forked.append(os.fork())
+        if not forked[0]:
+            signal.alarm(60)  # who hangs, ends
+store, what = sys.argv[1:]
+with memoryos.open(store, user="ann", settings=memoryos.load_settings(embedder="hashing")) as memory:
+    turns = [Turn(role=Role.USER, text="I bought a kite.")] * 3
+    memory.add_many(turns, progress=returns if what == "add" else None)
+    assert memory.pages.count() == 3
+if what == "verify":
+    assert stores.verify(store, progress=returns).is_sound
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(forked[0], 0)[1]))
+"""
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("what", ["add", "verify"])
+def test_a_child_that_a_callback_forks_and_returns_in_ends_with_one_error(tmp_path, what):
+    """Nobody waits for the call there: it waited for the next one for ever."""
+    command = [sys.executable, "-c", RETURNING, tmp_path / "a.db", what]
+    done = subprocess.run(command, check=False, timeout=90, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "end the child in the callback (os._exit)" in done.stderr

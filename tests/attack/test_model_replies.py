@@ -27,6 +27,7 @@ from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.records import JobState
 from memoryos.models import loop
 from memoryos.models.body import MOST_BYTES
+from memoryos.models.chat import OpenAIChat
 from memoryos.models.embedder import load_embedder
 
 from .misbehaving_model import (
@@ -753,3 +754,19 @@ def test_a_forked_process_has_connections_of_its_own(tmp_path):
         command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", EMBEDS, server.url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+@pytest.mark.once
+def test_a_model_that_is_asked_after_its_connection_was_closed_says_so(model):
+    """A thread of a store that closes meanwhile got the RuntimeError of the HTTP client. A job is tried again later."""
+    model.otherwise = sends(completion("Fine."))
+    settings = load_settings(llm_model="m", llm_base_url=model.url, llm_retries=5, llm_timeout_seconds=60)
+    with closing(OpenAIChat(settings)) as chat:
+        connection = chat._connection
+        assert connection.ask("/chat/completions", {"model": "m", "messages": []})
+    begin = time.monotonic()
+    with pytest.raises(ModelUnavailable, match="closed"):
+        connection.ask("/chat/completions", {"model": "m", "messages": []})
+    with pytest.raises(ModelUnavailable, match="closed"):
+        list(connection.stream("/chat/completions", {"model": "m", "messages": []}))
+    assert time.monotonic() - begin < NO_HANG

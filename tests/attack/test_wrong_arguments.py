@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from itertools import repeat
 from threading import Event
 
 import pytest
@@ -254,6 +256,31 @@ def test_who_opens_a_store_is_told_the_same(function):
         function(":memory:", setings=None)
 
 
+def unending(item: object) -> Iterator[object]:
+    """So many of one item that a list of them is out of the question."""
+    yield from repeat(item, 1_000_002)
+    raise AssertionError("it was read to its end")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("field", "call"),
+    [
+        (r"attachments\[0\]", lambda memory: memory.add("x", attachments=unending(1))),
+        (r"turns\[0\]", lambda memory: memory.add_many(unending(1))),
+        ("kinds", lambda memory: memory.search("x", kinds=unending(1))),
+        ("kinds", lambda memory: memory.search("x", kinds=unending("fact"))),
+        ("tags", lambda memory: memory.add("x", tags=unending("a"))),
+        ("exclude", lambda memory: memory.context("x", exclude=unending("a"))),
+        (r"roles\[0\]", lambda memory: store_of(memory).roles.grant("x", unending(1))),
+        ("roles", lambda memory: store_of(memory).roles.grant("x", unending("reader"))),
+    ],
+)
+def test_a_list_without_an_end_is_not_read_to_its_end(memory, field, call):
+    with pytest.raises(InvalidInput, match=field):
+        call(memory)
+
+
 def test_right_arguments_of_the_same_kinds_still_work(memory):
     assert memory.jobs.list("dead") == []
     assert memory.log.usage(since=date(2026, 1, 1)) == []
@@ -339,6 +366,6 @@ def test_labels_have_so_many_characters(tmp_path, field):
     with memoryos.open("a.db", user="ann", settings=Settings(embedder="hashing")) as memory:
         with pytest.raises(InvalidInput, match=f"{field}: has 25,"):
             memory.add("I like tea.", **many)
-        with pytest.raises(InvalidInput, match=f"{field}: has 1,001 labels"):
+        with pytest.raises(InvalidInput, match=f"{field}: has more than 1,000 labels"):
             memory.add("I like tea.", **{field: ["tea"] * (MOST_LABELS + 1)})
         assert memory.add("I like tea.", **{field: many[field][:600]})

@@ -17,6 +17,7 @@ from memoryos.operation.correction.branch import BranchPlace, branches, made_unt
 from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.forget import Forgetter
+from memoryos.stores import verify
 
 SECRET = "xylophone"
 WAYS = {  # of removing, by the moment at which that is done; each is at two of the three
@@ -24,6 +25,7 @@ WAYS = {  # of removing, by the moment at which that is done; each is at two of 
     "behind the copy": ("fact", "delete", "sweep", "segment", "session", "owner"),
     "before the end": ("erase", "fact", "expire", "sweep", "person", "session"),
 }
+ERASING = ("erase", "session", "owner", "person")  # whoever makes a branch does not finish it then
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ def test_what_goes_while_a_branch_is_made_is_not_in_it(stores, back_end, clock, 
             assert {"I like tea.", "I play chess."} <= {one.text[6:19].split("\n")[0] for one in branch.pages.list()}
             assert not any(SECRET in hit.text for hit in branch.search(SECRET).hits)
         assert tellers(maker, way) == [], way
-        assert is_whole == (way not in ("owner", "person")), way
+        assert is_whole == (way not in ERASING), way
         if not is_whole:
             assert not [one for one in maker._engine.vault.owners_of("default", way) if one.is_branch]
 
@@ -173,6 +175,29 @@ def test_a_branch_whose_maker_died_is_discarded_within_minutes(stores, clock, mo
     with maker._engine.vault.read(memory.scope) as reader:
         assert branches(reader) == []
     assert memory.branches.create("try", ttl=timedelta(days=1)).is_whole
+
+
+@pytest.mark.parametrize("way", ["delete", "erase", "session"])
+def test_what_a_dead_maker_copied_goes_with_the_memory(place, stores, clock, monkeypatch, way):
+    """At once when it is erased, and else when nobody can be making the branch any more."""
+    maker, remover = stores
+    memory = lived(maker, way)
+
+    def cut(self, home, *given):
+        original(self, home, *given)
+        raise KeyboardInterrupt
+
+    original = BranchMaker._copy_some
+    with monkeypatch.context() as patched:
+        patched.setattr(BranchMaker, "_copy_some", cut)
+        with pytest.raises(KeyboardInterrupt):
+            memory.branches.create("try")
+    assert any("branch" in one for one, _ in tellers(maker, way))
+    assert verify(place, settings=load_settings(embedder="hashing")).is_sound  # links are copied last
+    if way not in ERASING:
+        clock.advance(seconds=LEFT_AFTER.total_seconds())
+    remove(remover, way, clock)
+    assert tellers(maker, way) == []
 
 
 def test_a_maker_whose_branch_is_discarded_before_its_first_copy_leaves_nothing(stores, monkeypatch):

@@ -16,6 +16,7 @@ from sources import MODULES, SOURCE, nodes, tree
 EXPORTED = [one for name in memoryos.__all__ if inspect.isclass(one := getattr(memoryos, name))]
 MOST_LINES = 500
 MOST_METHODS = 25
+LOCKS = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore")
 
 
 @cache
@@ -65,6 +66,30 @@ def test_no_import_is_hidden_from_the_layers():
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
     }
     assert hidden == {"__init__.py", "interface/cli/lazy.py", "interface/cli/worker_command.py"}
+
+
+def test_no_lock_of_a_process_outlives_a_fork():
+    """A child would wait for a thread that it does not have: use our own `cached_property` and `ProcessLock`."""
+    shared = {
+        str(module.relative_to(SOURCE))
+        for module in MODULES
+        for owner in ast.walk(tree(module))
+        if isinstance(owner, ast.Module | ast.ClassDef)
+        for one in owner.body
+        if isinstance(one, ast.Assign | ast.AnnAssign)
+        and isinstance(one.value, ast.Call)
+        and ast.unparse(one.value.func).split(".")[-1]
+        in ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore")
+    }
+    assert shared == {"infrastructure/vault/sqlite/fork_gate.py"}  # for which a fork waits
+    locking = {
+        module.name
+        for module, node in nodes()
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "functools"
+        and "cached_property" in [one.name for one in node.names]
+    }
+    assert locking == set()
 
 
 def test_what_is_doubled_is_noticed():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Final
 
 from Stemmer import Stemmer
+
+from memoryos.process_lock import ProcessLock
 
 SNOWBALL: Final = {
     "ar": "arabic",
@@ -21,7 +22,7 @@ SNOWBALL: Final = {
     "ru": "russian",
 }
 _STEMMERS: Final = {code: Stemmer(name, 0) for code, name in SNOWBALL.items()}  # who calls has a cache
-_LOCK = Lock()  # a stemmer keeps the word it works on in itself
+_LOCK = ProcessLock()  # a stemmer keeps the word it works on in itself
 
 
 def snowball(word: str, language: str) -> str:

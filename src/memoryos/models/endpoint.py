@@ -92,8 +92,9 @@ class Endpoint:
 
         try:
             yield
-        except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+        except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError, RuntimeError) as error:
             # The SDK does not check what it gets: a body that is not JSON, or of another shape, shows only when used.
+            # RuntimeError: the store was closed meanwhile, or an answer is nested too deep.
             problem = _shortened(self._masked(_quoted(error) if quoting else _unquoted(error)))
             message = f"the {self.what} failed ({problem}); nothing was stored"
             if _may_pass(error):
@@ -206,7 +207,7 @@ class Connection:
                 return await call()
             except ModelUnavailable as error:
                 pause = max(error.retry_after or 0.0, _pause(tries))
-                if asyncio.get_running_loop().time() + pause >= ends:
+                if self.is_closed or asyncio.get_running_loop().time() + pause >= ends:
                     raise
             await asyncio.sleep(pause)
         return await call()
@@ -242,12 +243,13 @@ def checked_key(name: str, secret: SecretStr | None) -> str:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether a retry may succeed: no connection, timeout, overload or a server error."""
+    """Whether a retry may succeed: no connection, one that was closed here, timeout, overload or a server error."""
     from openai import APIConnectionError, APIStatusError
 
     if isinstance(error, APIStatusError):
         return error.status_code in _BUSY or error.status_code >= _SERVER_ERRORS
-    return isinstance(error, APIConnectionError)
+    is_closed = isinstance(error, RuntimeError) and not isinstance(error, RecursionError)
+    return is_closed or isinstance(error, APIConnectionError)
 
 
 def _retry_after(error: Exception) -> float | None:

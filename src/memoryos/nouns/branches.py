@@ -29,7 +29,8 @@ class Branches(Noun):
         The branch shows the memory as it is now and what is stored in it. Nothing that is done in it changes this
         memory, and it does not see what changes here, except that what is deleted, erased or expired here is deleted
         there. The copy takes as much disk as the memory itself. It is discarded after `ttl` (default: seven days), and
-        at the latest after the setting `snapshot_days`. Raises InvalidInput, also if the name is taken.
+        at the latest after the setting `snapshot_days`. Raises InvalidInput, also if the name is taken, and
+        NotFound if something of the memory is erased meanwhile.
         """
         self._engine.admit(Action.WRITE, self._scope)
         if self._scope.is_branch:

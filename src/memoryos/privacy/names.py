@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from threading import Lock
 from typing import Any
 
 from memoryos.errors import InvalidInput, MissingExtra
+from memoryos.process_lock import ProcessLock
 
 NameFinder = Callable[[str], Iterable[tuple[int, int]]]  #: start and end of each name
 
@@ -43,7 +43,7 @@ class _Pipeline:
 
     def __init__(self, nlp: Any) -> None:
         self._nlp = nlp
-        self._lock = Lock()
+        self._lock = ProcessLock()
 
     def __call__(self, text: str) -> Iterator[tuple[int, int]]:
         start = 0

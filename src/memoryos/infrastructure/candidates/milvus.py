@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, islice
 from threading import Lock
@@ -19,6 +18,7 @@ from uuid import uuid4
 
 from pymilvus import DataType, MilvusClient
 
+from memoryos.cached_property import cached_property
 from memoryos.errors import IndexFailed
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from secrets import token_bytes
 from typing import Any
 
@@ -28,6 +27,7 @@ from sqlalchemy import (
     text,
 )
 
+from memoryos.cached_property import cached_property
 from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable

@@ -15,6 +15,8 @@ from zlib import crc32
 
 _FACTS: Final = itemgetter("said_at", "speaker", "marks", "turn", "start", "end")
 
+_NUMBER_BYTES: Final = 4
+
 ESCAPED: Final = "surrogateescape"  # how bytes that are no UTF-8 are held in text, so that they can be told again
 
 
@@ -53,9 +55,13 @@ def is_passage_sound(row: Any) -> bool:
     return is_utf8(row.words) if row.checksum is None else of_passage(row) == row.checksum
 
 
-def is_vector_sound(data: Any, checksum: int | None) -> bool:
-    """Whether a vector matches its checksum; True without one."""
-    return isinstance(data, bytes) and (len(data) % 4 == 0 if checksum is None else of_bytes(data) == checksum)
+def is_vector_sound(data: Any, checksum: int | None, dim: int | None = None) -> bool:
+    """Whether a vector matches its checksum; without one, whether it has so many numbers, or a whole number of them."""
+    if not isinstance(data, bytes):
+        return False
+    if checksum is not None:
+        return of_bytes(data) == checksum
+    return len(data) == dim * _NUMBER_BYTES if dim else len(data) % _NUMBER_BYTES == 0
 
 
 def is_utf8(text: Any) -> bool:

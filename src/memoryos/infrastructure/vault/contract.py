@@ -167,6 +167,7 @@ class Vault(Reembeddable, Protocol):
     key_file: KeyFile | None  #: the sealed keys of an encrypted file
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
+    dim: int | None  #: the length of a vector, by which a damaged one without a checksum is found; None: unknown
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
     merges: bool  #: whether a job merges new memories with those that say the same
     version_limit: VersionLimit | None  #: which earlier versions are kept; None: all

@@ -21,10 +21,11 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import audit_part, backup, checksum, rows, tables
 from memoryos.infrastructure.vault.blob_copying import blob_damages
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
+from memoryos.infrastructure.vault.making_note import MAKING
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.owners import told_owner, told_owners
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
-from memoryos.infrastructure.vault.retention_part import TENANT_RULES
+from memoryos.infrastructure.vault.retention_part import HOLDS, TENANT_RULES
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import strays
 from memoryos.infrastructure.vault.version_part import TRIMMED, whole_documents
@@ -43,7 +44,9 @@ _INCOMPLETE = (Kind.SEGMENT, Kind.ACTIVATION)
 
 _ONLY_TOLD = {tables.events: Fault.EVENT, tables.jobs: Fault.JOB}  # tables of which the other checks read few rows
 
-_TRIMMED = select(*(tables.notes.c[name] for name in tables.OWNER)).where(tables.notes.c.key == TRIMMED)
+_NOTED = select(*(tables.notes.c[name] for name in tables.OWNER))
+_TRIMMED = _NOTED.where(tables.notes.c.key == TRIMMED)
+_UNFINISHED = _NOTED.where(tables.notes.c.key == MAKING.key)
 
 _Found = Mapping[tuple[str, str], Sequence[Row[Any]]]  # rows by the tenant and the id of their cube
 
@@ -79,6 +82,7 @@ class _Belongings:
     homes: _Found  #: the segments of pages
     members: Mapping[tuple[str, str], int]  #: how many pages segments have
     trimmed: Collection[Scope]  #: the owners who keep only the latest versions
+    unfinished: Collection[Scope]  #: the branches that are being made, or were left half made
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class _Stored:
     members: int
     dim: int
     is_trimmed: bool  #: whether the oldest versions of the owner's cubes may be gone
+    is_unfinished: bool  #: whether links of the cube may be missing
 
 
 def _changes(connection: Connection) -> list[Damage]:
@@ -107,9 +112,19 @@ def _in_notes(connection: Connection, notes: Sequence[Note[Any]]) -> Iterator[Da
         owner = told_owner(row._mapping[name] for name in tables.OWNER)
         if owner is None or not checksum.is_utf8(row.key) or any(note.is_damaged(row.key, row.value) for note in notes):
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r}", owner=owner)
+        elif _is_stray_hold(row):
+            yield Damage(Fault.NOTE, f"a legal hold under the key {row.key!r}, where nobody finds it", owner=owner)
     for row in rows.stream(connection, tables.meta):
         if TENANT_RULES.is_damaged(row.key, row.value):
             yield Damage(Fault.NOTE, f"the note {checksum.shown(row.key)!r} of the whole store")
+
+
+def _is_stray_hold(row: Row[Any]) -> bool:
+    """Whether the note is a hold under another key than its own."""
+    try:
+        return bool(row.key != HOLDS.key + HOLDS.read(row.value).id)
+    except StoreCorrupt:  # it is no hold
+        return False
 
 
 def _illegible(connection: Connection) -> Iterator[Damage]:
@@ -168,6 +183,7 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
         beside(links, "source", joins),
         {(row[0], row[1]): row[2] for row in connection.execute(members)},
         set(told_owners(connection.execute(_TRIMMED))),
+        set(told_owners(connection.execute(_UNFINISHED))),
     )
 
 
@@ -197,6 +213,7 @@ def _in_cube(row: Row[Any], packs: Packs, belongings: _Belongings, dim: int) -> 
         belongings.members.get(key, 0),
         dim,
         cube.scope.owner in belongings.trimmed,
+        cube.scope.owner in belongings.unfinished,
     )
     for fault, check in _CHECKS.items():
         if wrong := check(stored):
@@ -292,6 +309,8 @@ def _vector_wrong(stored: _Stored) -> str | None:
 
 def _place_wrong(stored: _Stored) -> str | None:
     cube, payload = stored.cube, stored.cube.payload
+    if stored.is_unfinished:  # links are copied last; nobody can use it
+        return None
     if cube.kind is Kind.PAGE and cube.tier is not Tier.STM and not stored.homes:
         return "is in no segment"
     if isinstance(payload, Segment) and payload.pages != stored.members:

@@ -34,6 +34,7 @@ from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order, Reader
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
+from memoryos.infrastructure.vault.embedder_record import is_named
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_file import KeyFile
@@ -48,7 +49,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.role_part import RolePart
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
-from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.infrastructure.vault.statements import ask_one
 from memoryos.infrastructure.vault.tenant_rule_part import TenantRulePart
 from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.infrastructure.vault.viewed import ViewedReader
@@ -109,6 +110,7 @@ class SqlVault(ABC):
         self.tallies = UserPart(self._reading)
         self.agents = AgentPart(self._reading)
         self.known_jobs: Collection[str] | None = None
+        self.dim: int | None = None
         self._engine = engine
         event.listen(engine, "handle_error", partial(_sign, name))
         self._embedder = embedder
@@ -133,13 +135,13 @@ class SqlVault(ABC):
     def read(self, scope: Scope, action: Action = Action.READ) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner; the gate is asked for the action."""
         with self._seeing(scope, action) as connection:
-            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
 
     @contextmanager
     def view(self, scope: Scope, beside: Reader | None = None) -> Iterator[SqlReader]:
         """A snapshot with only the cubes that the caller may read; that of `beside`, if there is one."""
         with self._seeing(scope) if beside is None else self._seeing_beside(scope, beside) as connection:
-            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
             view = self.seen(scope)
             yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view, is_shown=True)
 
@@ -168,7 +170,7 @@ class SqlVault(ABC):
             view = self.seen(scope) if error.memory_id is not None else None
             if error.memory_id is None or view is None:
                 raise
-            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
             if error.memory_id in ViewedReader(connection, scope, self._clock, whole, view).permitted(
                 [error.memory_id]
             ):
@@ -186,7 +188,7 @@ class SqlVault(ABC):
         self.admit(current_action(), scope)
         with self._locked(self._writing(scope.owner)) as connection:
             self._check_embedder(connection)
-            writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
+            writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
             writer.version_limit, writer.merges = self.version_limit, self.merges
             begun = list[Deed]()
             if self.audits:
@@ -440,7 +442,7 @@ class SqlVault(ABC):
 
     def _is_ready(self) -> bool:
         with self._reading(EVERY_TENANT) as connection:
-            return migrations.is_current(connection) and any(ask(connection, queries.EMBEDDER, {}))
+            return is_named(connection, self.name)
 
     def _make_ready(self) -> None:
         if self.is_only_read:

@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart
 from memoryos.infrastructure.vault.cube_documents import (
+    damaged,
     is_left_out,
     parse_document,
     read_cube,
@@ -73,6 +74,7 @@ class StoredCubes:
         clock: Clock,
         packs: Packs,
         known_jobs: Collection[str] | None = None,
+        dim: int | None = None,
     ) -> None:
         self._connection = connection
         self._clock = clock
@@ -83,7 +85,7 @@ class StoredCubes:
         self._everything = OwnerPart(connection, self._owner)
         self._expiry = ExpiryPart(connection, self._owner, clock)
         self.retention = RetentionPart(connection, self._owner, self._ledger)
-        self._packs, self._known_jobs = packs, known_jobs
+        self._packs, self._known_jobs, self._dim = packs, known_jobs, dim
         self._cold = ColdPart(connection, self._owner, packs)
         self.blobs = BlobPart(connection, self._owner)
 
@@ -168,7 +170,7 @@ class StoredCubes:
         return {
             cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
             for cube_id, data, told in self._asked(queries.VECTORS, ids)
-            if checksum.is_vector_sound(data, told) or is_left_out("vector", cube_id)
+            if checksum.is_vector_sound(data, told, self._dim) or is_left_out("vector", cube_id)
         }
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
@@ -212,6 +214,8 @@ class StoredCubes:
     def history(self, cube_id: str) -> list[MemCube]:
         rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
         stored = [StoredVersion(cube_id, *row) for row in rows]
+        if not all(isinstance(one.version, int) for one in stored):
+            raise damaged(cube_id, "the number of a version of ")
         whole = whole_documents(stored)
         return [
             parse_document(cube_id, whole[one.version], one.checksum, f"version {one.version} of ") for one in stored

@@ -61,7 +61,7 @@ class ViewedReader(SqlReader):
         *,
         is_shown: bool = False,
     ) -> None:
-        super().__init__(connection, scope, clock, whole._packs, whole._known_jobs)
+        super().__init__(connection, scope, clock, whole._packs, whole._known_jobs, whole._dim)
         self._whole = whole
         self._view = view
         self._is_shown = is_shown  # to the caller; what is written again keeps the ids that it names

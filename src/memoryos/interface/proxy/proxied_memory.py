@@ -8,9 +8,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from threading import Lock
 
+from memoryos.cached_property import cached_property
 from memoryos.caller import Action, acting
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, MemoryOSError, PermissionDenied

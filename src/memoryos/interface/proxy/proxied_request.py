@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
+from memoryos.cached_property import cached_property
 from memoryos.config import NotesRole
 from memoryos.interface.proxy.json_places import JsonPlace, element, member, with_text, within_quotes, written
 from memoryos.interface.proxy.message_items import Item, items_of, last_user, latest, text_of

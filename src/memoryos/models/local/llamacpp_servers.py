@@ -6,10 +6,10 @@ file of the weights with the first one, and has keys and values of its own.
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memoryos.cached_property import cached_property
 from memoryos.errors import ModelError
 from memoryos.models.local.gguf_adapter import GgufAdapter
 from memoryos.models.local.gguf_header import GgufHeader

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
 from weakref import WeakValueDictionary
 
 from memoryos.config import LocalRuntime, Settings
@@ -14,13 +13,16 @@ from memoryos.errors import MissingExtra
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.short_waits import short_waits
+from memoryos.process_lock import ProcessLock
 
 _NEEDED = {
     LocalRuntime.TRANSFORMERS: ("torch", "transformers", "safetensors"),
     LocalRuntime.LLAMACPP: ("xllamacpp",),
 }
-_lock = Lock()
+_lock = ProcessLock()
 _opened: WeakValueDictionary[tuple[object, ...], LocalEngine] = WeakValueDictionary()
+if hasattr(os, "register_at_fork"):  # not on Windows; a forked child has none of their threads, and loads its own
+    os.register_at_fork(after_in_child=_opened.clear)
 
 
 def runtime_of(files: ModelFiles, settings: Settings) -> LocalRuntime:

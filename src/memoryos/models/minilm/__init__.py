@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.models.word_pieces import WordPieces, word_pieces
+from memoryos.process_lock import ProcessLock
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -38,7 +38,7 @@ class MiniLM:
     dim: Final = 384
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = ProcessLock()
         self._model: _Model | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

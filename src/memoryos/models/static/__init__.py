@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.models.word_pieces import WordPieces, word_pieces
+from memoryos.process_lock import ProcessLock
 from memoryos.regex import regex
 
 _VECTORS = Path(__file__).parent / "vectors.npz"
@@ -38,7 +38,7 @@ class Static:
     dim: Final = 256
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = ProcessLock()
         self._table: _Table | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

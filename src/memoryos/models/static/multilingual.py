@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence, Set
-from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from memoryos.language.foreign import function_words, language_of, latin_languag
 from memoryos.language.stopwords import CHINESE
 from memoryos.models.static import Static
 from memoryos.models.static.pieces import NO_PIECE, Pieces, load_pieces
+from memoryos.process_lock import ProcessLock
 from memoryos.regex import regex
 
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0670\u0640"  # accents by themselves, and the vowels of Arabic
@@ -37,7 +37,7 @@ class Multilingual:
 
     def __init__(self, english: Static | None = None) -> None:
         self._english = english or Static()
-        self._lock = Lock()
+        self._lock = ProcessLock()
         self._pieces: Pieces | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

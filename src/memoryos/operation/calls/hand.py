@@ -8,13 +8,15 @@ and the next one begins after it.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from datetime import UTC, tzinfo
 from functools import partial, wraps
 from queue import SimpleQueue
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, cast
 from weakref import finalize
 
 from memoryos.caller import is_background
@@ -163,10 +165,26 @@ def _all_of(result: T, /) -> T:
 
 def _serve(calls: _Calls) -> None:
     """Run calls from the queue until it gives None, and keep nothing of a finished call."""
+    home = HomeProcess()
     while (taken := calls.get()) is not None:
         call, answer = taken
-        answer.put(_done(call))
-        del taken, call, answer
+        done = _done(call)
+        if home.is_left:
+            _end(done[1])
+        answer.put(done)
+        del taken, call, answer, done
+
+
+def _end(error: BaseException | None) -> NoReturn:
+    """End a child that a callback forked in this thread, and did not end: the thread that waits is its parent's."""
+    told = StorageError(
+        "a callback of this call forked the process and returned in the child, where nobody waits for the call: "
+        "end the child in the callback (os._exit), or fork outside calls of a memory"
+    )
+    told.__cause__ = error
+    sys.excepthook(StorageError, told, None)
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def _done(call: Callable[[], Any]) -> _Answer:

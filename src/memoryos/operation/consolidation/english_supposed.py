@@ -30,6 +30,8 @@ _PLANS = any_of(
 _SUPPOSES = any_of(
     r"\b(?:would|could|might|maybe|perhaps|possibly|probably|supposedly|allegedly|wish(?:es|ed)?|imagin(?:e|es|ing))\b",
     r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
+    r"\b(?:accused|suspected) of\b|(?:^|[.;!?]\s*)(?:now |please |just )?"
+    r"(?:act|answer|respond|reply|speak|talk|write|behave|pose) (?:as|like) (?:if|though|someone|somebody|an?|the)\b",
     r"\bas though\b|\blet's say\b|\bin case\b|\b(?:lest|hop(?:e|es|ing)|not sure|unsure|wondering|wonder|tempted)\b",
     r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b",
     r"(?<!no )(?<!not )(?<!n't )(?<!never )(?<!without )\bdoubt(?:s|ed|ing|ful)?\b",

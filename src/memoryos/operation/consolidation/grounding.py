@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from functools import cached_property
 
+from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube
 from memoryos.language.orders import gives_orders
 from memoryos.language.period import Period

@@ -48,6 +48,11 @@ _OTHERS = regex(
       [^.!?\n]*
     | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
     | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
+    | (?:^|(?<=[.!?]\ ))[Mm]y\ (?:\w+\ ){0,2}
+      (?:ex|boss|mother|mom|mum|father|dad|sister|brother|wife|husband|partner|girlfriend|boyfriend|friend|roommate
+      |flatmate|colleague|coworker|neighbou?r|aunt|uncle|cousin|son|daughter|therapist|grandmother|grandma|grandfather
+      |grandpa):\ ?(?=I\b)(?![^.!?\n]{0,80}\b(?:him|her|them|it)\b)[^.!?\n]*
+    | (?<![我请想不])问(?:我们?|他|她|大家)[：:][^\n]* | (?<=[友事学亲妈爸哥姐弟妹师生板妻婆公人家])问[：:][^\n]*
     | (?<!我)(?:说|写|问道|回答|喊|唱|讲|嚷|念叨|宣布|强调|抱怨|告诉\w{1,4})(?:道|过|着)?[：:][^\n]*
     | (?:^|[，,。！!？?；;])[小老阿](?![声心实是师妈爸婆公哥姐弟妹爷奶姨舅叔时])\w{1,2}?
       (?:就|又|还|也|总|老|当时|昨天|今天){0,2}(?:说|讲|回答)[，,](?=我)[^。！？!?\n]*

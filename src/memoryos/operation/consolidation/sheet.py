@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.language.quotation import one_line, said
 from memoryos.models.tokenizer import count_tokens

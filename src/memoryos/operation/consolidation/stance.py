@@ -12,10 +12,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from types import ModuleType
 
+from memoryos.cached_property import cached_property
 from memoryos.language.quotation import visible
 from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import HAN

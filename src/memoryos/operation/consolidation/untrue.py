@@ -22,6 +22,7 @@ CALLED_UNTRUE = (
     r"|\bno truth (?:in|to) (?:it|the|that|this|any)\b"
     r"|\bI(?:(?:'ve| have)? never|(?: didn't| did not|'ve not| haven't| have not))(?: ever)?"
     r" (?:say|said|claim|claimed|state|stated|wrote|written)(?: that)? (?=(?:I|my)\b)"
+    r"|\bfar be it from (?:me|us) to\b(?![^.;:!?]{0,200}(?:,|\bbut\b))"
     r"|\bI (?:\w+ly |do |must |have to )?den(?:y|ied) (?:that|ever|having|I)\b"
 )
 _ENGLISH = regex(rf"{CALLED_UNTRUE}|(?:{_NOT_TRUE})\W*$", re.IGNORECASE)

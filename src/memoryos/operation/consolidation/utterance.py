@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 
+from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.kinds import Role, Subject
 from memoryos.language.orders import gives_orders

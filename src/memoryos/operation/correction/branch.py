@@ -16,9 +16,10 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from pydantic import AwareDatetime
 from uuid_utils.compat import uuid7
 
-from memoryos.clock import from_micros, micros
+from memoryos.clock import micros
 from memoryos.cube import Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.making_note import MAKING
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.kinds import State
 from memoryos.plain import Plain
@@ -127,10 +128,6 @@ def write_branch(writer: Writer, branch: Branch) -> None:
 def drop_branch(writer: Writer, branch: BranchPlace) -> None:
     """Remove a branch, and not another one of the same name."""
     _write(writer, (one for one in branches(writer) if one.id != branch.id))
-
-
-# In a branch: when its maker took the last step.
-MAKING: Note[datetime] = Note("making", lambda value: from_micros(int(value)))
 
 
 def note_making(writer: Writer, at: datetime) -> None:

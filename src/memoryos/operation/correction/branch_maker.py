@@ -4,8 +4,8 @@ Each memory is copied with its versions, vectors, passages, links and attachment
 one snapshot. So it takes time and room in proportion to the memory, and nothing is embedded anew.
 
 Others work meanwhile. What they removed from the memory since the snapshot is removed from the branch before anybody
-can use it. A note in the branch says that it is being made: whoever discards the branch removes the note first, and
-nothing is copied without it.
+can use it; who erases something discards the branch. A note in the branch says that it is being made: whoever discards
+the branch removes the note first, and nothing is copied without it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from memoryos.scope import Scope
 
 READ_AT_ONCE = 64  # memories read at a time
 LINKS_AT_ONCE = 1_000
-LEFT_AFTER = timedelta(minutes=10)  # without a step, after which a branch that is not whole is discarded
+LEFT_AFTER = timedelta(minutes=2)  # without a step, after which a branch that is not whole is discarded
 _ENDS = (Operation.DELETE, Operation.TRANSITION)  # of memories, or what may be one
 
 
@@ -55,7 +55,7 @@ class BranchMaker:
     branch: Branch
 
     def make(self) -> Branch:
-        """Copy the owner's memory. Raises NotFound if the branch is discarded, or the owner forgotten, meanwhile."""
+        """Copy the owner's memory. Raises NotFound if the branch is discarded, or something is erased, meanwhile."""
         now = self._clock()
         with self._vault.write(self._owner) as writer:
             write_branch(writer, self.branch)
@@ -91,7 +91,7 @@ class BranchMaker:
             yield writer
 
     def _gone(self) -> NotFound:
-        return NotFound(f"the branch {self.branch.name!r} was discarded while it was made, or its memory was forgotten")
+        return NotFound(f"the branch {self.branch.name!r} was discarded while it was made, or something was erased")
 
     # What others remove meanwhile
 

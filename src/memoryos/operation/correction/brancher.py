@@ -91,7 +91,7 @@ class Brancher:
     def create(self, branch: Branch) -> Branch:
         """Copy the owner's memory. A crash leaves a branch that is not whole, which a job discards a little later.
 
-        Raises NotFound if the branch is discarded, or the owner forgotten, meanwhile.
+        Raises NotFound if the branch is discarded, or something is erased, meanwhile.
         """
         try:
             return BranchMaker(self.corrector, branch).make()
@@ -118,14 +118,20 @@ class Brancher:
         """Remove the copies of memories from all branches that are whole. Raises CubeProtected.
 
         A memory that is frozen or on hold does not go, and neither do its copies. Who makes a branch removes from it
-        what went meanwhile.
+        what went meanwhile; one that nobody makes any more is discarded.
         """
-        known = self._whole()
+        places = self._places()
+        acting(SYSTEM, lambda: doing(Action.DELETE, lambda: self._discard_left(places)))
+        known = [one for one in places if _is_whole(one)]
         going = [cube_id for cube_id in ids if not self._stays(cube_id)] if known else []
         for branch in known:
             for cube_id in going:
                 with suppress(NotFound):
                     self._corrector(branch).delete(branch.id_of(cube_id))
+
+    def discard_unfinished(self) -> Forgotten:
+        """Discard the branches that are not whole, also those that somebody makes: they may hold what was erased."""
+        return sum((self.discard(one) for one in self._places() if not _is_whole(one)), Forgotten())
 
     def follow(self, gone: Sequence[str]) -> list[KeptCopy]:
         """Remove the copies of memories that are gone; returns those that are frozen or on hold.
@@ -194,7 +200,12 @@ class Brancher:
 
     def _whole(self) -> list[BranchPlace]:
         """Those that nobody makes any more."""
-        return [one for one in self._places() if not isinstance(one, Branch) or one.is_whole]
+        return [one for one in self._places() if _is_whole(one)]
+
+    def _discard_left(self, places: Sequence[BranchPlace]) -> None:
+        for one in places:
+            if isinstance(one, Branch) and self.is_left(one):
+                self.discard(one)
 
     def _corrector(self, branch: BranchPlace) -> Corrector:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))
@@ -247,6 +258,10 @@ class BranchJob:
             if due := _due(writer, promoter.clock()):
                 writer.enqueue(JobKind.BRANCH, not_before=due)
         return ()
+
+
+def _is_whole(place: BranchPlace) -> bool:
+    return not isinstance(place, Branch) or place.is_whole
 
 
 def _due(reader: Reader, now: datetime) -> datetime | None:

@@ -58,6 +58,7 @@ class Copies:
     def erased(self, memory_id: str, note: Callable[[Subject], object]) -> Forgotten:
         """Remove a memory with what it took in, and the copies of all that; `left` counts what is protected there.
 
+        Branches that are not whole are discarded.
         `note` is called with each memory that went, in its home, which may be a persona that agents share.
         Raises NotFound, CubeProtected and ObjectsUnreachable.
         """
@@ -72,7 +73,7 @@ class Copies:
                 note({**home.owner.to_dict(), "memory": one})
             return done
 
-        return _told(*self._removed(ids, remove))
+        return _told(*self._removed(ids, remove)) + self._without_unfinished()
 
     def forgotten(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona.
@@ -86,7 +87,14 @@ class Copies:
 
     def without_session(self, forget: Callable[[], Forgotten], session: str) -> Forgotten:
         """Remove a session by `forget`, and from all branches, with what that takes from the persona."""
-        return _told(*self._removed((), lambda: forget() + self.brancher.forget_session(session)))
+        gone = _told(*self._removed((), lambda: forget() + self.brancher.forget_session(session)))
+        return gone + self._without_unfinished()
+
+    def _without_unfinished(self) -> Forgotten:
+        """Discard the branches that are being made, or were left half made: their copies are in no list yet."""
+        known = [self.brancher, *self._others()]
+        gone = _as_system(lambda: sum((one.discard_unfinished() for one in known), Forgotten()))
+        return Forgotten(left=gone.left)  # the rest was not what the caller erases
 
     def _removed(self, ids: Sequence[str], remove: Callable[[], T]) -> tuple[T, list[KeptCopy]]:
         self.delete(ids)

@@ -8,10 +8,9 @@ are. The thread begins when an owner's memory is first used.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from weakref import finalize, ref
 
 from memoryos.caller import SYSTEM, acting
@@ -19,19 +18,15 @@ from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.operation.index.residency import Residency
+from memoryos.process_lock import ProcessLock
 from memoryos.scope import Scope
 from memoryos.text_cache import forget_texts
 
 LOOK_SECONDS = 10.0  # between two looks
 _NEVER = 1 << 62  # the number of no event
-_BEGINNING = Lock()  # while a thread begins, or is told to end
+_BEGINNING = ProcessLock()  # while a thread begins, or is told to end
 
 logger = logging.getLogger(__name__)
-
-if hasattr(os, "register_at_fork"):  # not on Windows; a forked process must find it free
-    os.register_at_fork(
-        before=_BEGINNING.acquire, after_in_parent=_BEGINNING.release, after_in_child=_BEGINNING.release
-    )
 
 
 class ErasureWatch:

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 from math import exp
 
+from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
 from memoryos.language.clauses import questions

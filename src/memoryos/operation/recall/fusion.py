@@ -18,11 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.cached_property import cached_property
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Mark, Vector
 from memoryos.language.clauses import clauses

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.records import Entry, Vector
 from memoryos.kinds import State, Subject, Tier

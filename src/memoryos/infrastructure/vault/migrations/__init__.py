@@ -6,12 +6,12 @@ Alembic is imported only when there is something to migrate: opening a current s
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
+from memoryos.process_lock import ProcessLock
 from memoryos.regex import regex
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _REVISION = regex("[0-9]{4}")
 
 HEAD = "0021"  # the newest revision in versions/; a test holds it against the files
 
-_ONE_AT_A_TIME = Lock()  # Alembic's context is global: two threads would migrate each other's store
+_ONE_AT_A_TIME = ProcessLock()  # Alembic's context is global: two threads would migrate each other's store
 
 _FOLDER = Path(__file__).parent
 
@@ -88,6 +88,8 @@ def revision(connection: Connection) -> str | None:
     """The revision of the schema; None in an empty database. Raises StoreCorrupt in one that is no store."""
     if connection.exec_driver_sql(_RECORD[connection.dialect.name]).scalar():
         found: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        if found is None:
+            raise StoreCorrupt(f"the table alembic_version, which tells the schema, is empty. {StoreCorrupt.__doc__}")
         return found
     if name := connection.exec_driver_sql(_TABLES[connection.dialect.name]).scalar():
         raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {name!r}); name another one")
