@@ -146,8 +146,8 @@ def check_reasons(memory: memoryos.Memory, folder: Path, remove) -> None:
     assert [note.reason for note in memory.governance.provenance(other).versions] == ["", "wrong", "no wrong"]
 
 
-@pytest.mark.parametrize(("remove", "is_rebuilt"), [(delete, False), (erase, False), (expire, False), (erase, True)])
-def test_the_earlier_summaries_of_a_topic_go_with_its_page(place: str, clock, tmp_path: Path, remove, is_rebuilt):
+@pytest.mark.parametrize("remove", [delete, erase, expire])
+def test_the_earlier_summaries_of_a_topic_go_with_its_page(place: str, clock, tmp_path: Path, remove):
     with memoryos.open(place, user="ann", settings=SETTINGS, clock=clock) as memory:
         pages = []
         for number in range(6):
@@ -161,10 +161,6 @@ def test_the_earlier_summaries_of_a_topic_go_with_its_page(place: str, clock, tm
         assert any(told[:-1])
         memory.update(topic, f"Hiking with {WORD}.", reason=f"no {WORD}")
         memory.update(pages[2], "I love hiking in the mountains of Norway.")
-        if is_rebuilt:
-            memory.upkeep.rebuild()
-            memory.wait()
-            assert WORD in "".join(one.text for one in memory.history(topic))
         remove(memory, pages[2])
         memory.wait()
         assert len(memory.history(topic)) == 1

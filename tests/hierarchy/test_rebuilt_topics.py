@@ -9,7 +9,7 @@ import pytest
 
 import memoryos
 from hierarchy.world import ANN, Symbols, World
-from memoryos import Memory, load_settings, stores
+from memoryos import Memory
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.infrastructure.vault.soundness import verify
@@ -153,29 +153,3 @@ def test_a_topic_is_imported_without_what_it_said_of_a_page_that_left_it_and_is_
                 other.delete(ids[5])
             assert [one.text for one in other.history(tea)] == [other.get(tea).text]
             assert "zanzibarquux" not in other.get(tea).text
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("has_rebuild", [False, True])
-def test_topics_that_a_young_memory_forms_anew_keep_their_versions_and_what_a_person_wrote(tmp_path, has_rebuild):
-    """They went, with what a person wrote of them, at the first calibration: without a word."""
-    said = [f"Small talk number {one} about weather and traffic on road {one}." for one in range(37)]
-    with memoryos.open(tmp_path / "memory.db", user="ann", settings=load_settings(recent_within_seconds=0)) as memory:
-        memory.add("I'm allergic to peanuts.", at="2024-05-10")
-        memory.add("I live in Graz.", at="2024-05-11")
-        memory.add([{"role": "user", "content": text} for text in said[:12]], at="2024-06-01")
-        memory.wait()
-        written = {view.cube.id: f"Topic {number}." for number, view in enumerate(memory.segments.list())}
-        for name, words in written.items():
-            memory.update(name, words)
-        memory.add([{"role": "user", "content": text} for text in said[12:]], at="2024-06-01")
-        if has_rebuild:
-            memory.upkeep.rebuild()
-        memory.wait()
-        reasons = [one.reason for name in written for one in memory.governance.provenance(name).versions]
-        begun = REBUILT if has_rebuild else "the topics were formed anew"
-        assert reasons.count(begun) == len(written), "else the test says nothing"
-        for name, words in written.items():
-            assert words in [one.text for one in memory.history(name)]
-            assert memory.get(name).text.splitlines()[0] == words
-    assert stores.verify(tmp_path / "memory.db").damages == ()

@@ -1,4 +1,4 @@
-"""Former topics: segments that were closed to be formed again, until one of their pages opens one; what they said.
+"""Former topics: segments that a rebuild closed, until one of their pages opens a segment again; and what they said.
 
 A closed segment is blank and has no pages. Its earlier versions and the links of its pages to it stay, so a page that
 goes finds the versions that may tell of it. The first of its pages that opens a segment opens this one. What a person
@@ -33,25 +33,23 @@ def _detail(reason: str) -> str:
 
 
 REBUILT = _detail("rebuild: formed again from its pages")
-FORMED_ANEW = _detail("the topics were formed anew")
 HANDED_ON = _detail("what was written of a topic whose pages joined this one")
 
 
 class Closing:
     """Closes segments that have no page any more; the history keeps what they said."""
 
-    def __init__(self, reader: Reader, pages: Iterable[str], now: datetime, detail: str = REBUILT) -> None:
-        """Prepare the segments of these pages, beside other writers; `detail` is for the events."""
+    def __init__(self, reader: Reader, pages: Iterable[str], now: datetime) -> None:
+        """Prepare the segments of these pages, beside other writers."""
         homes = {link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)}
         self._now = now
-        self._detail = detail
         self._known = {one.id: (one, self._closed(one).prepared) for one in reader.get(homes).values()}
 
     def close(self, writer: Writer, segments: Iterable[MemCube]) -> None:
         """Close these segments; one that changed meanwhile is prepared again."""
         prepared = ((one, *self._known.get(one.id, (None, None))) for one in segments)
         entries = [entry if entry and known == one else self._closed(one) for one, known, entry in prepared]
-        writer.update(entries, Operation.REVISE, detail=self._detail)
+        writer.update(entries, Operation.REVISE, detail=REBUILT)
 
     def _closed(self, segment: MemCube) -> Entry:
         return numbered_next(Entry(_blank(segment, self._now)), segment)
@@ -76,11 +74,6 @@ def reopened(changes: Changes, page: str, topic: Topic) -> Topic | None:
     told = replace(known.descriptive, updated_at=new.descriptive.updated_at, event_at=new.descriptive.event_at)
     cube = replace(known, tier=new.tier, mark=None, payload=new.payload, behaviour=new.behaviour, descriptive=told)
     return Topic.of(cube, topic.centroid)
-
-
-def blanked(writer: Writer, segments: Sequence[MemCube], now: datetime) -> None:
-    """Close segments that a rebuild has opened again and not finished: the history has what they said before it."""
-    writer.update([Entry(_blank(one, now)) for one in segments], Operation.REFRESH)
 
 
 def stated(reader: Reader, segment: MemCube) -> MemCube | None:
@@ -123,19 +116,19 @@ def bequest(reader: Reader, segment: MemCube, heir: MemCube, leaving: Iterable[s
     return Bequest(numbered_next(Entry(saying(heir, version)), heir).cube, sorted(told.union(leaving) - members))
 
 
-def reunited(reader: Reader, name: str, now: datetime, detail: str = REBUILT) -> Step:
+def reunited(reader: Reader, name: str, now: datetime) -> Step:
     """Let a segment that was closed say what a person wrote of it, or go if none of its pages opened it again."""
     segment = reader.get([name]).get(name)
     pages = [link.source for link in reader.sources([name], LinkKind.TOLD_IN)]
     if segment is None or segment.is_frozen:
         return Step(lambda _: None, ())
     if segment.mark is CubeMark.CLOSED:
-        return _gone(reader, segment, pages, now, detail)
+        return _gone(reader, segment, pages, now)
     members = {link.source for link in reader.sources([name], LinkKind.MEMBER_OF)}
     return _restated(reader, segment, now) if pages and members.issuperset(pages) else Step(lambda _: None, ())
 
 
-def _gone(reader: Reader, segment: MemCube, pages: Collection[str], now: datetime, detail: str) -> Step:
+def _gone(reader: Reader, segment: MemCube, pages: Collection[str], now: datetime) -> Step:
     if undeletable(reader, [segment.id]):
         return Step(lambda _: None, ())
     homes = Counter(link.target for link in reader.targets(pages, LinkKind.MEMBER_OF))
@@ -146,7 +139,7 @@ def _gone(reader: Reader, segment: MemCube, pages: Collection[str], now: datetim
     def write(writer: Writer) -> None:
         if found:
             found.write(writer)
-            writer.update(again, Operation.REVISE, detail=detail)
+            writer.update(again, Operation.REVISE, detail=REBUILT)
         writer.delete([segment.id])
 
     return Step(write, {segment.id, *heirs})

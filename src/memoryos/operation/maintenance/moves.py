@@ -115,9 +115,9 @@ class Mover:
         pager = self._pager(owner, writer)
         if not pager.asks_for_other_segments:
             return _plan(pager, writer, visits, FEW_AT_A_TIME)
-        stage = stage_of(writer)
-        pager.form_anew(writer, is_rebuilt=stage is not None)
+        pager.form_anew(writer)
         pager.visit(visits)
+        stage = stage_of(writer)
         return _Plan(pager, True, 0, stage, stage)
 
     def _since(self, plan: _Plan, writer: Writer) -> int | None:

@@ -110,7 +110,7 @@ class Pager:
         waits_for_recent = self.changes.waits_for(JobKind.READ_RECENT) or ask_for_recent(writer, self._settings)
         return waits or waits_for_recent
 
-    def form_anew(self, writer: Writer, *, is_rebuilt: bool = False) -> None:
+    def form_anew(self, writer: Writer) -> None:
         """Form the segments of a young scope again with its current theta; the writer also serves as reader.
 
         Nothing changes if one of them is frozen.
@@ -119,7 +119,7 @@ class Pager:
             self._calibrator.formed()
             return
         settings = self._calibrator.settings
-        self._mid_term = MidTerm(form_anew(writer, settings, self._now, is_rebuilt=is_rebuilt), settings)
+        self._mid_term = MidTerm(form_anew(writer, settings, self._now), settings)
         self._calibrator.formed()
         for topic in list(self._mid_term):
             is_new_to_rules = bool(self._not_read(writer.unread(topic.cube.id)))
