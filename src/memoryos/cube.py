@@ -279,7 +279,7 @@ class MemCube(Plain):
     descriptive: Descriptive  #: times, sources, tags and other labels
     behaviour: Behaviour  #: how often it was used
     state: State = State.GENERATED  #: what may be done with it
-    mark: CubeMark | None = None  #: chained, proposed, rejected, closed or withdrawn; None: no note
+    mark: CubeMark | None = None  #: chained, proposed, rejected or withdrawn; None: no note
     governance: Governance = Governance()  #: access and expiry
     version: Version = Version()  #: its number, and what it replaced
     schema_version: Literal[1, 2] = SCHEMA_VERSION  #: version of the JSON form

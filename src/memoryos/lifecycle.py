@@ -22,7 +22,6 @@ class CubeMark(Choice):
     CHAINED = "chained"  # a page that has found its chain; without it, a page of STM waits for the pager
     PROPOSED = "proposed"  # a fact that waits for an answer
     REJECTED = "rejected"  # a fact that was proposed and refused; kept, so that it is not proposed again
-    CLOSED = "closed"  # a segment without pages while a rebuild runs; a page of it may open it again
     WITHDRAWN = "withdrawn"  # learned from words that were corrected since; only snapshots show it
 
 

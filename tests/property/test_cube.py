@@ -281,7 +281,7 @@ STORED = {
     cubes.Kind: "page segment fact trait profile activation parameter",
     cubes.Tier: "stm mtm lpm archive",
     cubes.State: "generated activated merged archived expired frozen",
-    CubeMark: "chained proposed rejected closed withdrawn",
+    CubeMark: "chained proposed rejected withdrawn",
     cubes.Origin: "user_input inference retrieval finetuning import",
     cubes.SemanticType: "dialogue topic fact preference trait profile task_prompt capability",
     cubes.Role: "user assistant system tool",

@@ -50,7 +50,6 @@ class LinkKind(StrEnum):
 
     CHAIN = "chain"  # a page continues the chain of an earlier page
     MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
-    TOLD_IN = "told_in"  # a page was in a segment, whose earlier versions may tell of it
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
     SUPERSEDES = "supersedes"  # a fact replaces or contradicts an earlier one
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
@@ -61,7 +60,6 @@ class LinkKind(StrEnum):
 
 
 RESTING = (LinkKind.DERIVED_FROM, LinkKind.COMPUTED_FROM)  # whoever may not read the target may not read the source
-TOPIC_LINKS = (LinkKind.MEMBER_OF, LinkKind.TOLD_IN)  # of a page, to the segments whose versions may tell of it
 
 
 class Operation(StrEnum):

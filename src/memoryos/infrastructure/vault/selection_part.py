@@ -13,7 +13,7 @@ from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import State
-from memoryos.lifecycle import PROPOSALS, UNBELIEVED, CubeMark
+from memoryos.lifecycle import PROPOSALS, UNBELIEVED
 
 _AT_ONCE = 500  # cubes read at a time
 _cubes = tables.cubes
@@ -75,7 +75,7 @@ def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:
     now, told = micros(wanted.now), _cubes.c
     yield told.kind == wanted.kind.value
     yield told.state != State.EXPIRED.value
-    left_out = {CubeMark.CLOSED, *(PROPOSALS if wanted.looks_back else UNBELIEVED)}
+    left_out = PROPOSALS if wanted.looks_back else UNBELIEVED
     yield or_(told.mark.is_(None), told.mark.not_in(sorted(left_out)))
     yield or_(told.expires_at.is_(None), told.expires_at > now, told.state == State.FROZEN.value)
     yield told.tier.in_([tier.value for tier in wanted.tiers]) if wanted.tiers else true()

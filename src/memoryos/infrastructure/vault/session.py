@@ -55,7 +55,7 @@ from memoryos.infrastructure.vault.statements import (
     update_cubes,
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
-from memoryos.infrastructure.vault.version_part import VersionPart, last_removed
+from memoryos.infrastructure.vault.version_part import VersionPart, last_removed, leaving
 from memoryos.kinds import Kind, State
 from memoryos.label_change import LabelChange
 from memoryos.retention import VersionLimit
@@ -285,7 +285,7 @@ class SqlWriter(SqlReader):
     def unlink(self, links: Sequence[Link]) -> None:
         if links:
             self._check_owned(link.source for link in links)
-            self.has_erased |= self._kept.drop_left(links)
+            self._leave_topics(leaving(links))
             delete_links(self._connection, self._scope.tenant, links)
             self._tell_of_pages(links)
 

@@ -24,7 +24,6 @@ _LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what each kind of link joins
     LinkKind.CHAIN: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.MEMBER_OF: ((Kind.PAGE,), (Kind.SEGMENT,)),
-    LinkKind.TOLD_IN: ((Kind.PAGE,), (Kind.SEGMENT,)),
     LinkKind.DERIVED_FROM: (_LEARNED, (Kind.PAGE,)),
     LinkKind.SUPERSEDES: ((Kind.FACT,), (Kind.FACT,)),
     LinkKind.READ: ((Kind.PAGE,), (Kind.PAGE,)),
@@ -68,16 +67,7 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
         for kind, (begins, ends) in _ENDS.items()
     ]
     stays = _links.c.kind.in_(
-        _values(
-            (
-                LinkKind.CHAIN,
-                LinkKind.MEMBER_OF,
-                LinkKind.TOLD_IN,
-                LinkKind.READ,
-                LinkKind.EXTRACTED,
-                LinkKind.ABSORBED,
-            )
-        )
+        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ, LinkKind.EXTRACTED, LinkKind.ABSORBED))
     )  # a persona may be of all agents
     foreign = or_(*(source.c[name] != target.c[name] for name in OWNER))
     query = (

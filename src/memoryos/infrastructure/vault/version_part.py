@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, delete, literal, null, select, update
 
 from memoryos.infrastructure.vault import checksum, tables
-from memoryos.infrastructure.vault.records import TOPIC_LINKS, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Link, LinkKind, Operation
 from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
@@ -48,14 +48,7 @@ _WHOLE = _STORED.where(*_MINE, _versions.packed.is_(None), TextSize(_versions.do
 )
 _TOPICS = (  # neither DISTINCT nor within another statement: SQLite would look through all links that the tenant has
     select(tables.links.c.target)
-    .where(
-        tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind.in_([kind.value for kind in TOPIC_LINKS])
-    )
-    .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
-)
-_FORMER = (
-    select(tables.links.c.source, tables.links.c.target)
-    .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.TOLD_IN.value)
+    .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.MEMBER_OF.value)
     .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
 )
 _DROP = delete(tables.versions).where(*_MINE)
@@ -89,6 +82,11 @@ def removal_detail(numbers: Sequence[int]) -> str:
 def last_removed(detail: str) -> int:
     """The last version of `removal_detail`; 0 if it tells something else."""
     return int(json.loads(detail).get("versions_removed", [0])[-1])
+
+
+def leaving(links: Iterable[Link]) -> list[str]:
+    """The pages that leave their segments if these links go."""
+    return [link.source for link in links if link.kind is LinkKind.MEMBER_OF]
 
 
 def whole_documents(rows: Sequence[Any]) -> dict[int, str]:
@@ -127,36 +125,20 @@ class VersionPart:
                 self._write(_rebased(stored, left))
 
     def drop_topics(self, pages: Iterable[str]) -> bool:
-        """Remove the earlier versions of the segments that may tell of pages that go, or lose versions; whether any.
+        """Remove the earlier versions of the segments that pages leave, or lose versions in; whether words went.
 
-        Their summaries may quote the pages, and so may what callers said of them. So whoever removes a page finds all
-        of them: it is in the segment, or the link `TOLD_IN` says that it was. The reasons go also if the versions went
-        before.
+        Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
+        tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
+        versions went before.
         """
         found = 0
         for chunk in chunks(pages):
             told = self._connection.execute(_TOPICS, {"of_tenant": self._tenant, "ids": chunk}).scalars()
-            found += self._drop(dict.fromkeys(told))
+            if topics := list(dict.fromkeys(told)):
+                mine = {"of_tenant": self._tenant, "ids": topics}
+                found += self._connection.execute(_DROP, mine).rowcount
+                found += self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
-
-    def drop_left(self, links: Sequence[Link]) -> bool:
-        """Remove the earlier versions of segments that pages leave without the link `TOLD_IN`; whether there were any.
-
-        For nobody would find these versions when the page is removed.
-        """
-        left = {(link.source, link.target) for link in links if link.kind is LinkKind.MEMBER_OF}
-        for chunk in chunks(source for source, _ in left):
-            former = self._connection.execute(_FORMER, {"of_tenant": self._tenant, "ids": chunk}).all()
-            left -= {(row.source, row.target) for row in former}
-        return sum(self._drop(chunk) for chunk in chunks({target for _, target in left})) > 0
-
-    def _drop(self, segments: Iterable[str]) -> int:
-        if not (ids := list(segments)):
-            return 0
-        mine = {"of_tenant": self._tenant, "ids": ids}
-        return self._connection.execute(_DROP, mine).rowcount + self._drop_reasons(
-            self._connection.execute(_TOLD, mine).all()
-        )
 
     def _drop_reasons(self, told: Iterable[Any]) -> int:
         silent = ((sequence, _without_reason(detail), detail) for sequence, detail in told)

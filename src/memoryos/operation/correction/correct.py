@@ -37,7 +37,7 @@ from memoryos.operation.correction.revised import NextVersion, next_version, ref
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
-from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains, told_of
+from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
@@ -238,7 +238,7 @@ class Corrector:
 
     def _segments_of(self, pages: Sequence[str]) -> list[str]:
         with self._vault.read(self._owner) as reader:
-            return told_of(reader, pages)
+            return [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
 
     @property
     def shares_persona(self) -> bool:

@@ -8,16 +8,17 @@ from memoryos.errors import CubeProtected
 from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.built_cubes import built_on
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import State
 from memoryos.operation.correction.rederive import derived_from
 from memoryos.operation.correction.removal import pages_with
-from memoryos.operation.hierarchy.redescribe import told_of
 
 
 def refuse_ends(reader: Reader, ids: Sequence[str]) -> None:
     """Raise CubeProtected if these memories of one home may not go. Raises OnHold."""
     pages = pages_with(reader, ids)
-    refuse_protected(reader, pages, told_of(reader, pages), {*pages, *ids})
+    segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
+    refuse_protected(reader, pages, segments, {*pages, *ids})
 
 
 def refuse_protected(reader: Reader, pages: Sequence[str], segments: Sequence[str], given: Collection[str]) -> set[str]:

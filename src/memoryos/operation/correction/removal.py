@@ -27,7 +27,6 @@ from memoryos.operation.hierarchy.redescribe import (
     described_while_it_goes,
     redescribe_segments,
     retell,
-    stated_since,
 )
 from memoryos.operation.knowledge.rivals import relatives
 from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
@@ -160,7 +159,6 @@ class Removal:
     def _take_out(self, changes: Changes, pages: Sequence[str], leaving: Collection[str]) -> None:
         """Remove pages from their chains and segments; one that loses more of them is described whole at the end."""
         homes = {link.target for link in changes.reader.targets(pages, LinkKind.MEMBER_OF)}
-        homes |= stated_since(changes.reader, pages)
         _unchain(changes, pages)
         members = changes.reader.sources(homes, LinkKind.MEMBER_OF)
         later = {link.target for link in members if link.source in leaving and link.source not in changes.gone}

@@ -23,7 +23,7 @@ from memoryos.infrastructure.vault.version_part import TRIMMED, removal_detail
 from memoryos.kinds import Kind, Origin, State
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.hierarchy.redescribe import redescribe_segments, told_of
+from memoryos.operation.hierarchy.redescribe import redescribe_segments
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.scheduler.step import Step, take
 from memoryos.retention import VersionLimit
@@ -139,8 +139,8 @@ def _remove(writer: Writer, cube: MemCube, numbers: Sequence[int]) -> None:
 
 
 def _topics(reader: Reader, cube: MemCube) -> list[str]:
-    """The segments that may tell of a page, or whose versions may."""
-    return told_of(reader, [cube.id])
+    """The segment of a page."""
+    return [link.target for link in reader.targets([cube.id], LinkKind.MEMBER_OF)]
 
 
 def _stated_topics(reader: Reader, cube: MemCube) -> list[str]:

@@ -11,8 +11,8 @@ from memoryos.caller import SYSTEM
 from memoryos.cube import MemCube
 from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.vault.audit_entry import BACKGROUND
-from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import TOPIC_LINKS, Entry, LinkKind, Operation, Vector
+from memoryos.infrastructure.vault.contract import Writer
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
 from memoryos.kinds import Origin
 from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.changes import Changes
@@ -24,7 +24,6 @@ FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it
 
 _CORRECTED = json.dumps({"reason": "a page of it was corrected"})
 _RETOLD = json.dumps({"by": SYSTEM.identity, "call": BACKGROUND, "reason": "other pages are in it"})
-_REPAIRED = json.dumps({"by": SYSTEM.identity, "call": BACKGROUND, "reason": "repair: other pages are in it"})
 
 
 def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
@@ -75,68 +74,41 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
         writer.update([Entry(cube)], Operation.CHAIN)
 
 
-def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime) -> None:
+def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime, *, is_kept: bool = False) -> None:
     """Summarise segments again from the pages they will have, without the words of a model; remove empty ones.
 
-    What they said is not kept: it may quote pages that go.
+    What they said is only kept if `is_kept`: it may quote pages that go.
     """
     for segment in changes.get(segments):
         pages = changes.members(segment.id)
         if pages:
-            retell(changes, segment, _described(changes, segment, pages, now, {}))
+            retell(changes, segment, _described(changes, segment, pages, now, {}), is_kept=is_kept)
         else:
             changes.remove(segment.id)
 
 
-def retell(changes: Changes, segment: MemCube, entry: Entry) -> None:
+def retell(changes: Changes, segment: MemCube, entry: Entry, *, is_kept: bool = False) -> None:
     """Store a segment that is described again: with the next number if a person wrote what it said.
 
-    So nobody takes the words of the program for those of that person.
+    So nobody takes the words of the program for those of that person. `is_kept` has the history keep the latter.
     """
-    if segment.descriptive.origin is Origin.USER_INPUT:
-        changes.change(numbered_next(entry, segment), Operation.REFRESH, _RETOLD)
-    else:
+    if segment.descriptive.origin is not Origin.USER_INPUT:
         changes.change(entry, Operation.REFRESH)
-
-
-def told_of(reader: Reader, pages: Sequence[str]) -> list[str]:
-    """The segments that may tell of these pages, or whose earlier versions may."""
-    return list(dict.fromkeys(link.target for kind in TOPIC_LINKS for link in reader.targets(pages, kind)))
-
-
-def stated_since(reader: Reader, pages: Sequence[str]) -> set[str]:
-    """The segments that these pages left and of which a person wrote what they say: maybe from an earlier version."""
-    former = reader.get(link.target for link in reader.targets(pages, LinkKind.TOLD_IN))
-    return {one for one, cube in former.items() if cube.descriptive.origin is Origin.USER_INPUT}
-
-
-def describe_repaired(changes: Changes, segment: MemCube, now: datetime, *, is_told: bool) -> None:
-    """Summarise a segment from all its pages, of which a repair has moved some."""
-    tell_repaired(changes, segment, _described(changes, segment, changes.members(segment.id), now, {}), is_told=is_told)
-
-
-def tell_repaired(changes: Changes, segment: MemCube, entry: Entry, *, is_told: bool) -> None:
-    """Store a segment that a repair has described, as a new version, unless the same repair `is_told` of by one.
-
-    What a person wrote meanwhile is a version of its own.
-    """
-    if is_told and segment.descriptive.origin is not Origin.USER_INPUT:
-        changes.change(entry, Operation.REFRESH)
-    else:
-        changes.revise(numbered_next(entry, segment), _REPAIRED)
-
-
-def numbered_next(entry: Entry, segment: MemCube) -> Entry:
-    """The entry with the number that follows that of the segment."""
+        return
     version = replace(segment.version, number=segment.version.number + 1)
-    return replace(entry, cube=replace(entry.cube, version=version))
+    retold = replace(entry, cube=replace(entry.cube, version=version))
+    if is_kept:
+        changes.revise(retold, _RETOLD)
+    else:
+        changes.change(retold, Operation.REFRESH, _RETOLD)
 
 
 def describe_corrected(changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector]) -> None:
     """Give segments whose pages have new words a new version, made of these; `known` are the vectors of such pages."""
     for segment in changes.get(segments):
         entry = _described(changes, segment, changes.members(segment.id), now, known)
-        changes.revise(numbered_next(entry, segment), _CORRECTED)
+        version = replace(segment.version, number=segment.version.number + 1)
+        changes.revise(replace(entry, cube=replace(entry.cube, version=version)), _CORRECTED)
 
 
 def described_while_it_goes(changes: Changes, segment: MemCube, members: Sequence[str], last: int) -> Entry:

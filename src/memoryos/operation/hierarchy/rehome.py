@@ -6,7 +6,6 @@ A segment that loses its last page goes; one that pages go back to after it went
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,11 +18,10 @@ from memoryos.infrastructure.vault.records import Entry, Event, JobKind, JobStat
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.hierarchy.former_topics import Bequest, bequest
 from memoryos.operation.hierarchy.mid_term import formed
 from memoryos.operation.hierarchy.page_entries import centre, page_vectors
 from memoryos.operation.hierarchy.recent import extracted
-from memoryos.operation.hierarchy.redescribe import in_order, tell_repaired
+from memoryos.operation.hierarchy.redescribe import in_order, retell
 
 LAST_PAGES = 64  # that tell of a segment while its pages go or come in several steps
 
@@ -61,17 +59,11 @@ class Rehomer:
     """Some moves: planned with a reader, and written in one transaction."""
 
     def __init__(
-        self,
-        reader: Reader,
-        moves: Sequence[Rehoming],
-        now: datetime,
-        later: Collection[str] = frozenset(),
-        told: Collection[str] = frozenset(),
+        self, reader: Reader, moves: Sequence[Rehoming], now: datetime, later: Collection[str] = frozenset()
     ) -> None:
         """Open segments, describe what changes, and let go of what is empty.
 
-        Segments that change `later` again are told by their last pages until then. Each changed segment gets one
-        version of all moves; those that were `told` of have it already.
+        Segments that change `later` again are told by their last pages until then.
         """
         self._reader = reader
         self._later = later
@@ -90,13 +82,11 @@ class Rehomer:
         for name in self._opened:
             self._changes.add(self._new(name, arriving[name]))
         self._after = self._left()
-        self._bequests = list[Bequest]()
-        heirs = self._heirs()
+        left = {one.source for one in moves}  # their earlier versions go
         for members in self._after:
             if members.pages:
-                known = heirs.get(members.cube.id, members.cube)
-                entry = self._described(replace(members, cube=known), arriving.get(known.id, ()))
-                tell_repaired(self._changes, known, entry, is_told=known.id in told)
+                entry = self._described(members, arriving.get(members.cube.id, ()))
+                retell(self._changes, members.cube, entry, is_kept=members.cube.id not in left)
             else:
                 self._changes.remove(members.cube.id)
 
@@ -120,9 +110,6 @@ class Rehomer:
     def flush(self, writer: Writer) -> None:
         """Write it."""
         asked = self._asked_for(writer)
-        for handed in self._bequests:
-            handed.write(writer)
-        writer.link([Link(one.page, LinkKind.TOLD_IN, one.source) for one in self._moves])
         writer.unlink([Link(one.page, LinkKind.MEMBER_OF, one.source) for one in self._moves])
         self._changes.flush(writer)
         writer.link([Link(one.page, LinkKind.MEMBER_OF, one.target) for one in self._moves])
@@ -139,17 +126,6 @@ class Rehomer:
             if home in pages:
                 pages[home].append(link.source)
         return [Members(members.cube, tuple(pages[name])) for name, members in self._before.items()]
-
-    def _heirs(self) -> dict[str, MemCube]:
-        """The segments that are handed what a person wrote of those that go: with these words."""
-        heirs = {members.cube.id: members.cube for members in self._after if members.pages}
-        for members in (one for one in self._after if not one.pages):
-            leaving = {one.page: one.target for one in self._moves if one.source == members.cube.id}
-            (name, _), *_ = Counter(leaving.values()).most_common(1)
-            if name in heirs and (found := bequest(self._reader, members.cube, heirs[name], leaving)):
-                self._bequests.append(found)
-                heirs[name] = found.heir
-        return heirs
 
     def _new(self, name: str, pages: Sequence[MemCube]) -> Entry:
         """A segment that these pages form; it counts as visited and used as often as they were."""

@@ -3,7 +3,6 @@
     UNWIND   32 pages at a time go back to STM as they came in, indexed anew; their chains and segments go
     FORGET   what was inferred from them leaves LPM; what somebody stated or corrected stays
     PLACE    they find their chains and segments again: the ordinary moves of housekeeping
-    REUNITE  a segment that has its pages again says what a person wrote of it; one that none of them opened goes
     LEARN    segments with pages that LPM had read before, or was to read, are extracted, hot or not
 
 How far it got is a note in the store, written in the transaction of each step. So any process goes on after a crash,
@@ -27,12 +26,11 @@ from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write
-from memoryos.operation.hierarchy.former_topics import Closing, joined_again, reunited
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.operation.hierarchy.recent import ask_for_all_recent, extracted, forget_early, read_early
 from memoryos.operation.knowledge.stated import restated
-from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
+from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.knowledge.trait import graded
 from memoryos.operation.scheduler.step import LEARNED, Step, some_at_a_time, take, together
 from memoryos.scope import Scope
@@ -45,8 +43,7 @@ class Phase(StrEnum):
 
     UNWIND = "unwind"  # -> forget
     FORGET = "forget"  # -> place
-    PLACE = "place"  # -> reunite
-    REUNITE = "reunite"  # -> learn
+    PLACE = "place"  # -> learn
     LEARN = "learn"
 
 
@@ -64,7 +61,7 @@ class Stage:
     def pages(self) -> int:
         """The number of finished pages, where unwinding and placing count half each."""
         unwound = self.done if self.phase is Phase.UNWIND else self.total
-        moved = {Phase.PLACE: self.done, Phase.REUNITE: self.total, Phase.LEARN: self.total}.get(self.phase, 0)
+        moved = {Phase.PLACE: self.done, Phase.LEARN: self.total}.get(self.phase, 0)
         return min((unwound + moved) // 2, self.total)
 
 
@@ -83,7 +80,7 @@ def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tupl
         return move(limit), None
     if stage.phase is not Phase.PLACE:
         return True, stage
-    return True, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.REUNITE)
+    return True, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.LEARN)
 
 
 def write_stage(writer: Writer, stage: Stage | None) -> None:
@@ -117,29 +114,25 @@ class Rebuilder:
             self._unwind(owner)
         elif stage.phase is Phase.FORGET:
             self._forget(owner)
-        elif stage.phase is Phase.REUNITE:
-            self._reunite(owner)
         elif stage.phase is Phase.LEARN:
             self._learn(owner)
 
     def _unwind(self, owner: Scope) -> None:
         with self.promoter.vault.read(owner) as reader:
             placed_pages = _placed_pages(reader, self.promoter.vault.pages_at_once(AT_A_TIME))
-            pages = next(together(placed_pages, chars_to_write, CHARS_AT_ONCE), [])
-            closing = Closing(reader, [page.id for page in pages], self.promoter.clock())
+        pages = next(together(placed_pages, chars_to_write, CHARS_AT_ONCE), [])
         entries = [entry.prepared for entry in page_entries([_raw(page) for page in pages], self.promoter.embedder)]
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage is None or stage.phase is not Phase.UNWIND:
                 return
             if not pages:
-                left = writer.cubes(Kind.SEGMENT, marks=[None])  # none, but for old damage
-                writer.delete([segment.id for segment in left])
+                writer.delete([segment.id for segment in writer.cubes(Kind.SEGMENT)])  # none, but for old damage
                 write_stage(writer, _then(stage, Phase.FORGET))
                 return
             present = writer.get(page.id for page in pages)
             unchanged = {page.id for page in pages if present.get(page.id) == page}  # the others come again
-            read = _take_out(writer, unchanged, closing)
+            read = _take_out(writer, unchanged)
             writer.update([entry for entry in entries if entry.cube.id in unchanged], Operation.REFRESH)
             if read:
                 writer.write_note(f"{READ.key}{stage.lists}", json.dumps(read))
@@ -179,23 +172,6 @@ class Rebuilder:
             changes.remove(cube.id)
         planned = self.promoter.planned(reader, home, [lesson for lesson in lessons if lesson], changes=changes)
         return Step(planned.flush, changes.touched, ahead=planned.ahead())
-
-    def _reunite(self, owner: Scope) -> None:
-        vault, now = self.promoter.vault, self.promoter.clock()
-        with vault.read(owner) as reader:
-            names = [segment.id for segment in reader.cubes(Kind.SEGMENT)]
-        for name in names:
-            take(vault, owner, partial(reunited, name=name, now=now))
-        for some in some_at_a_time(names):
-            with vault.read(owner) as reader:
-                again = joined_again(reader, some)
-            for part in some_at_a_time(again, LINKS_AT_ONCE):
-                with vault.write(owner) as writer:
-                    writer.unlink(part)
-        with vault.write(owner) as writer:
-            stage = stage_of(writer)
-            if stage and stage.phase is Phase.REUNITE:
-                write_stage(writer, _then(stage, Phase.LEARN))
 
     def _learn(self, owner: Scope) -> None:
         with self.promoter.vault.write(owner) as writer:
@@ -239,30 +215,29 @@ def _raw(page: MemCube) -> MemCube:
     )
 
 
-def _take_out(writer: Writer, pages: set[str], closing: Closing) -> list[str]:
+def _take_out(writer: Writer, pages: set[str]) -> list[str]:
     """Take pages out of their chains and segments; return those that LPM had read, or that a job was to read."""
     homes = writer.targets(pages, LinkKind.MEMBER_OF)
     early = read_early(writer, pages)
     members: dict[str, list[str]] = {}
     for link in homes:
         members.setdefault(link.target, []).append(link.source)
-    writer.link([Link(link.source, LinkKind.TOLD_IN, link.target) for link in homes])
     writer.unlink([*homes, *writer.targets(pages, LinkKind.CHAIN)])
     forget_early(writer, early)
     known = extracted(writer, pages)
     writer.unlink(writer.targets(known, LinkKind.EXTRACTED))
     read = [*early, *sorted((known | _due(writer, pages, homes)) - early)]
-    _shrink(writer, members, closing)
+    _shrink(writer, members)
     return read
 
 
-def _shrink(writer: Writer, leaving: Mapping[str, Sequence[str]], closing: Closing) -> None:
-    """Close the segments that these pages leave empty, all together, and tell the others that they are smaller."""
+def _shrink(writer: Writer, leaving: Mapping[str, Sequence[str]]) -> None:
+    """Let go of the segments that these pages leave empty, all together, and tell the others that they are smaller."""
     segments = writer.get(leaving)
     doubtful = [one for one, segment in segments.items() if _may_be_empty(segment, leaving[one])]
     held = {link.target for link in writer.sources(doubtful, LinkKind.MEMBER_OF)}
     empty = [one for one in doubtful if one not in held]
-    closing.close(writer, [segments[one] for one in empty])
+    writer.delete(empty)
     left = (segment for one, segment in segments.items() if one not in empty)
     writer.update([Entry(_smaller(segment, leaving[segment.id])) for segment in left], Operation.REFRESH)
 

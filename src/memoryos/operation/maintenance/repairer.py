@@ -8,7 +8,7 @@ finds the rest.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,7 +25,7 @@ from memoryos.kinds import State, Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
-from memoryos.operation.hierarchy.redescribe import describe_repaired
+from memoryos.operation.hierarchy.redescribe import redescribe_segments
 from memoryos.operation.hierarchy.rehome import (
     Members,
     Rehomer,
@@ -124,7 +124,7 @@ class Repairer:
         """Put some pages back."""
         _check_in_place(reader, some)
         _check_takes_back(reader, some)
-        step = done.step(Rehomer(reader, some, self.clock(), later, done.told), some)
+        step = done.step(Rehomer(reader, some, self.clock(), later), some)
         known = reader.note(KEPT.key)
         kept = _with_kept(reader, (one.page for one in some))
 
@@ -142,7 +142,7 @@ class Repairer:
             count = [0]
 
             def plan(reader: Reader, left: Sequence[Rehoming] = left, count: list[int] = count) -> Step:
-                rehomer, moves = self._next(reader, left, count, done.told)
+                rehomer, moves = self._next(reader, left, count)
                 return done.step(rehomer, moves)
 
             take(self.vault, scope, plan)
@@ -158,17 +158,16 @@ class Repairer:
     def _whole(self, reader: Reader, *, name: str) -> Step:
         """Describe a segment by all its pages."""
         changes = Changes(reader)
-        for segment in changes.get([name]):
-            describe_repaired(changes, segment, self.clock(), is_told=True)
+        redescribe_segments(changes, [name], self.clock(), is_kept=True)
         return Step(changes.flush, [name])
 
     def _next(
-        self, reader: Reader, left: Sequence[Rehoming], count: list[int], told: Collection[str]
+        self, reader: Reader, left: Sequence[Rehoming], count: list[int]
     ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
         """The next moves of a step."""
         taken = count[0] = min(MOVED_AT_ONCE, len(left))
         moves = _possible(reader, left[:taken], _being_extracted(reader))
-        return (Rehomer(reader, moves, self.clock(), _segments(left[taken:]), told) if moves else None), moves
+        return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
 
     def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> PlannedRepair:
         """Make a plan for these segments."""
@@ -262,11 +261,6 @@ class _Done:
     def in_brief(self) -> list[str]:
         """The segments that are described by their last pages only."""
         return [name for name, is_whole in self._is_whole.items() if not is_whole]
-
-    @property
-    def told(self) -> Collection[str]:
-        """The segments that got a version of this."""
-        return self._is_whole.keys()
 
     def step(self, rehomer: Rehomer | None, moves: Sequence[Rehoming]) -> Step:
         """Make these moves in one step."""

@@ -21,7 +21,6 @@ from memoryos.kinds import Kind, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, Urgency, chars_to_write
-from memoryos.operation.hierarchy.former_topics import reopened
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
 from memoryos.operation.hierarchy.page_entries import topic_words
@@ -155,7 +154,13 @@ class Pager:
         self.changes.move([page.cube], Tier.MTM)
         self._count(page.cube)
         home = self._open_home_of(page)
-        topic = self._joined(home, page) if home else self._opened(page)
+        topic = joined(home, page, self._now) if home else opened(page, self._now)
+        if home is None:
+            self.changes.add(topic.entry)
+        elif topic.cube.version.number > home.cube.version.number:
+            self.changes.revise(topic.entry, _JOINED)
+        else:
+            self.changes.change(topic.entry, Operation.JOIN)
         self._mid_term.put(topic)
         self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
         self._promote_if_hot(topic.cube.id, at_once=page.cube.id in self._unread)
@@ -163,22 +168,6 @@ class Pager:
             self.changes.look_at(topic.cube.id)
         self._evict(fresh=topic.cube.id)
         self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
-
-    def _joined(self, home: Topic, page: Entry) -> Topic:
-        topic = joined(home, page, self._now)
-        if topic.cube.version.number > home.cube.version.number:
-            self.changes.revise(topic.entry, _JOINED)
-        else:
-            self.changes.change(topic.entry, Operation.JOIN)
-        return topic
-
-    def _opened(self, page: Entry) -> Topic:
-        topic = opened(page, self._now)
-        if former := reopened(self.changes, page.cube.id, topic):
-            self.changes.change(former.entry, Operation.REFRESH)
-            return former
-        self.changes.add(topic.entry)
-        return topic
 
     def _open_home_of(self, page: Entry) -> Topic | None:
         """The segment that the page joins; a frozen one takes no page."""

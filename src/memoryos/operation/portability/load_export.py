@@ -86,8 +86,6 @@ class _Outline:
         for record in records:
             is_away = record.cube.id in self.settled or self.leaves(record.cube.id)
             (self.deserted if is_away else self.peopled).update(record.targets(LinkKind.MEMBER_OF))
-            if self.leaves(record.cube.id):  # also of segments that it left: their versions may tell of it
-                self.deserted.update(record.targets(LinkKind.TOLD_IN))
 
     def leave_bereft(self, records: Iterable[_Record]) -> None:
         """Leave out what was made of pages of the file none of which is stored, except what somebody stated."""

@@ -88,7 +88,7 @@ def _topics(reader: Reader, resident: Resident, filters: Filters) -> Iterator[To
     if Tier.MTM in filters.tiers:
         yield from resident.topics
     if Tier.ARCHIVE in filters.tiers:
-        cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.ARCHIVE], marks=[None])
+        cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.ARCHIVE])
         centroids = reader.vectors(cube.id for cube in cubes)
         yield from (Topic.of(cube, centroids[cube.id]) for cube in cubes)
 
