@@ -598,11 +598,18 @@ def test_reads_beyond_what_may_wait_are_counted_and_wait_for_no_write(place, clo
 
 
 def test_what_is_no_read_raises_beyond_what_may_wait(place, clock, monkeypatch):
-    """No refusal goes by that no log can tell."""
+    """No write that was tried goes by that no log can tell; a read that finds nothing is one that is counted."""
     monkeypatch.setattr(audit_trail, "MOST_WAITING", 0)
     with at(place, clock, busy_timeout_seconds=0.2) as store, at(place, clock) as other:
-        with other._engine.vault.write(ANN), pytest.raises(StoreBusy):
-            store.of(ANN, DOCTOR).get("nothing")
+        memory = store.of(ANN, DOCTOR)
+        with other._engine.vault.write(ANN):
+            with pytest.raises(NotFound):
+                memory.get("nothing")
+            with pytest.raises(StoreBusy):
+                memory.update("nothing", "words")
+        counted = entries(store, operation="audit.unrecorded")
+        assert sum(int(entry.context["times"]) for entry in counted) == 1
+        assert entries(store, operation="memory.get") == []
         assert store.audit.verify().is_sound
 
 

@@ -85,7 +85,9 @@ class BlobPart:
         rows = self._unnoted(wanted) if wanted else []
         if rows:
             insert_rows(self._connection, _attached, rows)
-            self._keep(list({row["cube_id"] for row in rows}), {row["sha256"] for row in rows}, now)
+            names = {row["sha256"] for row in rows}
+            for some in chunks({row["cube_id"]: None for row in rows}):
+                self._keep(some, names, now)
 
     def let_go(self, cube_ids: Sequence[str]) -> None:
         """Release the blobs that only these cubes refer to, which are about to be removed."""

@@ -3,8 +3,7 @@
 A write is in the log with the transaction that makes it (`vault.audits`). What is noted here wrote no memory. Reads are
 kept and written behind the calls, so no search waits for a write. That takes at most twice WRITE_AFTER and the time of
 the write, also if the call goes on, and longer while another process holds the store's lock. A crash loses what was
-not written yet. What administers or shares, such as a new
-key or a granted role, is written before its call returns.
+not written yet. What administers or shares, such as a new key or a granted role, is written before its call returns.
 """
 
 from __future__ import annotations
@@ -135,7 +134,9 @@ class AuditTrail:
     def complete(self, waiting: _Waiting, **told: Any) -> None:
         """Complete an entry; if it is written already, and there is more to tell, keep another one."""
         with self._lock:
-            is_late = waiting.is_taken or (waiting.is_dropped and "decision" in told)
+            if is_refused := waiting.is_dropped and told.get("decision") is Decision.REFUSED:
+                self._unrecorded.take_back(waiting.deed)
+            is_late = waiting.is_taken or is_refused
             waiting.is_open = False
             if not is_late and told:
                 waiting.deed = replace(waiting.deed, **told)

@@ -29,6 +29,15 @@ class UnrecordedReads:
             self._counts[deed.scope if is_known else None] += 1
         return True
 
+    def take_back(self, deed: Deed) -> None:
+        """Count a read less: an entry tells of it after all."""
+        with self._lock:
+            for scope in (deed.scope, None):
+                if self._counts[scope]:
+                    self._counts[scope] -= 1
+                    break
+            self._counts = +self._counts
+
     @property
     def has_counted(self) -> bool:
         """Whether there are reads that no entry tells of yet."""

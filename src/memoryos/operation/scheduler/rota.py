@@ -3,7 +3,7 @@
 Tenants take turns, and so do the owners in each tenant. The next one is the one who had the fewest turns of late: so
 who comes now and then need not wait for a job of each owner who floods the store, whether it is new or comes back.
 After a turn out of the order in which they wait, the others come in that order: by their last turns, and newcomers by
-when they came. So nobody waits forever, and whoever goes first takes at most every second turn.
+when they came. So nobody waits forever, and an owner who goes first takes at most every second turn.
 """
 
 from __future__ import annotations
