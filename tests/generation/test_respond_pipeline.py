@@ -63,7 +63,6 @@ steps:
   - retrieve: {kinds: [page], most: 1, AT_LEAST}
   - augment: {form: prompt, role: "{role}"}
   - generate: {}
-  - tag: {tags: [asked]}
   - add: {query: "{query}", response: "{answer}", tags: [answers]}
 """
 
@@ -97,7 +96,7 @@ def test_respond_runs_the_pipeline_of_that_name(own, model, ask):
     assert ask(memory, "What is my boat called?") == "Aurora."
     memory.wait()
     assert [(page.tags, page.text) for page in memory.pages.list()] == [
-        (("asked",), "user: My boat is called Aurora.\nassistant: A fine name."),
+        ((), "user: My boat is called Aurora.\nassistant: A fine name."),
         (("answers",), "user: What is my boat called?\nassistant: Aurora."),
     ]
     assert "You are a helpful assistant." in model.requests[0]["messages"][0]["content"]
@@ -110,8 +109,11 @@ def test_what_is_wrong_with_an_own_respond_is_told_before_a_model_is_asked(own, 
     with pytest.raises(NotFound, match=r"^respond, step 1 \(retrieve\): fewer memories were found"):
         memory.respond("What is my boat called?")
     write("name: respond\nparameters: {query: text}\nsteps: [{retrieve: {}}, {add: {query: '{query}'}}]")
-    with pytest.raises(InvalidInput, match="pipeline respond without a generate step"):
+    with pytest.raises(InvalidInput, match="pipeline respond with other steps than retrieve, augment, generate, add"):
         memory.respond_stream("What is my boat called?")
+    write(OWN.replace("AT_LEAST", "at_least: 0").replace("  - add:", "  - expire: {}\n  - add:"))
+    with pytest.raises(InvalidInput, match="Write these, in this order"):
+        memory.respond("What is my boat called?")
     write("steps: []")
     with pytest.raises(InvalidInput, match=r"respond.yaml: name: is missing"):
         memory.respond("What is my boat called?")

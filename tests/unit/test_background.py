@@ -15,14 +15,6 @@ LONG = 300.0  # seconds; nobody here waits that long
 SOON = 60.0
 
 
-def test_a_task_does_not_wait_for_itself():
-    worker, told = Background("test"), []
-    worker.submit(lambda: told.append(worker.wait()))
-    assert worker.wait(time.monotonic() + SOON)
-    assert told == [True]
-    worker.close()
-
-
 @pytest.fixture
 def quiet(monkeypatch):
     """A pause of 0.2 s counts as quiet, so that a slow machine does not take a step for one."""

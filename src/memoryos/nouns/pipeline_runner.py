@@ -45,7 +45,7 @@ class PipelineRunner:
         if reading.has_stopped:
             outcome = RunOutcome.STOPPED
         elif self.writing.plans:
-            traces = _with_done(traces, self.writing, self.write())
+            traces = self._written(traces)
         reading.count_visits()
         return PipelineRun(
             run_id,
@@ -87,15 +87,18 @@ class PipelineRunner:
                 trace = reading.do(number, step)
         return replace(trace, ms=1000 * (time.perf_counter() - begun))
 
-    def write(self) -> list[JointDone]:
-        """Write what was planned in one transaction, and return what each plan did."""
+    def _written(self, traces: list[StepTrace]) -> list[StepTrace]:
+        """Write what was planned, and add what changed to the traces."""
         reading, writing = self.reading, self.writing
         [home], plans = writing.homes, [plan for _, plan in writing.plans]
         with reading.engine.housekeeping.call():
             done = take_jointly(reading.engine.vault, home, plans, keeps=not reading.is_rehearsal)
         if not reading.is_rehearsal:
             self._follow(home)
-        return done
+        told = {trace.number: trace for trace in traces}
+        for (number, _), one in zip(writing.plans, done, strict=True):
+            told[number] = _with_changes(told[number], one)
+        return list(told.values())
 
     def _follow(self, home: Scope) -> None:
         """What follows the transaction, as it follows the operations of the same names."""
@@ -105,13 +108,6 @@ class PipelineRunner:
         if self.writing.has_added:
             engine.housekeeping.written(scope)
         engine.sources.follow_erasure(scope.owner)
-
-
-def _with_done(traces: list[StepTrace], writing: PipelineWriting, done: list[JointDone]) -> list[StepTrace]:
-    told = {trace.number: trace for trace in traces}
-    for (number, _), one in zip(writing.plans, done, strict=True):
-        told[number] = _with_changes(told[number], one)
-    return list(told.values())
 
 
 def _with_changes(trace: StepTrace, done: JointDone) -> StepTrace:

@@ -95,7 +95,8 @@ class PipelineWriting:
                 raise InvalidInput("memories", problem, "Lower `most` of the step that finds them")
         return cubes
 
-    def _adding(self, told: Mapping[str, Any]) -> Callable[[Reader], Step]:
+    def arriving(self, told: Mapping[str, Any]) -> Arriving:
+        """What an add step stores."""
         engine, now = self.reading.engine, self.reading.engine.clock()
         privacy, response = engine.privacy(self._scope), told["response"]
         if response is not None and self.reading.answer and privacy.refuses:  # as `respond` stores what a model wrote
@@ -104,8 +105,10 @@ class PipelineWriting:
         turns = ingest.turns_of(told["query"], response, at=None, attachments=(), now=now, limit=limit)
         names = {Role.USER: "query", Role.ASSISTANT: "response"}
         labels = replace(about(now, tags=told["tags"]), sensitivity=self.reading.about.sensitivity)
-        arriving = Arriving(turns, now, labels, fields=[names[turn.role] for turn in turns])
-        entries = engine.intake.entries(self._scope, arriving)
+        return Arriving(turns, now, labels, fields=[names[turn.role] for turn in turns])
+
+    def _adding(self, told: Mapping[str, Any]) -> Callable[[Reader], Step]:
+        entries = self.reading.engine.intake.entries(self._scope, self.arriving(told))
         self.homes.add(self._scope.owner)
         self.has_added = True
         return lambda _: Step(lambda writer: writer.insert(entries), ())

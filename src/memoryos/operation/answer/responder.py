@@ -11,7 +11,7 @@ from memoryos.about import About
 from memoryos.caller import Caller, acting, acting_caller, current
 from memoryos.clock import Clock
 from memoryos.cube import MemCube
-from memoryos.errors import Refused
+from memoryos.errors import MemoryOSError, StorageError
 from memoryos.models.chat import Answer, ChatModel, Usage
 from memoryos.models.flow import Flow
 from memoryos.models.tokenizer import count_tokens
@@ -117,7 +117,7 @@ class Responder:
     def wait(self, until: float = math.inf) -> bool:
         """Wait until that time for the answers to be stored; return whether they are.
 
-        Raises the first error, but a refusal only for the caller who was refused.
+        Raises the first error of the store, and what was wrong with an exchange only for its caller.
         """
         is_done = self._turns.wait(until)
         if refusal := self._refusals.take(acting_caller()):
@@ -138,7 +138,9 @@ class Responder:
         def task() -> None:
             try:
                 acting(caller, lambda: store(answer))
-            except Refused as error:
+            except StorageError:
+                raise
+            except MemoryOSError as error:  # of what the caller said: nobody else hears of it
                 self._refusals.add(caller, error)
 
         self._turns.submit(task)

@@ -98,11 +98,8 @@ class Background:
     def wait(self, until: float = math.inf) -> bool:
         """Wait for all tasks until that time of time.monotonic(); return whether they are done.
 
-        Tasks that tasks submit are included. Raises the first error of a task, once. Within a task, it returns at once:
-        the tasks before it are done, and it would wait for itself.
+        Tasks that tasks submit are included. Raises the first error of a task, once.
         """
-        if getattr(self._here, "is_task", False):
-            return True
         errors: list[BaseException] = []
         with self._hurried():
             while pending := self._snapshot():
@@ -143,7 +140,7 @@ class Background:
                 self._hurry.clear()
 
     def _run(self, task: Callable[[], None], deadline: float) -> None:
-        self._deadline, self._here.is_task = deadline, True
+        self._deadline = deadline
         self.give_way()
         apart(lambda: acting(SYSTEM, lambda: _logged(task)))
 
