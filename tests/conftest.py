@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from hypothesis import settings
 
 from contract import server
 from contract.back_ends import BACK_ENDS
+from frozen_clock import FrozenClock
 from memoryos import caller
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Payload, Turn
 from memoryos.infrastructure.vault.records import Entry
@@ -45,21 +46,6 @@ RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3
 
 MakeCube = Callable[..., MemCube]
 MakeEntry = Callable[..., Entry]
-
-
-class FrozenClock:
-    """A clock that moves only when it is told to."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def advance(self, **duration: float) -> datetime:
-        """Move on by `timedelta(**duration)`; returns the new present."""
-        self.now += timedelta(**duration)
-        return self.now
 
 
 def _is_fit_for_stores(folder: Path) -> bool:

@@ -17,8 +17,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from conftest import FrozenClock
 from contract.back_ends import files_on
+from frozen_clock import FrozenClock
 from memoryos import Action, Caller, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault import tables

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import same_process
-from conftest import FrozenClock
 from contract import server
+from frozen_clock import FrozenClock
 from memoryos import Action, Caller, MemoryOS, Scope, load_settings
 from memoryos.models.hashing import Hashing
 

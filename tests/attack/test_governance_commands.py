@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import same_process
-from conftest import FrozenClock
 from contract import server
+from frozen_clock import FrozenClock
 from memoryos import MemoryOS, load_settings
 from memoryos.models.hashing import Hashing
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conftest import FrozenClock
+from frozen_clock import FrozenClock
 from memoryos import Caller, MemoryOS, Scope, Strategy, load_settings
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import NotFound

@@ -597,18 +597,24 @@ def test_reads_beyond_what_may_wait_are_counted_and_wait_for_no_write(place, clo
         assert store.audit.verify().is_sound
 
 
+def unrecorded(store):
+    """How many reads are only counted."""
+    return sum(int(entry.context["times"]) for entry in entries(store, operation="audit.unrecorded"))
+
+
 def test_what_is_no_read_raises_beyond_what_may_wait(place, clock, monkeypatch):
-    """No write that was tried goes by that no log can tell; a read that finds nothing is one that is counted."""
+    """No refusal goes by that no log can tell; a read that finds nothing is one that is counted."""
     monkeypatch.setattr(audit_trail, "MOST_WAITING", 0)
     with at(place, clock, busy_timeout_seconds=0.2) as store, at(place, clock) as other:
         memory = store.of(ANN, DOCTOR)
-        with other._engine.vault.write(ANN):
-            with pytest.raises(NotFound):
-                memory.get("nothing")
-            with pytest.raises(StoreBusy):
-                memory.update("nothing", "words")
-        counted = entries(store, operation="audit.unrecorded")
-        assert sum(int(entry.context["times"]) for entry in counted) == 1
+        page = memory.add("I keep bees.")
+        memory.governance.freeze(page)
+        before = unrecorded(store)
+        with other._engine.vault.write(ANN), pytest.raises(NotFound):
+            memory.get("nothing")
+        assert unrecorded(store) == before + 1
+        with other._engine.vault.write(ANN), pytest.raises(StoreBusy):
+            memory.update(page, "I keep wasps.")
         assert entries(store, operation="memory.get") == []
         assert store.audit.verify().is_sound
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import memoryos
-from conftest import FrozenClock
 from contract import server
 from contract.back_ends import BACK_ENDS
+from frozen_clock import FrozenClock
 from hierarchy.work import calls_in
 from memoryos import Caller, Kind, Memory, MemoryOS, Mount, Role, Scope, Strategy, Tier
 from memoryos.config import load_settings

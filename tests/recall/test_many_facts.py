@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import memoryos
-from conftest import FrozenClock
 from contract.back_ends import copy_store, files_on, opening_on
+from frozen_clock import FrozenClock
 from memoryos import Tier
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
