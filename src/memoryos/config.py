@@ -429,6 +429,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_address(cls, url: str | None) -> str | None:
         if url:
+            url = url.strip()
             _check_address(url)
         return url
 
@@ -471,10 +472,10 @@ def _check_address(url: str) -> None:
     """Raise ValueError if it is no address of a server; a password in it is not quoted."""
     try:
         parts = urlsplit(url)
-        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not url.split()[1:]
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is none
         is_one = False
-    if not is_one:
+    if not is_one or not url.isprintable() or " " in url:
         raise ValueError("is no address of a server; write e.g. http://localhost:11434/v1")
 
 

@@ -129,15 +129,25 @@ def test_what_is_to_be_forgotten_is_shown_first(talk, db):
     assert [text for text in pages(db) if "bank" in text] == []
 
 
-def test_an_order_in_plain_words_is_shown_first_and_never_told_to_the_model(talk, model, db):
-    model.will(says("You kept bees."), says("Forgotten?"))
+def test_an_order_in_plain_words_is_shown_first(talk, model, db):
+    """One about which nothing is found may be none, so the model answers it."""
+    model.will(says("You kept bees."), says("Of what?"))
     order = "Forget what I told you about my old job."
-    code, out, _ = talk(order, "no", order, "What did I keep?", "忘掉我的旧工作", order, "Yes")
+    code, out, _ = talk(order, "No, thanks.", order, "What did I keep?", "忘掉我的旧工作", order, "Yes, please!")
     assert out.count("would go for good") == 3
     assert (out.count("Nothing was changed."), out.count("Removed for good: 1 page"), code) == (2, 1, 0)
     asked = [one["messages"][-1]["content"].rpartition("\n")[2] for one in model.requests]
     assert asked == ["What did I keep?", "忘掉我的旧工作"]
     assert [text for text in pages(db) if "bank" in text] == []
+
+
+def test_an_order_about_what_is_frozen_ends_no_chat(talk, model, db):
+    with memoryos.open(db, user="ann", settings=load_settings(embedder="hashing")) as memory:
+        for page in memory.pages.list():
+            memory.governance.freeze(page.id)
+    model.will(says("Bees."))
+    code, out, err = talk("Forget what I told you about my old job.", "yes", "What did I keep?")
+    assert ("frozen" in err, "Bees." in out, code) == (True, True, 5)
 
 
 def test_without_a_model_the_setting_is_named(talk):

@@ -598,6 +598,8 @@ def test_a_short_error_is_quoted_as_it_is(memory, model, ask):
     [
         b'event: error\ndata: {"message": "out of memory"}\n\n',
         b"event:error\ndata: out of memory\n\n",
+        b"event:  Error \ndata: {}\n\n",
+        b'data: {"type": "error", "message": "out of memory"}\n\n',
         b"event: error\ndata: {}\n\n",
         event(finish="error"),
     ],

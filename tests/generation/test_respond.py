@@ -34,6 +34,9 @@ FAILURES = {
     ],
     "no JSON": [Reply(body="<html>gateway</html>")],
     "an error with status 200": [Reply(body=json.dumps({"error": {"message": "scripted"}}))],
+    "an answer that ends in an error": [
+        Reply(body=json.dumps({"model": "m", "choices": [{"message": {"content": "Once"}, "finish_reason": "error"}]}))
+    ],
     "JSON of another shape": [Reply(body="[1, 2]")],
 }
 NOTHINGS = [f"The train was late again, number {number}." for number in range(4)]

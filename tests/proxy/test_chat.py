@@ -183,6 +183,9 @@ def test_the_setting_says_as_whose_message_the_notes_come(begin, role):
         ),
         pytest.param(Said([event({"content": "How"}), event({}, "error"), b"data: [DONE]\n\n"]), id="ends in error"),
         pytest.param(answer(""), id="says nothing"),
+        pytest.param(
+            Said([b'{"choices":[{"message":{"content":"How"},"finish_reason":"error"}]}']), id="failed, and no stream"
+        ),
         pytest.param(Said([b"[1]"]), id="another document"),
         pytest.param(Said([b'{"choices":[{"message":"x"}]}']), id="another form"),
     ],

@@ -63,6 +63,7 @@ class _ReplyMessage(BaseModel):
 
 class _Choice(BaseModel):
     message: _ReplyMessage
+    finish_reason: str | None = None
 
 
 class _Completion(BaseModel):
@@ -83,6 +84,8 @@ class _Chunk(BaseModel):
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
 
+_FAILED = "error"  # a finish reason
+_HAS_FAILED = "the chat model failed in the middle of its answer; nothing was stored"
 EMPTY = "the chat model sent an empty answer; nothing was stored"  #: an error
 
 
@@ -158,6 +161,8 @@ class OpenAIChat:
     def answer(self, messages: Sequence[Message]) -> Answer:
         """Return the whole answer. Raises ModelError if there is none."""
         completion = _read(self._connection.ask(_PATH, self._request(messages), quoting=self._quoting), _Completion)
+        if completion.choices[0].finish_reason == _FAILED:
+            raise ModelError(_HAS_FAILED)
         text = without_reasoning(storable(completion.choices[0].message.content or ""))
         if not text:
             raise ModelError(EMPTY)
@@ -231,8 +236,8 @@ class _Pieces:
             chunk = _read(event, _Chunk)
             self.cached_tokens = _usage(chunk.usage).cached_tokens or self.cached_tokens
             for choice in chunk.choices[:1]:
-                if choice.finish_reason == "error":
-                    raise ModelError("the chat model failed in the middle of its answer; nothing was stored")
+                if choice.finish_reason == _FAILED:
+                    raise ModelError(_HAS_FAILED)
                 is_whole = is_whole or bool(choice.finish_reason)
                 yield choice.delta.content or ""
         if not is_whole:

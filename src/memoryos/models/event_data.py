@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from memoryos.regex import regex
 
-_LINE = regex(rb"(?m)^(?:data(?::[ ]?([^\n]*))?\n|event:[ ]?error\n|\n+)")  # what adds to an event, or ends it
+_LINE = regex(
+    rb"(?m)^(?:data(?::[ ]?([^\n]*))?\n|event:[ ]{0,9}(?i:error)[ ]{0,9}\n|\n+)"
+)  # what adds to an event, or ends it
 
 
 class EventData:

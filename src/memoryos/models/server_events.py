@@ -57,7 +57,7 @@ class ServerEvents(AsyncStream[object]):
     def _checked(self, data: Any, *, is_error: bool) -> Any:
         """The event, unless it is an error, by its type or by what it carries. Raises APIError."""
         error = data.get("error") if isinstance(data, dict) else None
-        if is_error:
+        if is_error or (isinstance(data, dict) and data.get("type") == "error"):
             error = error or data or True
         if error:
             told = error.get("message") if isinstance(error, dict) else None

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from memoryos.errors import InvalidInput, MemoryOSError, ModelError, ModelNotConfigured, NotFound, PermissionDenied
+from memoryos.errors import InvalidInput, MemoryOSError, ModelError, ModelNotConfigured, NotFound, Refused
 from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
 from memoryos.interface.cli.requests_command import show_preview
 from memoryos.interface.faults import exit_code
+from memoryos.regex import regex
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 SHOWN = 5  # memories that are shown for each answer
 WORDS_CHARS = 70  # of each
 _HELP = "/context [QUESTION] shows what the memory has for it, /forget [WHAT] removes after a preview, /quit ends"
-_YES = frozenset(("y", "yes", "是", "好"))
-_NO = frozenset(("n", "no", "否", "不", "不要"))
+_YES = frozenset(("y", "yes", "yes please", "ok", "是", "是的", "好", "好的"))
+_NO = frozenset(("n", "no", "no thanks", "no thank you", "否", "不", "不要", "不用", "不用了"))
+_SIGNS = regex(r"[.,!。，！]")
 _ORDERS = ("{}", "forget {}", "forget everything about {}", "忘掉关于{}的事")  # of which the first that is one counts
 
 
@@ -69,13 +71,13 @@ class _Chat:
                 self._answer(line)
             except ModelNotConfigured:
                 raise
-            except (ModelError, InvalidInput, NotFound) as error:
+            except (ModelError, InvalidInput, NotFound, Refused) as error:
                 self._fail(error)
         return self._failed
 
     def _answer(self, line: str) -> None:
         is_unasked, self._is_unasked = self._is_unasked, False
-        if is_unasked and line.casefold() in _YES | _NO:  # a script sends it whatever the preview was
+        if is_unasked and (_says(line, _YES) or _says(line, _NO)):  # a script sends it whatever the preview was
             self._note("There was nothing to confirm")
             return
         command, _, rest = line.partition(" ")
@@ -103,9 +105,6 @@ class _Chat:
             preview = self._memory.requests.preview(call)
         except NotFound:  # so it is no order, or the model has to say that there is nothing
             return False
-        except PermissionDenied as error:
-            self._fail(error)
-            return True
         self._confirm(preview)
         return True
 
@@ -148,11 +147,11 @@ class _Chat:
         """Do what was shown if the next line says yes; one that says neither yes nor no is the next thing said."""
         self._show_preview(preview)
         said = self._next()
-        if said is not None and said.casefold() in _YES:
+        if _says(said, _YES):
             self._tell("done", self._memory.requests.do(preview.call, confirm=preview.confirm).text)
             return
         self._note("Nothing was changed")
-        self._kept = None if said is not None and said.casefold() in _NO else said
+        self._kept = None if _says(said, _NO) else said
 
     def _show_recalled(self, hits: Sequence[Hit]) -> None:
         if self._json:
@@ -186,6 +185,11 @@ class _Chat:
             render.print_line({"type": "error", "error": type(error).__name__, "text": str(error)})
         else:
             render.error_console().print(f"Error: {error}", markup=False, soft_wrap=True)
+
+
+def _says(line: str | None, words: frozenset[str]) -> bool:
+    """Whether a line says one of these, and nothing else."""
+    return " ".join(_SIGNS.sub(" ", line or "").casefold().split()) in words
 
 
 def _order(memory: Memory, what: str) -> str:

@@ -75,19 +75,20 @@ class ProxiedAnswer:
             self.is_whole = True
             return
         document = _read(event)
-        self._is_broken = self._is_broken or bool(document.get("error"))
+        self._is_broken = self._is_broken or _has_failed(document)
         if document.get("type") in _ENDS:
             self._take_document(_dict(document.get("response")))
             self.is_whole = True
         for choice in _first(document):
             self._take_message(_dict(choice.get("delta")), between="")
             self._is_finished = self._is_finished or bool(choice.get("finish_reason"))
-            self._is_broken = self._is_broken or bool(choice.get("error")) or choice.get("finish_reason") == "error"
+            self._is_broken = self._is_broken or _has_failed(choice)
 
     def _take_document(self, document: Mapping[str, Any]) -> None:
         for choice in _first(document):
             self._take_message(_dict(choice.get("message")), between="\n")
             self._is_finished = True
+            self._is_broken = self._is_broken or _has_failed(choice)
         output = items_of(document.get("output") if document.get("object") == "response" else [])
         if output and document.get("status") in ("completed", "incomplete"):
             self._items, self._is_finished = output, True
@@ -103,6 +104,15 @@ def _first(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     choices = document.get("choices")
     several = [one for one in choices if isinstance(one, Mapping)] if isinstance(choices, list) else []
     return [one for one in several if one.get("index", 0) == 0][:1]
+
+
+def _has_failed(told: Mapping[str, Any]) -> bool:
+    """Whether an event or a choice says that the answer failed."""
+    return (
+        bool(told.get("error"))
+        or told.get("type") in ("error", "response.failed")
+        or told.get("finish_reason") == "error"
+    )
 
 
 def _read(part: bytes) -> Mapping[str, Any]:
