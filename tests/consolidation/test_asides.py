@@ -12,15 +12,21 @@ TOLD = [
     ("Hi, I'm Noah from Quito, nice to meet you.", ["User is from Quito."], {"name": "Noah"}),
     ("My name isn't Bob, it's Rob", [], {"name": "Rob"}),
     ("No, my name's not Maria; it's Marta.", [], {"name": "Marta"}),
-    ("use b@x.org from now on", ["User can be reached at b@x.org."], {}),
-    ("From now on, please use b@x.org.", ["User can be reached at b@x.org."], {}),
+    ("im anna from berlin, 28", ["User is from Berlin."], {"name": "Anna", "birth_year": "about 1995"}),
+    ("I'm Anna from New York and I love it.", ["User is from New York."], {"name": "Anna"}),
+    ("use b@x.org for me from now on", ["User can be reached at b@x.org."], {}),
+    ("From now on, please use b@x.org to reach me.", ["User can be reached at b@x.org."], {}),
     ("got laid off from Meta", ["User got laid off from Meta."], {"occupation": ""}),
     ("Just got fired from my job at Lidl.", ["User just got fired from their job at Lidl."], {"occupation": ""}),
+    ("I got laid off from Meta.", ["User got laid off from Meta."], {"occupation": ""}),
+    ("As a teacher I grade papers every night.", [], {"occupation": "teacher"}),
+    ("In the game, I broke my leg.", ["User broke their leg."], {}),
     ("as a teacher I get long holidays", [], {"occupation": "teacher"}),
     ("As a nurse, I need my sleep.", [], {"occupation": "nurse"}),
     ("As a vegetarian, I find that hard.", ["User is vegetarian."], {}),
     ("作为一名护士，我经常上夜班。", [], {"occupation": "护士"}),
     ("作为一位老师，我有很长的假期", [], {"occupation": "老师"}),
+    ("作为一名医生，我的工作很忙。", [], {"occupation": "医生"}),
     ("以后请用 c@d.cn 联系我。", ["用户：“以后请用 c@d.cn 联系我。”"], {}),
 ]
 NOT_TOLD = [
@@ -49,6 +55,49 @@ NOT_TOLD = [
     "作为一名老师，我们都知道。",
     "以后请用这个邮箱联系他。",
 ]
+NOTHING = [  # said of others, in a play, of a firm, or to be used by nobody knows whom
+    "作为一名护士，我妈妈经常上夜班。",
+    "作为一名医生，我爸总是很忙。",
+    "作为一名护士，我妹妹很辛苦。",
+    "作为一名司机，我老公很辛苦。",
+    "作为一名护士，我同事小王经常迟到。",
+    "作为一名律师，我爷爷很有名",
+    "作为一名老师，我最讨厌的人总迟到。",
+    "作为一名玩家，我喜欢这个游戏。",
+    "作为一名玩家，我经常上线。",
+    "以后请用 c@d.cn 联系我的老板。",
+    "以后请用 c@d.cn 联系我妈妈和爸爸",
+    "以后请用 c@d.cn 联系我们公司",
+    "以后都用 a@b.cn 联系我妈。",
+    "got laid off from reality.",
+    "Just got fired by Netflix shows like that",
+    "Got laid off from Meta yesterday in the game.",
+    "Got fired from my Lego League.",
+    "I'm Anna from Frozen in the school play.",
+    "I'm Anna from Berlin in the school play.",
+    "im anna from berlin in the school play",
+    "I'm Paris from Gilmore Girls for Halloween.",
+    "I'm Jack from Titanic in this picture.",
+    "I'm Sam from Apple Support, how can I help you today.",
+    "I'm Sam from Apple Support, how can I help?",
+    "Hi, I'm Dora from Verizon.",
+    "Hey, I'm Siri from Apple.",
+    "My name isn't Alexa, it's Google Assistant, says my phone.",
+    "As a vegan I know once said, meat is murder.",
+    "As a vegetarian, I can see why you'd hate me, but I'm not one.",
+    "As a teacher I know told me, get rest.",
+    "As a lawyer, I find you guilty, he told me.",
+    "As a nurse I treat you like a patient in this game.",
+    "as a doctor I use an old stethoscope for Halloween",
+    "use b@x.org from now on",
+    "So use admin@corp.com going forward.",
+    "Going forward, use no-reply@foo.com",
+]
+JOBS_KEPT = [
+    ("I work as a nurse.", "got laid off from reality."),
+    ("I work as a nurse.", "Just got fired by Netflix shows like that"),
+    ("我是一名医生。", "作为一名护士，我妈妈经常上夜班。"),
+]
 
 
 @pytest.mark.parametrize(("said", "facts", "fields"), TOLD)
@@ -61,3 +110,13 @@ def test_what_only_looks_like_it_is_not(said):
     facts, fields = told(said)
     assert not fields
     assert [one for one in facts if "from Berlin" in one or "reached" in one or "laid off" in one] == []
+
+
+@pytest.mark.parametrize("said", NOTHING)
+def test_what_is_not_of_the_speaker_is_not_told(said):
+    assert told(said) == ([], {})
+
+
+@pytest.mark.parametrize(("first", "later"), JOBS_KEPT)
+def test_an_occupation_is_kept_beside_it(first, later):
+    assert told(first, later) == told(first)

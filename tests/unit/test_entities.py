@@ -14,6 +14,13 @@ from memoryos.language.entities import names_in
         ("I'm back from New York with Ann's dog. My car broke.", ("New York", "Ann")),
         ("On Monday in May they're at home.", ()),
         ("我的妹妹叫小红，我的狗在 Berlin。", ("我的妹妹", "小红", "Berlin")),
+        ("Der Hund von Anna mag den Garten und die Katze.", ("Anna",)),
+        ("Heute habe ich im Büro mit dem Chef über das Gehalt gesprochen.", ()),
+        ("Émile Zola and Märta met Ann.", ("Zola", "Märta", "Ann")),
+        ("The User wrote to Ann.", ("Ann",)),
+        ("She said: 'Max' is nice. 'Tom' too.", ("Max", "Tom")),
+        ("I'm Anna. I've met Bob.", ("Anna", "Bob")),
+        ("The Louvre is in Paris.", ("Louvre", "Paris")),
         ("", ()),
     ],
 )

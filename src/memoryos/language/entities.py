@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoryos.choice import Choice
+from memoryos.language.foreign import FOREIGN, language_of
 from memoryos.language.stopwords import ENGLISH
-from memoryos.language.words import HAN
+from memoryos.language.words import HAN, words
 from memoryos.regex import regex
 
 
@@ -36,7 +37,10 @@ _PEOPLE = (
     r"|flatmate|landlord|kid|child"
 )
 _LOOKS = r"(?:new|old|first|last|next|other|own|favou?rite|little|small|big|red|blue|green|black|white|phone|e-mail)"
-_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
+_BEGINS = (
+    r"(?!(?:I|The|Hi|Hey|Hello|And|But|So|In|At|From|With|Yes|No)(?![\w-]))"  # "I'm" of "I'm Anna" is no part of it
+)
+_NAME = rf"{_BEGINS}[A-Z][\w'-]*\w(?: [A-Z][\w'-]*\w)*"
 _ENGLISH = regex(
     rf"\b(?P<kin>[Mm]y (?:\w+ )?(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<person>{_PEOPLE}))\b)"
     rf"(?: (?P<called>{_NAME}))?"
@@ -50,6 +54,11 @@ _CHINESE = regex(
     r"|(?P<person>朋友|老板|同事|邻居|医生|牙医|老师|室友|房东|孩子|经理)))"
     r"|(?:叫|名叫)(?P<name>[\u4e00-\u9fff]{2,3})(?=[\s，,。！？；]|\Z)"
     r"|(?P<thing>我的?(?:狗|猫|车|房子|工作|公司|手机|电脑|学校|城市|家乡))"
+)
+_GERMAN_WORDS = FOREIGN["de"] - ENGLISH
+_GERMAN = regex(
+    r"\b(?:von|in) (?!(?:Beruf|Hause?|Urlaub|Rente|Ordnung|Form|Eile|Ruhe|Zukunft|Anfang|Natur|Herzen)\b)"
+    r"([A-ZÄÖÜ][\w-]*\w)"
 )
 _PLACED = regex(  # before the name of a place
     r"\b(?:(?:in|at|near|around|inside|outside)|(?:mov|go|went|fl[ey]|flew|driv|drove|travel|trip|relocat|return|back"
@@ -66,7 +75,7 @@ _TITLES = ("Dr", "Mr", "Mrs", "Ms", "Prof")
 _NEAR = 20  # characters before a name
 _NO_NAME = frozenset(
     "i january february march april may june july august september october november december"
-    " today tonight tomorrow yesterday".split()
+    " user assistant today tonight tomorrow yesterday".split()
 )
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _ORDER_WORDS = frozenset(  # that begin requests, and name nothing
@@ -107,8 +116,15 @@ _PERSONS = frozenset((Referent.SHE, Referent.HE, Referent.SOMEBODY))
 
 def names_in(text: str) -> tuple[str, ...]:
     """The people and places of a text, and the things that have a name, in order; "my car" has none."""
+    if _is_german(text):  # each noun is written like a name
+        return tuple(dict.fromkeys(_GERMAN.findall(text)))
     found = (one.name for one in entities_in(text) if one.referent is not Referent.IT or one.name[0].isupper())
     return tuple(dict.fromkeys(found))
+
+
+def _is_german(text: str) -> bool:
+    """Whether a word says so, too: accents alone may stand in names, "Émile lives in Århus"."""
+    return language_of(text) == "de" and not _GERMAN_WORDS.isdisjoint(words(text))
 
 
 def entities_in(text: str) -> Iterator[Entity]:
@@ -155,7 +171,8 @@ def _is_no_name(found: re.Match[str], text: str) -> bool:
     first = found["name"].split()[0].lower().partition("'")[0]
     if first in ENGLISH or first in _NO_NAME or first in _DAYS or first in _ORDER_WORDS:
         return True
-    begins = not text[: found.start()].rstrip(" \"'“‘(") or text[: found.start()].rstrip()[-1:] in ".!?\n:"
+    before = text[max(0, found.start() - 2 * _NEAR) : found.start()]
+    begins = not before.rstrip(" \"'“‘(") or before.rstrip()[-1:] in ".!?\n:"
     return begins and " " not in found["name"] and not _is_used_as_name(found["name"], text, found.end())
 
 

@@ -52,12 +52,14 @@ _BORN = regex(
 )
 _BIRTHDAY = regex(rf"我的?生日[是在](?:\d{{4}}年)?(?P<month>{HAN_NUMBER})月(?P<day>{HAN_NUMBER})[日号]?")
 # Behind 一名 the ending of the word is enough, but for members and parents.
-_MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6}}[师员家手工长]"
+_MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长|[玩买卖赢输]家)){_HAN}{{1,6}}[师员家手工长]"
 _OCCUPATION = regex(
     rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{CHINESE_OCCUPATION}|{_MADE_JOB})){_END}"
 )
-_AS_A = regex(  # 作为一名护士，我经常上夜班
-    rf"^作为一?[名位](?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION}|{_MADE_JOB})[，,]?我(?!们|会|想|要是|希望|[应宁]|曾|以前)"
+# 作为一名护士，我经常上夜班: only before what the speaker does, for 我 may belong to 我妈妈.
+_AS_A = regex(
+    rf"^作为一?[名位](?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION}|{_MADE_JOB})[，,]?我"
+    r"(?=每|经常|常常|总是|一直|平时|通常|天天|需要|必须|有|负责|要(?![是怎求])|在(?![想意乎])|的工作|工作|上班|教(?![练授师])\w)"
 )
 _NOT_NOW = regex("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
 _WORKS_AS = regex(

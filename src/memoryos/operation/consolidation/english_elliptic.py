@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from memoryos.kinds import SemanticType
 from memoryos.operation.consolidation import english_clauses as clauses
+from memoryos.operation.consolidation.english_jobs import GOT_FIRED
 from memoryos.operation.consolidation.statement import PLAIN, Statement
 from memoryos.regex import regex
 
@@ -29,22 +30,14 @@ _SHAPES = (
     ),
     ("has", regex(r"been (?:vegan|vegetarian|sober|single|married|clean) (?:for|since) [\w' ]+", re.IGNORECASE)),
     ("is", regex(r"having (?:\w+ )?surgery (?:on|next|this|tomorrow|in) ?[\w ]*", re.IGNORECASE)),
-    (
-        "",
-        regex(
-            r"(?:just )?got (?:fired|laid off)(?: from my job)?"
-            r"(?: (?:from|by|at) (?-i:[A-Z][\w&'-]*(?: [A-Z][\w&'-]*){0,2}))?"
-            r"(?: (?:today|yesterday|(?:last|this) \w+))?(?=\s*(?:[.,;!]|$))",
-            re.IGNORECASE,
-        ),
-    ),
+    ("", regex(rf"(?i:just )?{GOT_FIRED}")),
     ("", regex(r"(?:just |finally )?[Mm]oved (?:back )?to [A-Z]\w+(?: (?:last|this|in|on|yesterday)\b[\w ]*)?")),
 )
 _ADDRESS = r"[^\s@,;:()<>]+@[^\s@,;:()<>]+\.\w{2,}"
 _NUMBER = r"\+?\(?\d[\d\s()./-]{5,}\d"
 _HINT = regex(
     r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via)"
-    r"|got (?:fired|laid off)|from now on|going forward)\b",
+    r"|got (?:fired|laid off)|use \S+@\S+ (?:for|to))\b",
     re.IGNORECASE,
 )
 _REACHABLE = regex(r"@|\d[\d\s()./-]{5}")
@@ -54,9 +47,9 @@ _REACH = regex(
     re.IGNORECASE,
 )
 _FROM_NOW = r"(?:from now on|going forward)"
-_USE = regex(  # and no more: not "use it in the example from now on"
-    rf"^(?:please |so |just )*(?:use (?P<to>{_ADDRESS}) {_FROM_NOW}|{_FROM_NOW},? (?:please )?use (?P<at>{_ADDRESS}))"
-    r"(?=[.!]*$)",
+_USE = regex(  # "for me", and no more: "use it from now on" may be said of any address
+    rf"^(?:please |so |just )*(?:{_FROM_NOW},? (?:please )?)?use (?P<used>{_ADDRESS})"
+    rf" (?:for me|to (?:reach|contact|e-?mail|mail|write to) me)(?: {_FROM_NOW})?(?=[.!]*$)",
     re.IGNORECASE,
 )
 _MINE = regex(
@@ -96,7 +89,7 @@ def completed(quote: str, name: str) -> str | None:
     if match := _REACH.fullmatch(quote):
         return f"{name} can be reached at {match['reached']}"
     if match := _USE.fullmatch(quote):
-        return f"{name} can be reached at {match['to'] or match['at']}"
+        return f"{name} can be reached at {match['used']}"
     for verb, shape in _SHAPES:
         if shape.fullmatch(quote):
             return " ".join(filter(None, (name, verb, quote[:1].lower() + quote[1:]))).replace(" my ", " their ")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from memoryos.language.crafts import LEFT_CRAFT, practitioner
 from memoryos.language.life_changes import CHANGED_JOBS
 from memoryos.language.occupations import JOB, NO_OCCUPATION, OCCUPATION
+from memoryos.operation.consolidation.english_words import IN_EARNEST
 from memoryos.regex import regex
 
 _AM = r"(?:I'm|I am|Im)"
@@ -25,9 +26,15 @@ _WORK = r"(?:job|position|role|gig|post|work|working|internship)"
 _STOPPED = r"(?:quit|left|lost|gave up|stopped|retired from|resigned from)"
 _BECAME = r"(?:became|retrained as|work as|am)"
 _RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
+# "As a nurse, I ...": without a comma not before a verb that may begin a relative clause, "as a teacher I know said".
 _PRESENT = (
-    r"(?:'m|'ve| (?:have|am|know|see|work|love|hate|can|always|often|usually|get|spend|earn|deal|teach|help|meet|travel"
-    r"|need|do|make|use|write|find|want|drive|wear|start|handle|treat|look)\b)"
+    r"(?:,? I(?:'m|'ve| (?:have|am|work|can|always|often|usually|get|spend|earn|deal|teach|help|meet|travel|grade|need"
+    r"|do|make|use|write|drive|wear|start|handle)\b)|, I (?:know|see|love|hate|want|find)\b(?! (?:you|him|her|them)\b))"
+    rf"{IN_EARNEST}"
+)
+GOT_FIRED = (  # with nothing behind it: not "got fired by Netflix shows", "got laid off from reality"
+    r"(?i:got (?:fired|laid off)(?: from my job)?)(?: (?i:from|by|at) [A-Z][\w&'-]*(?: [A-Z][\w&'-]*){0,2})?"
+    r"(?i: (?:today|yesterday|(?:last|this) \w+))?(?=\s*(?:[.;!]|$|, (?:and|but|so|now|I)\b))"
 )
 _PATTERNS = tuple(
     regex(pattern)
@@ -42,7 +49,7 @@ _PATTERNS = tuple(
         rf"\b{_AM} {_NOW}an? {JOB}{_AT}",
         rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} {OCCUPATION}){_AT}",
         rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{JOB}{_AT}",
-        rf"^[Aa]s an? (?:\d+[- ]year[- ]old )?(?!student){JOB}(?: (?:from|in|at) [\w ]{{2,30}}?)?,? I{_PRESENT}\b",
+        rf"^[Aa]s an? (?:\d+[- ]year[- ]old )?(?!student){JOB}(?: (?:from|in|at) [\w ]{{2,30}}?)?{_PRESENT}",
     )
 )
 _NO_JOB = regex(r"\b(?:person|people|team|kid|child|child|adult|human|whole|result|joke|treat|favou?r|bonus)$")
@@ -54,7 +61,7 @@ _NO_MORE = (
 _LEFT_CRAFT = regex(rf"\b(?:I(?:'ve| have)?|{_AM}) {_NOW}{LEFT_CRAFT}")
 _NONE_LEFT = regex(
     rf"\bI(?:'ve| have)? {_NOW}(?:quit|lost|left) my job\b(?! as\b)"
-    r"|(?:\bI(?: just)? got|^(?:[Jj]ust )?[Gg]ot) (?:fired(?! up\b)|laid off)\b"
+    rf"|\bI(?: just)? got (?:fired(?! up\b)|laid off)\b|^(?:[Jj]ust )?{GOT_FIRED}"
     rf"|\bI was (?:fired|laid off|made redundant)\b|\b{_AM} {_NOW}(?:unemployed|out of work|between jobs|jobless)\b"
     rf"|\bI(?:'ve| have)? {_NOW}retired\b(?! (?:to|early to)\b)|\b{_AM} {_NOW}retired\b(?! \w+er\b)"
 )

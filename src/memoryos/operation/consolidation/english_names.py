@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from memoryos.language.occupations import OCCUPATIONS
-from memoryos.operation.consolidation.english_places import LOWER_PLACE, place
+from memoryos.operation.consolidation.english_places import is_known_place
 from memoryos.operation.consolidation.english_words import NOT_NAMES
 from memoryos.regex import regex
 
@@ -33,16 +33,23 @@ _CALLED_LOWER = regex(rf"{_CALL} {_LOWER}")
 _INTRODUCED = regex(
     rf"^{_GREETING}?(?:I'm|I am|Im) {_NAME}"
     r"(?=\s*(?:[.!]|$|, (?:an? |and |nice |I'm |Im |I |from |\d\d\b)"
-    r"| (?:and Im?\b|from [A-Z]\w*|by the way|here)\b))"
+    r"| (?:and Im?\b|by the way|here)\b))"
 )
 _INTRODUCED_LOWER = regex(
     rf"^{_GREETING}(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}})(?=(?:,| from \w+,)? \d\d\b|,? from \w)"
 )
-# "im anna from berlin": without a greeting, only before a place that is known.
-_INTRODUCED_FROM = regex(rf"^{_GREETING}?(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}}),? from {LOWER_PLACE}")
+# "I'm Anna from Berlin", with nothing else behind it: not "I'm Anna from Frozen", nor "from Berlin in the play".
+_FROM_HOME = (
+    r",? from (?P<home>[^\W\d_]+(?: [^\W\d_]+){0,2}?(?:, [A-Z]\w+)?)"
+    r"(?=\s*(?:[.!;)]|$|[^\w\s!-~]|, (?:nice|pleased|\d\d)\b|,? btw\b"
+    r"|,? (?:(?:and|but|so) )?(?:I|I'm|Im|I've|Ive|[Mm]y|we)\b))"
+)
+_INTRODUCED_FROM = regex(rf"^{_GREETING}?(?P<told>(?:I'm|I am|Im) {_NAME}{_FROM_HOME})")
+_LOWER_FROM = regex(rf"^{_GREETING}?(?P<told>(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}}){_FROM_HOME})")
 _CORRECTED = regex(
     r"\b[Mm]y (?:full |first |real )?name(?:'s not| is not| isn't| isnt) [A-Za-z]\w+(?: [A-Z]\w+)? ?[,;–—-]+ ?"
-    rf"(?P<told>(?:it's|it is|its) (?:actually |really )?{_NAME})(?=\s*(?:[.,;!)]|$))"
+    rf"(?P<told>(?:it's|it is|its) (?:actually |really )?{_NAME})"
+    r"(?=\s*(?:[.;!)]|$|, (?:and|but|so|not)\b))"
 )
 _SPEAKING = regex(rf"^{_GREETING}?[Tt]his is {_NAME}(?= speaking\b| here\b|, (?:I\b|I'm\b|Im\b)| and I\b)")
 _GREETED = regex(rf"^{_GREETING}[Tt]his is {_NAME}(?= from [A-Za-z])")
@@ -57,7 +64,8 @@ _NOT_FROM = (
         """
         home far away fresh straight just still not also both half part drunk sore jetlagged hungover dead only guy girl
         man woman boy dude kid teen person student dev someone somebody people family friends hours minutes miles ill
-        native local immigrant refugee expat tourist coming
+        native local immigrant refugee expat tourist coming broke wiped burnt sunburnt tan hoarse high hot cold fat poor
+        rich beat spent
         """.split()
     )
     | OCCUPATIONS
@@ -83,13 +91,23 @@ def names(plain: str) -> Iterator[Found]:
     for match in _CORRECTED.finditer(plain):
         if not any(map(_is_no_name, match["value"].split())):
             yield match["value"].rstrip("."), *match.span("told")
-    for pattern in (_EXPLICIT_LOWER, _CALLED_LOWER, _INTRODUCED_LOWER, _INTRODUCED_FROM):
+    for match in introductions(plain):
+        yield match["value"].capitalize() if match["value"].islower() else match["value"].rstrip("."), *match.span()
+    for pattern in (_EXPLICIT_LOWER, _CALLED_LOWER, _INTRODUCED_LOWER):
         for match in pattern.finditer(plain):
-            is_left_out = pattern is _INTRODUCED_FROM and (
-                match["value"] in _NOT_FROM or not place(match, is_known=True)
-            )
-            if not is_left_out and not _is_no_name(match["value"]) and match["value"] not in _NO_WORDS:
+            if not _is_no_name(match["value"]) and match["value"] not in _NO_WORDS:
                 yield match["value"].capitalize(), *match.span()
+
+
+def introductions(plain: str) -> Iterator[re.Match[str]]:
+    """Where a name (`value`) stands with a place that is known (`home`), from which its bearer comes (`told`)."""
+    found = _INTRODUCED_FROM.match(plain) or _LOWER_FROM.match(plain) if " from " in plain else None
+    if found and is_known_place(found["home"]) and not any(map(_is_not_from, found["value"].split())):
+        yield found
+
+
+def _is_not_from(word: str) -> bool:
+    return _is_no_name(word) or word.lower() in _NOT_FROM | _NO_WORDS
 
 
 def _is_left_out(pattern: re.Pattern[str], match: re.Match[str]) -> bool:

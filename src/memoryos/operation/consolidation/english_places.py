@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memoryos.regex import regex
+
 _COUNTRIES = """
     afghanistan albania algeria argentina armenia australia austria bangladesh belgium bolivia bosnia brazil bulgaria
     cambodia cameroon canada chile china colombia croatia cuba cyprus denmark ecuador egypt england estonia ethiopia
@@ -53,6 +55,14 @@ _NO_PLACES = frozenset(
     hostels airbnbs reality theory practice general real moments memories dreams mind hearts sync parallel limbo
     captivity freedom paradise """.split()
 )
+
+_KNOWN_PLACE = regex(rf"(?:(?:{_FIRST_WORDS}) )?(?P<known>\w+)(?:, [A-Za-z]\w+)?", re.IGNORECASE)
+
+
+def is_known_place(name: str) -> bool:
+    """Whether it is a place that is known, with or without its country."""
+    found = _KNOWN_PLACE.fullmatch(name)
+    return found is not None and found["known"].lower() in _KNOWN
 
 
 def place(match: re.Match[str], *, is_known: bool = False) -> str:

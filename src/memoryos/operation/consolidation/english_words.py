@@ -102,6 +102,12 @@ EMPTY_WORDS = frozenset(
         """
     )
 )
+# Ahead of the rest of "As a nurse, I ...": nobody else is said to have said it, and it is no play.
+IN_EARNEST = (
+    r"(?![^.!?]*\b(?:(?:once|he|she|they|my|your|always|friend|I \w+) (?:\w+ )?(?:said|says|told)|not one|n't one"
+    r"|pretend\w*|[Hh]alloween|costume|cosplay"
+    r"|in (?:an?|the|this|my|our) (?:\w+ )?(?:game|play|skit|sketch|dream|novel|movie|film|show|musical))\b)"
+)
 # Capitalised words after "I'm" that are no names; feelings are caught by their endings as well.
 NOT_NAMES = frozenset(
     _words(

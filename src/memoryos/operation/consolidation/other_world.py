@@ -10,9 +10,13 @@ _ENGLISH = regex(
     r"""\bin\ (?:an?\ |some\ |the\ )?(?:alternate|alternative|parallel|different|another|other)
       \ (?:universe|world|life|timeline|reality|dimension)\b(?=,?\ (?:I|my|we)\b)
     | (?:^|[.,;:!?]\ ?)(?:and\ |but\ |so\ |well,?\ )?in\ (?:an?|the|this|my|our)\ (?:[a-z]{1,12}\ )?
-      (?:sketch|skit|play|role[-\ ]?play|scene|musical|game|novel|comic|dream|nightmare)(?![^.!?]{0,200}\ but\b)
+      (?:sketch|skit|play|role[-\ ]?play|scene|musical|novel|comic|dream|nightmare)(?![^.!?]{0,200}\ but\b)
       (?=,?\ (?:I|my|we)\b(?!['\w]{0,3}\ (?:[a-z]{1,10}\ )?(?:saw|see|watch|read|lik|lov|hat|prefer|play|wrote|writ|mak
         |made|work|mention|bought|act)))
+    | (?:^|[.,;:!?]\ ?)(?:and\ |but\ |so\ |well,?\ )?in\ (?:an?|the|this|my|our)\ (?:
+        (?:video|computer|online|board|card)\ game(?=,?\ (?:I|my|we)\b)(?![^.!?]{0,200}\ but\b)
+        |(?:[a-z]{1,12}\ )?game(?=,?\ (?:I|we)(?:'m|'re|\ (?:am|are|live|work|have|own))\b
+          |,?\ my\ \w+\ (?:is|lives|works|has|owns)\b)(?![^.!?]{0,200}\ but\b))  # not: I broke my leg
     | (?:^|[.,;:!?]\ ?)(?:but\ |so\ |well,?\ )?(?:on\ paper|in\ theory|theoretically)(?=,?\ (?:I|my|we)\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
