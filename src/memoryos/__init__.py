@@ -9,7 +9,7 @@ from memoryos.distribution import VERSION
 from memoryos.exports import MODULES
 
 if TYPE_CHECKING:
-    from memoryos.about import AboutArguments, LabelArguments
+    from memoryos.about import AboutArguments
     from memoryos.api_key import ApiKey, NewApiKey
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_answer_stream import AsyncAnswerStream
@@ -274,7 +274,6 @@ __all__ = [
     "KeepingReason",
     "Keys",
     "Kind",
-    "LabelArguments",
     "LabelChange",
     "LegalHold",
     "ListFilters",

@@ -23,22 +23,17 @@ SOURCE_CHARS = 4_000
 _LAST = datetime.max.year - 1
 
 
-class LabelArguments(TypedDict, total=False):
-    """The keyword arguments of `update` that change what is said of a memory besides its text."""
+class AboutArguments(TypedDict, total=False):
+    """The keyword arguments of `add`, `add_many` and `facts.add` that describe a memory."""
 
     tags: Sequence[str]  #: labels for filters: at most 1,000, of 16,000 characters in all
     metadata: Mapping[str, Any]  #: further details as JSON; searches can filter by its keys
     ttl: timedelta | float  #: time until it expires, as a timedelta or in seconds
     expires_at: datetime | str  #: when it expires; an alternative to `ttl`
-    sensitivity: Sequence[str]  #: what makes it sensitive, such as diagnosis; policies decide by it
-    access: AccessMode | str  #: private (the default), shared or read_only; policies decide by it
-
-
-class AboutArguments(LabelArguments, total=False):
-    """The keyword arguments of `add`, `add_many` and `facts.add` that describe a memory."""
-
     title: str  #: title of the document; shown with each part of it. A document is not read for facts
     source: str  #: origin of the document, such as a file name or a URL; as `title`
+    sensitivity: Sequence[str]  #: what makes it sensitive, such as diagnosis; policies decide by it
+    access: AccessMode | str  #: private (the default), shared or read_only; policies decide by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +91,6 @@ class About:
         if is_told:
             _check_joined(cube, joined)
         return joined
-
-    def relabel(self, cube: MemCube) -> MemCube:
-        """Return a stored memory with what a caller tells of it now: `add_to`, and the new end. Raises InvalidInput."""
-        joined = self.add_to(cube, is_told=True)
-        return joined if self.expires_at is None else self.extend(joined, is_stated=True)
 
     def extend(self, cube: MemCube, *, is_stated: bool) -> MemCube:
         """Return a known memory with a new expiry: the later one, or the new one if the user stated it.

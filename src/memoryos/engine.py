@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from memoryos import arguments
-from memoryos.about import NOTHING, About
+from memoryos.about import NOTHING, About, about_of
 from memoryos.caller import Action, ChangingGate, Gate, OpenGate, Views, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, MergePolicy, Settings, load_settings
@@ -51,7 +51,6 @@ from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
-from memoryos.operation.correction.label_rights import check_relabelling
 from memoryos.operation.correction.own_jobs import own_jobs
 from memoryos.operation.correction.receipt import EXPORTED, Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
@@ -314,7 +313,8 @@ class Engine:
             tags, words = privacy.tags(words.text), replace(words, text=checked(words.text), checked=checked)
         if labels != NOTHING:
             labels = privacy.value("", labels).tagged(privacy.tags(labels))
-            check_relabelling(self.corrector(owner), cube_id, labels)
+            cube, home = self.corrector(owner).find(cube_id, Action.WRITE)
+            check_new(self.vault, home, cube.kind, about_of(labels.add_to(cube, is_told=True)).labels)
         why = self.said("reason", reason, owner, limit=arguments.REASON_CHARS) if reason != "" else ""
         detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
         return words, labels.tagged(tags), detail
@@ -324,7 +324,7 @@ class Engine:
     ) -> MemCube:
         """Give a memory other words, which may be stored. Raises what `Corrector.revise` raises."""
         revised = self.corrector(owner).revise(cube_id, change, labels=labels, detail=detail)
-        self.housekeeping.queued(owner, revised.scope)  # an end may have come nearer
+        self.housekeeping.queued(owner)
         self.sources.follow_erasure(owner.owner)
         return revised
 

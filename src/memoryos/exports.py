@@ -110,7 +110,6 @@ MODULES: Final = {
     "Keys": "nouns.keys",
     "KeepingReason": "operation.placement.kv_keeper",
     "Kind": "kinds",
-    "LabelArguments": "about",
     "LabelChange": "label_change",
     "LegalHold": "hold",
     "ListFilters": "arguments",

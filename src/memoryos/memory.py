@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
 
 from memoryos import arguments, expected
-from memoryos.about import NOTHING, AboutArguments, LabelArguments, about
+from memoryos.about import NOTHING, AboutArguments, about
 from memoryos.adding import Adding
 from memoryos.caller import Action, Caller, doing
 from memoryos.closing import left
@@ -173,8 +173,9 @@ class Memory(MemoryParts):
         mode: UpdateMode | str = UpdateMode.OVERWRITE,
         expected_version: int | None = None,
         at: datetime | str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
         reason: str = "",
-        **labels: Unpack[LabelArguments],
     ) -> MemCube:
         """Correct a memory. Its earlier versions stay in the history.
 
@@ -183,22 +184,19 @@ class Memory(MemoryParts):
         have, apart from case, spaces and punctuation. A fact or profile field gets the new value unless the old one was
         said later than `at` (default: now); other words for the same fact become one of its `wordings`. What adds
         nothing makes no version, and neither does the whole `text` of another memory than a fact as `get` returns it.
-        `tags`, `metadata` and `sensitivity` join those of the memory; `access`, and `ttl` or `expires_at`, take the
-        place of what it has (`memoryos.LabelArguments`). Without a `text` only these change. The caller must be
-        permitted to store such a memory, to `share` one whose access changes from or to shared or read_only, and to
-        `delete` one that is to end earlier. If the stored version is not `expected_version`, this raises StaleVersion,
-        and nothing is changed. `reason` is kept with the event.
+        `tags` and `metadata` join those of the memory; without a `text` nothing else changes. If the stored version is
+        not `expected_version`, this raises StaleVersion, and nothing is changed. `reason` is kept with the event.
         """
         how = arguments.one_of("mode", mode, UpdateMode)
-        told = about(self._engine.clock(), **labels)
+        labels = about(self._engine.clock(), tags=tags, metadata=metadata)
         expected, said = arguments.optional("expected_version", expected_version, least=1), arguments.said_at(at, how)
         whose = arguments.one_of("role", role, Role)
-        if text is None and told == NOTHING:
-            raise InvalidInput("text", "is missing, and so are tags and other labels", "Pass one of them")
+        if text is None and labels == NOTHING:
+            raise InvalidInput("text", "is missing, and so are tags and metadata", "Pass one of them")
         words = SameWords(expected) if text is None else NewWords(text, whose, how, expected, said)
         wanted = arguments.cube_id(cube_id)
         return self._engine.revise(
-            self._scope, wanted, *self._engine.reworded(self._scope, wanted, words, told, reason)
+            self._scope, wanted, *self._engine.reworded(self._scope, wanted, words, labels, reason)
         )
 
     def delete(self, cube_id: str) -> None:

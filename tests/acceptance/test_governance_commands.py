@@ -152,12 +152,6 @@ def test_a_version_is_expected_compared_and_brought_back(run, told):
     tagged = told("update", page, "--tag", "rome")
     assert (tagged["text"], tagged["tags"]) == (merged["text"], ["weather", "rome"])
     assert "TEXT: is missing, and so are tags" in run("update", page).stderr
-    labels = ("--sensitivity", "home", "--access", "shared", "--ttl", "12h", "--meta", "room=2")
-    known = told("update", page, *labels)
-    assert (known["expires_at"] is not None, known["metadata"]) == (True, {"room": 2})
-    change = told("governance", "provenance", page)["labels"][-1]
-    assert (set(change["added"]), change["ends_after"]) == ({"access:shared", "sensitivity:home"}, known["expires_at"])
-    assert "--ttl: " in run("update", page, "--ttl", "soon").stderr
 
 
 def test_a_merged_memory_is_not_changed_and_the_command_that_gives_it_back_is_named(run, told):

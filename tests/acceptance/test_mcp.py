@@ -64,13 +64,6 @@ def test_what_is_added_is_found_corrected_and_deleted(mcp, memory):
     assert mcp.refused("get", memory_id=page) == f"NotFound: there is no memory {page!r} of this user and agent"
 
 
-def test_a_memory_gets_other_labels_and_an_end(mcp, memory, page):
-    mcp.told("update", memory_id=page, sensitivity=["home"], access="shared", expires_at="2100-01-01")
-    known = memory.get(page).governance
-    assert (known.sensitivity, known.access.mode, known.lifespan.expires_at.year) == (("home",), "shared", 2100)
-    assert mcp.refused("update", memory_id=page, access="public").startswith("InvalidInput: ")
-
-
 def test_a_frozen_memory_is_not_changed_until_it_is_thawed(mcp, memory, page):
     for _ in range(2):
         assert mcp.told("freeze", memory_id=page, reason="under review")["state"] == "frozen"
@@ -322,7 +315,7 @@ WRONG = [
     ("context", {"query": "bees", "tokens": 1}, "InvalidInput: tokens: "),
     ("get", {"memory_id": "nowhere"}, "NotFound: there is no memory 'nowhere' of this user and agent"),
     ("update", {"memory_id": "nowhere", "text": "x"}, "NotFound: "),
-    ("update", {"memory_id": "nowhere"}, "InvalidInput: text: is missing, and so are tags and other labels. "),
+    ("update", {"memory_id": "nowhere"}, "InvalidInput: text: is missing, and so are tags and metadata. "),
     ("delete", {"memory_id": "nowhere"}, "NotFound: "),
     ("history", {"memory_id": "nowhere"}, "NotFound: "),
     ("freeze", {"memory_id": "nowhere"}, "NotFound: "),

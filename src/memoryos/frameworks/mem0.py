@@ -177,7 +177,7 @@ class Mem0Memory:
         cube_id, owner = located(memory_id, self._tenant)
         memory = self._memory(owner)
         role = _role(memory.get(cube_id))
-        memory.update(cube_id, data if text is None else text, role=role, metadata=metadata or {})
+        memory.update(cube_id, data if text is None else text, role=role, metadata=metadata)
         return {"message": "Memory updated successfully!"}
 
     @keywords.named

@@ -71,7 +71,8 @@ class MemGovernance(Noun):
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         known, home = self._engine.corrector(self._scope).find(checked, Action.ADMINISTER)
         thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
-        self._engine.housekeeping.queued(self._scope, thawed.scope)
+        for one in {self._scope.owner, thawed.scope.owner}:
+            self._engine.housekeeping.queued(one)
         return replace(known, state=thawed.state)  # if its end has come, it may be gone by now
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import (
-    Agent,
-    Db,
-    Json,
-    Meta,
-    Tenant,
-    User,
-    Yes,
-    metadata_of,
-    open_memory,
-    seconds_of,
-)
-from memoryos.kinds import AccessMode, Role, UpdateMode
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, Yes, open_memory
+from memoryos.kinds import Role, UpdateMode
 
 CHARS = 200  # of a memory in the question
 
@@ -32,7 +21,7 @@ Ids = Annotated[list[str], typer.Argument(help="Ids, as `search` and the lists s
 def update(
     memory_id: Annotated[str, typer.Argument(help="Its id, as `search` and the lists show it.")],
     text: Annotated[
-        str | None, typer.Argument(help="The new text; without it, only its labels change.", show_default=False)
+        str | None, typer.Argument(help="The new text; without it, only the tags change.", show_default=False)
     ] = None,
     role: Annotated[Role, typer.Option(help="For a page: the turn to correct.")] = Role.USER,
     append: Annotated[
@@ -43,13 +32,6 @@ def update(
     ] = False,
     at: Annotated[str | None, typer.Option(help="With --merge: when it was said.", show_default=False)] = None,
     tag: Annotated[list[str] | None, typer.Option(help="One more tag; repeatable.")] = None,
-    meta: Meta = None,
-    ttl: Annotated[str | None, typer.Option(help="Time until it expires, e.g. 90 (seconds), 12h, 7d.")] = None,
-    expires_at: Annotated[str | None, typer.Option(help="When it expires, e.g. 2027-01-01.")] = None,
-    sensitivity: Annotated[
-        list[str] | None, typer.Option(help="What else makes it sensitive, e.g. diagnosis; may be repeated.")
-    ] = None,
-    access: Annotated[AccessMode | None, typer.Option(help="What policies may let others do.")] = None,
     expected_version: Annotated[
         int | None, typer.Option(help="Change nothing if it has another version.", show_default=False)
     ] = None,
@@ -60,14 +42,12 @@ def update(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Correct a memory, or change its labels and its end; the earlier versions stay in its history."""
+    """Correct a memory; the earlier versions stay in its history."""
     if append and merge:
         raise InvalidInput("--merge", "is passed together with --append", "Pass one of them")
     if at is not None and not merge:
         raise InvalidInput("--at", "has no meaning without --merge", "Leave it out, or add --merge")
     mode = UpdateMode.APPEND if append else UpdateMode.MERGE if merge else UpdateMode.OVERWRITE
-    labels: dict[str, Any] = {"tags": tag or (), "metadata": metadata_of(meta), "sensitivity": sensitivity or ()}
-    labels |= {"access": access, "ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at}
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.update(
             memory_id,
@@ -76,8 +56,8 @@ def update(
             mode=mode,
             expected_version=expected_version,
             at=at,
+            tags=tag or (),
             reason=reason,
-            **labels,
         )
     if json:
         render.print_json(cube.to_dict())

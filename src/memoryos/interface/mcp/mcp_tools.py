@@ -115,8 +115,8 @@ TOOLS: tuple[McpTool, ...] = (
         "update",
         "update",
         "Correct a memory",
-        "Correct the text of a memory, or change its labels or its end. Its earlier versions stay in the history. Use "
-        "it when the user says that something remembered is wrong.",
+        "Correct the text of a memory, or add tags to it. Its earlier versions stay in the history. Use it when the "
+        "user says that something remembered is wrong.",
         UpdateArguments,
         tool_results.MEMORY,
         is_destructive=True,

@@ -112,13 +112,6 @@ class UpdateArguments(ToolArguments):
         None, ge=1, le=2**31 - 1, description="Refuse the change if the memory has another version than this."
     )
     tags: Annotated[Tags, Field(description="Tags to add.")] = None
-    sensitivity: Annotated[
-        Tags, Field(description="What else makes it sensitive, such as diagnosis: policies may then hide it.")
-    ] = None
-    access: Literal["private", "shared", "read_only"] | None = Field(
-        None, description="Who else may use it, as policies say. Share a memory only if the user asks for that."
-    )
-    expires_at: When | None = Field(None, description="When it is to be gone, such as 2027-01-01.")
     reason: Reason = None
 
 

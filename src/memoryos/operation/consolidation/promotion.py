@@ -178,7 +178,7 @@ class Promoter:
         jokes = taken_back(previous, unread)
         reading = self._read(scope, portions, seen, jokes | played(previous, unread))
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
-        lessons = [ending(one, [page for portion in portions for page in portion.pages]) for one in lessons]
+        lessons = [_ending(one, [page for portion in portions for page in portion.pages]) for one in lessons]
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
@@ -391,7 +391,7 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
         note_early(writer, early, joined=joined)
 
 
-def ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
+def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
     """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
     ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
     known = [end for end in ends if end]

@@ -448,7 +448,7 @@ class _Revising:
         refuse_absorbed(reader, found)
         refuse_gone(reader, revision.change, found)
         promoter = self.corrector.promoter
-        told = revision.labels.relabel(revision.change.of(found, promoter.clock()))
+        told = revision.labels.add_to(revision.change.of(found, promoter.clock()), is_told=True)
         cube = next_version(found, told, promoter.clock())
         if cube.kind is Kind.PAGE:
             return page_entries([cube], promoter.embedder)[0]

@@ -11,7 +11,7 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.operation.consolidation.confirm import confirmed
-from memoryos.operation.consolidation.promotion import Promoter, ending, persona_scope
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.knowledge.carried import CarriedChains
@@ -96,8 +96,7 @@ class Again:
         """Of what the evidence says, what was derived before or is read again."""
         lessons = [*self._confirmed(derived, evidence, changed), *self.lessons(in_order(evidence))]
         wanted = {name for cube in derived for name in identities(cube.payload)}
-        true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
-        return [ending(one, evidence.values()) for one in true]
+        return [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
 
     def _confirmed(
         self, derived: Sequence[MemCube], evidence: Mapping[str, MemCube], changed: Sequence[str]
@@ -142,12 +141,4 @@ def _rest_on(changes: Changes, cube: MemCube, lesson: Lesson) -> None:
     if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
         descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
     gained = [page for page in lesson.pages if page not in known]
-    changes.rest(_ending_with(replace(cube, descriptive=descriptive), lesson), gained, has_lost=True)
-
-
-def _ending_with(cube: MemCube, lesson: Lesson) -> MemCube:
-    """A derived memory with the end of the pages that it rests on now."""
-    lifespan, end = cube.governance.lifespan, lesson.about.expires_at
-    if cube.descriptive.origin is not Origin.INFERENCE or lifespan.own_end == end:
-        return cube
-    return replace(cube, governance=replace(cube.governance, lifespan=replace(lifespan, expires_at=end, rule=None)))
+    changes.rest(replace(cube, descriptive=descriptive), gained, has_lost=True)

@@ -87,10 +87,9 @@ class Housekeeping:
         self._note_untidy(scope.owner)
         self._schedule(scope.owner)
 
-    def queued(self, *scopes: Scope) -> None:
+    def queued(self, scope: Scope) -> None:
         """Note that jobs were added."""
-        for owner in {scope.owner for scope in scopes}:
-            self._schedule(owner)
+        self._schedule(scope.owner)
 
     def later(self, task: Callable[[], None]) -> None:
         """Run a task of others in the background, after the calls in flight."""
