@@ -29,8 +29,10 @@ class ProcessLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._holder = None
-        self._lock.release()
+        try:
+            self._holder = None
+        finally:  # also after an interrupt
+            self._lock.release()
 
     def begin_anew(self) -> None:
         """Be free, unless the thread that forked holds it."""

@@ -680,6 +680,20 @@ def test_a_snapshot_and_a_branch_are_found_by_the_name_that_was_typed(opened, cl
     assert (memory.snapshots.list(), memory.branches.list()) == ([], [])
 
 
+def test_what_was_named_before_the_policy_comes_before_what_is_masked_alike(opened):
+    memory, _ = opened("off")
+    memory.snapshots.create("for ann@example.org")
+    memory.branches.create("for ann@example.org")
+    memory.close()
+    memory, _ = opened("mask")
+    masked = memory.snapshots.create("for bob@example.org").name
+    memory.branches.create("for bob@example.org")
+    assert memory.branches.named("for ann@example.org").name == "for ann@example.org"
+    memory.snapshots.remove("for ann@example.org")
+    memory.branches.discard("for ann@example.org")
+    assert [one.name for one in (*memory.snapshots.list(), *memory.branches.list())] == [masked, masked]
+
+
 def test_what_was_named_before_the_policy_is_found_and_removed(opened):
     memory, _ = opened("off")
     memory.snapshots.create("for ann@example.org")

@@ -248,7 +248,7 @@ def _may_pass(error: Exception) -> bool:
 
     if isinstance(error, APIStatusError):
         return error.status_code in _BUSY or error.status_code >= _SERVER_ERRORS
-    is_closed = isinstance(error, RuntimeError) and not isinstance(error, RecursionError)
+    is_closed = isinstance(error, RuntimeError) and "closed" in str(error)
     return is_closed or isinstance(error, APIConnectionError)
 
 

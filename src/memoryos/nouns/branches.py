@@ -68,9 +68,11 @@ class Branches(Noun):
         """Return a branch. Raises NotFound."""
         checked = checked_text("name", name, limit=NAME_CHARS)
         wanted = self._engine.privacy(self._scope).names(checked)
-        for one in self.list():
-            if one.name in wanted:
-                return one
+        known = self.list()
+        for given in wanted:  # one from before the policy has the name that was typed
+            for one in known:
+                if one.name == given:
+                    return one
         raise NotFound(f"there is no branch {checked!r} of this user and agent")
 
     def diff(self, name: str) -> BranchDiff:

@@ -74,11 +74,11 @@ def looked_back(engine: Engine, scope: Scope, as_of: datetime | str | None) -> L
     if as_of is None:
         return None
     if isinstance(as_of, str):
-        wanted = engine.privacy(scope).names(as_of)
         with engine.vault.read(scope.owner) as reader:
-            for one in snapshots(reader, engine.clock()):
-                if one.name in wanted:
-                    return LookBack(one.at, one)
+            known = {one.name: one for one in snapshots(reader, engine.clock())}
+        for name in engine.privacy(scope).names(as_of):
+            if one := known.get(name):
+                return LookBack(one.at, one)
         if as_of.startswith(STORED):
             return _as_stored(engine, scope, as_of)
     try:

@@ -58,7 +58,9 @@ class Snapshots(Noun):
         wanted = self._engine.privacy(self._scope).names(checked)
         with self._engine.vault.write(self._scope.owner) as writer:
             known = snapshots(writer, now)
-            left = [one for one in known if one.name not in wanted]
+            names = {one.name for one in known}
+            doomed = next((name for name in wanted if name in names), None)
+            left = [one for one in known if one.name != doomed]
             if left == known:
                 raise NotFound(f"there is no snapshot {checked!r} of this user and agent")
             write_snapshots(writer, left)

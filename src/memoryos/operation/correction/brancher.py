@@ -131,7 +131,13 @@ class Brancher:
 
     def discard_unfinished(self) -> Forgotten:
         """Discard the branches that are not whole, also those that somebody makes: they may hold what was erased."""
-        return sum((self.discard(one) for one in self._places() if not _is_whole(one)), Forgotten())
+        unfinished = [one.id for one in self._places() if isinstance(one, Branch) and not one.is_whole]
+        return sum(map(self._discard_unfinished, unfinished), Forgotten())
+
+    def _discard_unfinished(self, branch_id: str) -> Forgotten:
+        """Discard a branch unless it became whole meanwhile: then its copies go with what they were made of."""
+        known = (one for one in self._places() if isinstance(one, Branch) and one.id == branch_id)
+        return sum((self.discard(one) for one in known if not one.is_whole), Forgotten())
 
     def follow(self, gone: Sequence[str]) -> list[KeptCopy]:
         """Remove the copies of memories that are gone; returns those that are frozen or on hold.

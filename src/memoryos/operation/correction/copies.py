@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.config import PersonaSharing
-from memoryos.errors import CubeProtected, NotFound, PermissionDenied
+from memoryos.errors import CubeProtected, NotFound, ObjectsUnreachable, PermissionDenied
 from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.operation.correction.brancher import Brancher, KeptCopy
@@ -66,6 +66,7 @@ class Copies:
         _, home = corrector.removable(memory_id)
         ids = [*corrector.absorbed([memory_id]), memory_id]
         corrector.refuse_frozen((), ids)
+        gone = self._without_unfinished()
 
         def remove() -> Forgotten:
             done = forgetter.memory(corrector, memory_id)
@@ -73,7 +74,7 @@ class Copies:
                 note({**home.owner.to_dict(), "memory": one})
             return done
 
-        return _told(*self._removed(ids, remove)) + self._without_unfinished()
+        return gone + _told(*self._removed(ids, remove)) + self._without_later()
 
     def forgotten(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona.
@@ -87,14 +88,22 @@ class Copies:
 
     def without_session(self, forget: Callable[[], Forgotten], session: str) -> Forgotten:
         """Remove a session by `forget`, and from all branches, with what that takes from the persona."""
-        gone = _told(*self._removed((), lambda: forget() + self.brancher.forget_session(session)))
-        return gone + self._without_unfinished()
+        gone = self._without_unfinished()
+        gone += _told(*self._removed((), lambda: forget() + self.brancher.forget_session(session)))
+        return gone + self._without_later()
 
     def _without_unfinished(self) -> Forgotten:
         """Discard the branches that are being made, or were left half made: their copies are in no list yet."""
         known = [self.brancher, *self._others()]
         gone = _as_system(lambda: sum((one.discard_unfinished() for one in known), Forgotten()))
         return Forgotten(left=gone.left)  # the rest was not what the caller erases
+
+    def _without_later(self) -> Forgotten:
+        """The same with those that were begun meanwhile; what cannot go yet is told, for the memories are gone."""
+        try:
+            return self._without_unfinished()
+        except ObjectsUnreachable:
+            return Forgotten(left=Counter(branch=1))
 
     def _removed(self, ids: Sequence[str], remove: Callable[[], T]) -> tuple[T, list[KeptCopy]]:
         self.delete(ids)
