@@ -407,9 +407,10 @@ class Memory(MemoryParts):
                 return digest(source, filters, budget, count_tokens, self.settings, asked, self._engine.view())
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE) -> Answer:
-        """Answer a query with the chat model and the memory, and store the exchange.
+        """Answer a query with the chat model and the memory, and store the exchange: run the pipeline `respond`.
 
-        Raises ModelNotConfigured without a model and ModelError if the model fails; then nothing is stored.
+        Raises ModelNotConfigured without a model and ModelError if the model fails; then nothing is stored. A `respond`
+        of the folder of the setting `pipelines` may raise InvalidInput, and NotFound if it finds too little.
         """
         return PipelineAnswer.to(query, role, self._engine, self._scope).whole()
 

@@ -67,13 +67,19 @@ def test_what_has_expired_is_in_no_summary_and_in_no_version(opened, clock, tmp_
     assert WORD.encode() not in (tmp_path / "other.db").read_bytes()
 
 
-@pytest.mark.file
-def test_a_frozen_topic_is_loaded_without_a_page_that_has_expired(opened, clock, tmp_path: Path):
+def _exported_frozen(opened, to: Path) -> str:
+    """Export a memory with a frozen topic, of which a page expires in an hour; return the id of the topic."""
     with opened("memory.db") as memory:
         _read(memory, ttl=timedelta(hours=1))
         topic = _largest(memory)
         memory.governance.freeze(topic)
-        memory.export(tmp_path / "tom.jsonl")
+        memory.export(to)
+    return topic
+
+
+@pytest.mark.file
+def test_a_frozen_topic_is_loaded_without_a_page_that_has_expired(opened, clock, tmp_path: Path):
+    topic = _exported_frozen(opened, tmp_path / "tom.jsonl")
     clock.advance(hours=2)
     with opened("other.db") as other:
         for known in (0, len(SAID) - 1):
@@ -89,11 +95,7 @@ def test_a_frozen_topic_is_loaded_without_a_page_that_has_expired(opened, clock,
 @pytest.mark.file
 def test_nobody_changes_a_frozen_topic_while_it_is_loaded(opened, clock, tmp_path: Path, monkeypatch):
     """It was stored thawed until it was described, and stayed so if somebody was faster."""
-    with opened("memory.db") as memory:
-        _read(memory, ttl=timedelta(hours=1))
-        topic = _largest(memory)
-        memory.governance.freeze(topic)
-        memory.export(tmp_path / "tom.jsonl")
+    topic = _exported_frozen(opened, tmp_path / "tom.jsonl")
     clock.advance(hours=2)
     joined, refused = Loader._joined, []
     with opened("other.db") as other:

@@ -32,7 +32,7 @@ class PipelineAnswer:
     def to(cls, query: str, role: str, engine: Engine, scope: Scope) -> PipelineAnswer:
         """Return the run for a question. Raises InvalidInput and PrivacyRefused."""
         query, role = engine.asked(query, FieldType.TEXT.check("role", role), scope)
-        folder = engine.settings.pipelines
+        folder = engine.settings.pipelines  # a folder that is missing has no `respond`: ours answers
         pipeline = _answering(named_pipeline(RESPOND, folder if folder and folder.is_dir() else None))
         given = {name: text for name, text in (("query", query), ("role", role)) if name in pipeline.declared}
         return cls(PipelineReading(engine, scope, pipeline, pipeline.arguments(given), is_rehearsal=False))

@@ -1,7 +1,6 @@
-"""No table changes: a program that does not know what this store keeps for topics may not open it.
+"""No table changes: a program that does not know what this store keeps for topics and branches may not open it.
 
-It would leave the versions of a topic when a page goes, find no copies of a page in branches of today, drop the links
-that say which earlier versions may tell of a page, and not know the phase of a rebuild.
+It would leave the versions of a topic when a page goes, and find no copies of a page in branches of today.
 """
 
 from __future__ import annotations
