@@ -21,6 +21,7 @@ from memoryos.models.local.model_files import ModelFiles
 
 NEEDED = ("torch", "transformers", "safetensors", "xllamacpp", "gguf")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
+DEVICE = os.environ.get("MEMORYOS_TESTS_DEVICE", "cpu")  # cuda on a machine with a GPU: tools/gpu_tests.sh
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,7 +57,7 @@ def tiny_long(tiny, tmp_path_factory) -> Path:
 def transformers_engine(tiny, tmp_path_factory) -> Iterator[LocalEngine]:
     from memoryos.models.local.transformers_engine import TransformersEngine
 
-    yield TransformersEngine.opened(ModelFiles(tiny), cache=tmp_path_factory.mktemp("cache"), device="cpu")
+    yield TransformersEngine.opened(ModelFiles(tiny), cache=tmp_path_factory.mktemp("cache"), device=DEVICE)
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ from memoryos.models.local.moved_keys import append_block, frequencies, is_moved
 from memoryos.models.local.quiet import quiet
 from memoryos.models.local.runtime_fault import fault, first_line
 from memoryos.models.local.spelling import Spelling
+from memoryos.models.local.split_attention import split_attention
 from memoryos.models.local.state_file import StateFile
 from memoryos.models.local.torch_state import TorchState, empty_cache, layers_of, pieces, state_of
 from memoryos.models.local.unpacked_gguf import unpacked
@@ -56,6 +57,8 @@ class TransformersEngine:
         self.window = min(int(config.max_position_embeddings), window)
         self._layers, self.vocabulary = int(config.num_hidden_layers), int(config.vocab_size)
         self.has_states = set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
+        if self.has_states:
+            split_attention(model)
         self._ends = _ends(model, tokenizer)
         self._cache_name = _cache_name(model)
         self._turns: torch.Tensor | None = None  # of its positions, once that was tried
