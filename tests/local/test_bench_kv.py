@@ -58,7 +58,7 @@ def test_a_measurement_that_is_stopped_goes_on_from_what_it_kept(tiny, tmp_path,
         (200, True),
     ]
     with monkeypatch.context() as patch:
-        patch.setattr(KvBench, "_answer", None)  # nothing is measured again
+        patch.setattr(KvBench, "_first_token", None)  # nothing is measured again
         assert run(*asked)["reports"] == told["reports"]
     done = CliRunner().invoke(app, ["bench", "kv", *asked, *SIZES, "--answer-tokens", "9"])
     assert "results with another answer_tokens" in str(done.exception)

@@ -180,24 +180,25 @@ class KvBench:
 
     def _cell(self, prompt: Tokens, size: int) -> KvCell:
         state, plan = self._state(size), self.plan
-        runs = [(self._answer(prompt, state), self._answer(prompt, None)) for _ in range(plan.repeats)]
-        helped, alone = runs[0]
+        runs = [(self._first_token(prompt, state), self._first_token(prompt, None)) for _ in range(plan.repeats)]
         return KvCell(
             size,
             len(prompt) - size,
-            median(one[0] for one, _ in runs),
-            median(one[0] for _, one in runs),
-            helped[1] == alone[1],
+            median(one for one, _ in runs),
+            median(one for _, one in runs),
+            self._answer(prompt, state) == self._answer(prompt, None),
             plan.answer_tokens,
         )
 
-    def _answer(self, prompt: Tokens, state: KVState | None) -> tuple[float, str]:
-        """The seconds to the first token, and the likeliest answer."""
+    def _first_token(self, prompt: Tokens, state: KVState | None) -> float:
+        """The seconds to the first token, which need not end a character."""
         start = time.perf_counter()
-        pieces = self.engine.generate(prompt, state, sampling=Sampling(self.plan.answer_tokens))
-        first = next(pieces, "")
-        taken = time.perf_counter() - start
-        return taken, first + "".join(pieces)
+        for _ in self.engine.generate(prompt, state, sampling=Sampling(1)):
+            pass
+        return time.perf_counter() - start
+
+    def _answer(self, prompt: Tokens, state: KVState | None) -> str:
+        return "".join(self.engine.generate(prompt, state, sampling=Sampling(self.plan.answer_tokens)))
 
     def _difference(self, prompt: Tokens, size: int) -> KvDifference:
         with_state, without = self.engine.distribution(prompt, self._state(size)), self.engine.distribution(prompt)
