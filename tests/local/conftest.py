@@ -19,8 +19,7 @@ from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
 
-NEEDED = ("torch", "transformers", "safetensors", "xllamacpp", "gguf")
-MISSING = [name for name in NEEDED if find_spec(name) is None]
+NEEDED = ("torch", "transformers", "safetensors", "gguf")
 DEVICE = os.environ.get("MEMORYOS_TESTS_DEVICE", "cpu")  # cuda on a machine with a GPU: tools/gpu_tests.sh
 
 
@@ -31,12 +30,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.once)
 
 
+def _need(*names: str) -> None:
+    """Skip what needs the extra `local`; CI has it."""
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        assert not os.environ.get("CI"), f"CI has no {missing}"
+        pytest.skip(f"the extra local is not installed: no {', '.join(missing)}")
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory) -> Path:
     """The folder of the tiny model; its GGUF file lies beside it."""
-    if MISSING:
-        assert not os.environ.get("CI"), f"CI has no {MISSING}"
-        pytest.skip(f"the extra local is not installed: no {', '.join(MISSING)}")
+    _need(*NEEDED)
     import torch
 
     torch.set_num_threads(1)
@@ -62,6 +67,7 @@ def transformers_engine(tiny, tmp_path_factory) -> Iterator[LocalEngine]:
 
 @pytest.fixture(scope="session")
 def llamacpp_engine(tiny) -> Iterator[LocalEngine]:
+    _need("xllamacpp")
     from memoryos.models.local.llamacpp_engine import LlamacppEngine
 
     engine = LlamacppEngine(ModelFiles(tiny.with_suffix(".gguf")), window=512, threads=1)
@@ -81,6 +87,8 @@ def engine(request) -> LocalEngine:
 @pytest.fixture(params=RUNTIMES)
 def either(request, tiny) -> Path:
     """The files of the tiny model for each runtime."""
+    if request.param == "llamacpp":
+        _need("xllamacpp")
     return tiny if request.param == "transformers" else tiny.with_suffix(".gguf")
 
 
