@@ -320,7 +320,7 @@ def test_a_training_copies_nothing_of_an_answer_that_is_being_made(opened, learn
     trainer = LoraTrainer(copies[0], [Example((1, 2, 3), 1)], [], RECIPE)
     assert torch.equal(torch.get_rng_state(), seen)  # answers with a temperature draw on
     with torch.no_grad():
-        logits = trainer._model(input_ids=torch.tensor([tokens])).logits[0, -1]
+        logits = trainer._model(input_ids=torch.tensor([tokens], device=trainer._device)).logits[0, -1].cpu()
     assert abs(torch.log_softmax(logits, -1).numpy() - plain).max() < 1e-4
     with pytest.raises(ModelError, match="does not fit the training"):
         trainer.restore(b"damaged")

@@ -40,6 +40,14 @@ def test_two_parts_are_the_whole(new, known):
         assert torch.allclose(found, whole(*given, 0.3), atol=1e-5)
 
 
+def test_numbers_of_16_bits_stay_so():
+    given = [one.bfloat16() for one in tensors(64, 300)]
+    with torch.inference_mode():
+        found, _ = attend(Layer(), *given, None, scaling=0.3)
+        assert found.dtype == torch.bfloat16
+        assert torch.allclose(found, whole(*given, 0.3), atol=0.05)
+
+
 @pytest.mark.parametrize(("new", "known"), SHAPES)
 def test_what_is_trained_is_causal_too(new, known):
     given = tensors(new, known)

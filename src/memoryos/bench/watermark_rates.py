@@ -151,7 +151,7 @@ def _written(
     for start in range(0, len(prompts), _BATCH):
         some = prompts[start : start + _BATCH]
         asked = [engine.chat_tokens([{"role": "user", "content": one}]) for one in some]
-        ids, attended = _padded(asked)
+        ids, attended = (one.to(engine.model.device) for one in _padded(asked))
         torch.manual_seed(plan.seed)
         with torch.inference_mode():
             made = engine.model.generate(

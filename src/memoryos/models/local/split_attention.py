@@ -51,7 +51,7 @@ def _put_together(
     keys, values = (one[..., known:, :].repeat_interleave(shared, dim=1) for one in (key, value))
     own, of_own = _flash(query, keys, values, 0.0, True, scale=scale)
     share = torch.sigmoid(of_own - of_state.reshape(of_own.shape)).unsqueeze(-1)
-    return torch.lerp(state.reshape(own.shape), own, share)
+    return torch.lerp(state.reshape(own.shape).to(share.dtype), own.to(share.dtype), share).to(query.dtype)
 
 
 def _mask(*args: Any, **others: Any) -> torch.Tensor | None:

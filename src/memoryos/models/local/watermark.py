@@ -10,17 +10,15 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 from hashlib import sha256
-from types import SimpleNamespace
-from typing import Any
+from itertools import pairwise
 
 import torch
-from transformers import WatermarkDetector, WatermarkingConfig
+from transformers import WatermarkingConfig
 from transformers.generation.logits_process import WatermarkLogitsProcessor
 
-from memoryos.models.local.watermark_evidence import WatermarkEvidence, evidence_of, nothing_counted
+from memoryos.models.local.watermark_evidence import WatermarkEvidence, evidence_of
 
 CONFIG = WatermarkingConfig(greenlist_ratio=0.25, bias=2.0, seeding_scheme="lefthash", context_width=1)
-_NO_TOKEN = -1  # no text begins with it: none is taken for the beginning of a prompt
 
 
 class KeyedWatermark(WatermarkLogitsProcessor):  # type: ignore[misc]
@@ -40,14 +38,19 @@ class KeyedWatermark(WatermarkLogitsProcessor):  # type: ignore[misc]
         """The logits of the token that follows `before`, with the mark."""
         return self(torch.tensor([[before]]), logits.float().cpu()[None])[0]
 
+    def chosen(self, before: int) -> set[int]:
+        """The tokens that are favoured behind this one."""
+        return set(self._get_greenlist_ids(torch.tensor([before])).tolist())
+
 
 def evidence_in(tokens: Sequence[int], key: bytes, vocabulary: int, model: str) -> WatermarkEvidence:
-    """Count the favoured tokens; a pair of tokens that is repeated counts once."""
-    if len(tokens) <= CONFIG.context_width:
-        return nothing_counted(model)
-    known: Any = SimpleNamespace(bos_token_id=_NO_TOKEN, is_encoder_decoder=False, vocab_size=vocabulary)
-    detector = WatermarkDetector(known, "cpu", CONFIG, ignore_repeated_ngrams=True)
-    detector.processor = KeyedWatermark(key, vocabulary)
-    found = detector(torch.tensor([list(tokens)]), return_dict=True)
-    counts = int(found.num_tokens_scored[0]), int(found.num_green_tokens[0])
-    return evidence_of(*counts, float(found.z_score[0]), float(found.p_value[0]), model)
+    """Count the favoured tokens; a pair of tokens that is repeated counts once.
+
+    The detector of transformers counts repeated pairs again before its version 5.20.
+    """
+    behind: dict[int, set[int]] = {}
+    for before, token in pairwise(tokens):
+        behind.setdefault(before, set()).add(token)
+    mark = KeyedWatermark(key, vocabulary)
+    favoured = sum(len(found & mark.chosen(before)) for before, found in behind.items())
+    return evidence_of(sum(map(len, behind.values())), favoured, CONFIG.greenlist_ratio, model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from memoryos.choice import Choice
@@ -31,13 +32,11 @@ class WatermarkEvidence(Plain):
     model: str  #: the model whose tokens were counted
 
 
-def evidence_of(counted: int, favoured: int, z: float, p: float, model: str) -> WatermarkEvidence:
-    """What these counts tell."""
-    is_long = counted >= LEAST_COUNTED
+def evidence_of(counted: int, favoured: int, share: float, model: str) -> WatermarkEvidence:
+    """What these counts tell, where the mark favours that share of all tokens (Kirchenbauer et al. 2023, equation 3)."""
+    if not counted:
+        return WatermarkEvidence(WatermarkResult.TOO_SHORT, 0, 0, None, None, model)
+    z = (favoured - share * counted) / math.sqrt(counted * share * (1 - share))
     told = WatermarkResult.FOUND if z >= LEAST_Z else WatermarkResult.NOT_FOUND
-    return WatermarkEvidence(told if is_long else WatermarkResult.TOO_SHORT, counted, favoured, z, p, model)
-
-
-def nothing_counted(model: str) -> WatermarkEvidence:
-    """The evidence of a text of fewer than two tokens."""
-    return WatermarkEvidence(WatermarkResult.TOO_SHORT, 0, 0, None, None, model)
+    result = told if counted >= LEAST_COUNTED else WatermarkResult.TOO_SHORT
+    return WatermarkEvidence(result, counted, favoured, z, math.erfc(z / math.sqrt(2)) / 2, model)
