@@ -33,7 +33,7 @@ class WatermarkEvidence(Plain):
 
 
 def evidence_of(counted: int, favoured: int, share: float, model: str) -> WatermarkEvidence:
-    """What these counts tell, where the mark favours that share of all tokens (Kirchenbauer et al. 2023, equation 3)."""
+    """What these counts tell where the mark favours that share of all tokens (Kirchenbauer et al. 2023, equation 3)."""
     if not counted:
         return WatermarkEvidence(WatermarkResult.TOO_SHORT, 0, 0, None, None, model)
     z = (favoured - share * counted) / math.sqrt(counted * share * (1 - share))
