@@ -114,10 +114,12 @@ def test_a_model_that_vanishes_before_it_is_asked_is_an_error(tiny, tmp_path):
         chat.answer([{"role": "user", "content": "Hello?"}])
 
 
-def test_a_damaged_model_file_is_an_error(tmp_path):
-    (tmp_path / "broken.gguf").write_bytes(b"GGUF and nothing more")
-    chat = chat_of(load_settings(llm_model=f"local:{tmp_path / 'broken.gguf'}"))
-    with pytest.raises(ModelError, match="cannot load"):
+@pytest.mark.parametrize("runtime", ["llamacpp", "transformers"])
+@pytest.mark.parametrize("count", [5, 21, 40, 1000])
+def test_a_damaged_model_file_is_an_error(tiny, tmp_path, runtime, count):
+    (tmp_path / "broken.gguf").write_bytes(tiny.with_suffix(".gguf").read_bytes()[:count])
+    chat = chat_of(load_settings(llm_model=f"local:{tmp_path / 'broken.gguf'}", local_runtime=runtime))
+    with pytest.raises(ModelError, match=r"cannot load|local model"):
         chat.answer([{"role": "user", "content": "Hello?"}])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -40,7 +41,16 @@ from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
 
 RUNTIME = "transformers"
 # What transformers raises for damaged files, besides OSError and RuntimeError:
-_DAMAGED = (SafetensorError, StrictDataclassError, ValueError, LookupError, TypeError, AttributeError, ImportError)
+_DAMAGED = (
+    SafetensorError,
+    StrictDataclassError,
+    struct.error,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ImportError,
+)
 _AT_ONCE = 512  # tokens of a prompt that are computed together
 
 

@@ -36,7 +36,11 @@ class KeyedWatermark(WatermarkLogitsProcessor):  # type: ignore[misc]
 
     def favoured(self, before: int, logits: torch.Tensor) -> torch.Tensor:
         """The logits of the token that follows `before`, with the mark."""
-        return self(torch.tensor([[before]]), logits.float().cpu()[None])[0]
+        return self(torch.tensor([[before]]), logits[None])[0]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Mark the scores of the tokens that follow these rows, as a logits processor of transformers."""
+        return super().__call__(input_ids.cpu(), scores.float().cpu()).to(scores.device)
 
     def chosen(self, before: int) -> set[int]:
         """The tokens that are favoured behind this one."""
