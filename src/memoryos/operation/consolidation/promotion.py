@@ -45,6 +45,7 @@ from memoryos.operation.knowledge.fact_base import doubts
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.likeness import Judge, Verdicts, judged
 from memoryos.operation.knowledge.long_term import LongTerm, nothing
+from memoryos.operation.knowledge.page_ends import ending
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.scheduler.job_runner import LEASE
@@ -178,7 +179,8 @@ class Promoter:
         jokes = taken_back(previous, unread)
         reading = self._read(scope, portions, seen, jokes | played(previous, unread))
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
-        lessons = [_ending(one, [page for portion in portions for page in portion.pages]) for one in lessons]
+        pages = {page.id: page for portion in portions for page in portion.pages}
+        lessons = [ending(one, pages) for one in lessons]
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
@@ -389,17 +391,6 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
-
-
-def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
-    """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
-    ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
-    known = [end for end in ends if end]
-    return (
-        replace(lesson, about=replace(lesson.about, expires_at=max(known)))
-        if known and len(known) == len(ends)
-        else lesson
-    )
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:
