@@ -103,7 +103,9 @@ class BranchMaker:
             yield writer
 
     def _gone(self) -> NotFound:
-        return NotFound(f"the branch {self.branch.name!r} was discarded while it was made, or something was erased")
+        return NotFound(
+            f"the branch {self.branch.name!r} was discarded while it was made, or something was erased or restricted"
+        )
 
     # What others remove meanwhile
 
