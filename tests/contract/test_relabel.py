@@ -477,3 +477,17 @@ def test_an_end_in_the_past_is_told_how_to_end_it(ann):
     page = ann.add("The bees sting.")
     with pytest.raises(InvalidInput, match=r"governance\.expire"):
         ann.governance.relabel(page, expires_at="2001-01-01")
+
+
+# What is stated again
+
+
+@pytest.mark.parametrize(("access", "then"), [("private", "shared"), ("read_only", "private"), ("read_only", "shared")])
+def test_what_is_stated_again_is_opened_by_nobody_who_may_not_relabel_it(store, ann, access, then):
+    fact = ann.facts.add("Ann keeps bees.", access=access)
+    for caller in (WRITER, SHARER):
+        with pytest.raises(PermissionDenied):
+            store.of(ANN, caller).facts.add("Ann keeps bees.", access=then)
+    assert labels(ann, fact)[0] == access
+    assert ann.facts.add("Ann keeps bees.", access=then) == fact
+    assert labels(ann, fact)[0] == then

@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
-from memoryos.operation.calls.permission import changeable, check_end
+from memoryos.operation.calls.permission import changeable, check_end, check_opened
 from memoryos.operation.consolidation.earnest import played, previous_pages, taken_back, without
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
@@ -232,7 +232,8 @@ class Promoter:
         """Add what a caller states to the personas of the scope, and return the ids of the new memories.
 
         Some are added in each transaction, planned beside other writers. They are compared with what the caller may
-        read and change. Raises PermissionDenied if one ends a memory that the caller may not delete.
+        read and change. Raises PermissionDenied if one ends a memory that the caller may not delete, or opens
+        one that it may not administer.
         """
         new, carried = set[str](), CarriedChains()
         for some in in_parts(lessons):
@@ -254,6 +255,8 @@ class Promoter:
         added = planned.added
         if any(lesson.about.expires_at for lesson in lessons):
             check_end(self.vault, scope, reader, planned.ended())
+        if any(lesson.about.access for lesson in lessons):
+            check_opened(self.vault, scope, reader, planned.opened())
         return planned.step(end=lambda _: new.update(added))
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:

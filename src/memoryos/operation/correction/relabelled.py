@@ -12,7 +12,7 @@ from datetime import datetime
 
 from memoryos.about import About, about_of
 from memoryos.caller import SYSTEM, Action, acting
-from memoryos.cube import MemCube, is_opened
+from memoryos.cube import MemCube, ends_earlier, is_opened
 from memoryos.errors import ChangedMeanwhile, InvalidInput, NotFound
 from memoryos.infrastructure.vault.built_cubes import undeletable
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
@@ -169,9 +169,7 @@ class Relabelling:
         check_stored(self._vault, home, reader, [before.id], Action.WRITE)
         check_new(self._vault, home, after.kind, about_of(after).labels)
         check_opened(self._vault, home, reader, [before.id] if is_opened(before, after) else [])
-        known, end = (one.governance.lifespan.own_end for one in (before, after))
-        if end is not None and (known is None or end < known):
-            check_end(self._vault, home, reader, [before.id])
+        check_end(self._vault, home, reader, [before.id] if ends_earlier(before, after) else [])
 
     def _follow_in_persona(self) -> None:
         """Let what other agents of the user share, and was learned from the page, end with its pages."""
