@@ -212,7 +212,9 @@ def _end(now: datetime, ttl: timedelta | float | None, expires_at: datetime | st
     end = parse_time("expires_at", expires_at)
     if end <= now:
         raise InvalidInput(
-            "expires_at", f"{end.isoformat()} is in the past", "Pass a time in the future, or do not add the memory"
+            "expires_at",
+            f"{end.isoformat()} is in the past",
+            "Pass a time in the future; `governance.expire` and `delete` end a stored memory now",
         )
     return end
 

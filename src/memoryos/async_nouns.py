@@ -164,6 +164,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     freeze = awaited(MemGovernance.freeze)
     thaw = awaited(MemGovernance.thaw)
     expire = awaited(MemGovernance.expire)
+    relabel = awaited(MemGovernance.relabel)
     erase = awaited(MemGovernance.erase)
     reveal = awaited(MemGovernance.reveal)
     transitions = awaited(MemGovernance.transitions)

@@ -426,6 +426,18 @@ class MemCube(Plain):
         return altered(self, behaviour=behaviour, state=State.ACTIVATED if is_idle else self.state)
 
 
+def ends_earlier(before: MemCube, after: MemCube) -> bool:
+    """Whether a memory gets an end of its own, or an earlier one."""
+    known, new = (one.governance.lifespan.own_end for one in (before, after))
+    return new is not None and (known is None or new < known)
+
+
+def is_opened(before: MemCube, after: MemCube) -> bool:
+    """Whether more may be done with a memory: others may see it, or its words may be changed."""
+    known, new = (one.governance.access.mode for one in (before, after))
+    return new.openness > known.openness or (before.is_read_only and not after.is_read_only)
+
+
 @cache
 def _adapter() -> TypeAdapter[MemCube]:
     return TypeAdapter(MemCube)

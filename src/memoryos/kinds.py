@@ -123,3 +123,11 @@ class AccessMode(Choice):
     PRIVATE = "private"  # the owner alone, unless policies permit others more
     SHARED = "shared"  # others, as far as policies permit
     READ_ONLY = "read_only"  # the same, but nobody changes its words
+
+    @property
+    def openness(self) -> int:
+        """How far the cube is open to others: higher is more, 0 is private."""
+        return _BY_OPENNESS.index(self)
+
+
+_BY_OPENNESS = (AccessMode.PRIVATE, AccessMode.READ_ONLY, AccessMode.SHARED)

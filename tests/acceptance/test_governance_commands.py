@@ -154,6 +154,36 @@ def test_a_version_is_expected_compared_and_brought_back(run, told):
     assert "TEXT: is missing, and so are tags" in run("update", page).stderr
 
 
+def test_labels_and_the_end_of_a_stored_memory_are_changed(run, told):
+    page = told("add", "The code is 4711.")["id"]
+    new = (
+        "--sensitivity",
+        "home",
+        "--sensitivity",
+        "code",
+        "--access",
+        "shared",
+        "--ttl",
+        "12h",
+        "--reason",
+        "moved in",
+    )
+    known = told("governance", "relabel", page, *new)
+    assert (known["access"], known["sensitivity"], known["version"]) == ("shared", ["home", "code"], 2)
+    (change,) = told("governance", "provenance", page)["labels"]
+    assert change["added"] == ["sensitivity:home", "sensitivity:code", "access:shared"]
+    assert change["ends_after"] == known["expires_at"]
+    assert "moved in" in run("governance", "provenance", page).stdout
+    shown = run("governance", "relabel", page, "--access", "private", "--endless").stdout
+    assert shown == "Version 3: private, home, code; has no end.\n"
+    assert "ends at 2999-01-01" in run("governance", "relabel", page, "--expires-at", "2999-01-01").stdout
+    assert "--ttl: " in run("governance", "relabel", page, "--ttl", "soon").stderr
+    assert "--endless: " in run("governance", "relabel", page, "--ttl", "1h", "--endless").stderr
+    assert "--sensitivity: is missing" in run("governance", "relabel", page).stderr
+    stale = run("governance", "relabel", page, "--access", "shared", "--expected-version", "1")
+    assert "has version 4, not 1" in stale.stderr
+
+
 def test_a_merged_memory_is_not_changed_and_the_command_that_gives_it_back_is_named(run, told):
     first, again = (told("add", "The ferry leaves at nine.")["id"] for _ in range(2))
     told("duplicates", "merge", first, again)

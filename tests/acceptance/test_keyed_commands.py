@@ -76,6 +76,7 @@ COMMANDS: dict[str, str] = {
     "governance freeze": "PAGE",
     "governance thaw": "PAGE",
     "governance expire": "PAGE",
+    "governance relabel": "PAGE --access private --sensitivity diagnosis",
     "governance transitions": "PAGE",
     "governance diff": "PAGE",
     "governance rollback": "PAGE 1",

@@ -47,6 +47,13 @@ def test_what_is_added_is_found_corrected_and_deleted(api, page):
     stale = api.ask("PATCH", f"/memories/{page}", {"text": "I keep ants.", "expected_version": 1})
     assert (stale.status_code, stale.json()["expected"], stale.json()["stored"]) == (412, 1, 2)
     assert api("PATCH", f"/memories/{page}", {"tags": ["wasps"]})["tags"] == ["wasps"]
+    labels = {"sensitivity": ["home"], "access": "shared", "ttl": 3600, "reason": "moved in"}
+    assert api("PATCH", f"/memories/{page}/labels", labels)["expires_at"] is not None
+    (known,) = api("GET", f"/memories/{page}/provenance")["labels"][-1:]
+    assert set(known["added"]) == {"sensitivity:home", "access:shared"}
+    assert api("PATCH", f"/memories/{page}/labels", {"access": "private", "endless": True})["expires_at"] is None
+    assert api.ask("PATCH", f"/memories/{page}/labels", {"access": "public"}).status_code == 422
+    assert api.ask("PATCH", f"/memories/{page}/labels", {"access": "shared", "expected_version": 1}).status_code == 412
     versions = api("GET", f"/memories/{page}/history")["items"][:2]
     assert [("bees" in one["text"], "wasps" in one["text"]) for one in versions] == [(True, False), (False, True)]
     gone = api.ask("DELETE", f"/memories/{page}")

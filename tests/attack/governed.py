@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -51,6 +51,7 @@ NAMES = {
         UNKNOWN,
     ),
 }
+GIVEN: Mapping[str, Mapping[str, Any]] = {"governance.relabel": {"access": "private"}}  # it changes nothing without
 METHODS = [name for name in methods_of(Memory) if name != "close"]
 
 
@@ -193,7 +194,7 @@ def call(memory: Memory, name: str, word: str) -> Any:
     """Call a method with this word wherever it takes a text, and with right arguments otherwise."""
     positional, named = plain(function_of(Memory, name))
     positional = [_with(one, word) for one in positional]
-    named = {key: _with(one, word) for key, one in named.items()}
+    named = {key: _with(one, word) for key, one in named.items()} | GIVEN.get(name, {})
     if name == "export":
         memory.export(stream := StringIO())
         return stream.getvalue()

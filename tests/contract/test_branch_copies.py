@@ -236,3 +236,25 @@ def test_who_may_not_remove_a_memory_removes_no_copy_of_other_agents(vault, cloc
         assert kept(other.branch("try")) == ["Tom lives in Rome"]
         one.delete(fact)
         assert kept(other.branch("try")) == []
+
+
+@pytest.mark.each
+def test_a_fact_of_a_shared_persona_is_as_restricted_in_a_branch_as_the_page_that_it_rests_on(place, tmp_path):
+    """The page is of one agent; the branches of both have a copy of the fact."""
+    (tmp_path / "ward.cedar").write_text("""
+        permit (principal, action, resource is Cube) when { resource.owner == principal };
+        permit (principal == User::"kim", action == Action::"read", resource is Cube)
+        when { resource.sensitivity.isEmpty() };
+    """)
+    settings = load_settings(persona_sharing="user", short_term_capacity=1, policies=str(tmp_path / "ward.cedar"))
+    with closing(MemoryOS.open(place, settings=settings, embedder=Hashing())) as store:
+        agents = [Scope("ann", name) for name in ("coder", "friend")]
+        coder, friend = (store.of(agent, Caller("ann")) for agent in agents)
+        coder.add("I live in Rome.", "ok", sensitivity=["address"])
+        friend.add("I like tea.", "ok")
+        coder.consolidate()
+        for memory in (coder, friend):
+            memory.branches.create("try")
+            assert "Rome" in repr(memory.branch("try").facts.list())
+        for agent in agents:
+            assert "Rome" not in repr(store.of(agent, Caller("kim")).branch("try").facts.list())

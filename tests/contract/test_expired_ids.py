@@ -33,6 +33,7 @@ MORE: dict[str, dict[str, Any]] = {
     "update": {"text": "other words"},
     "governance.hold": {"reason": "case 7"},
     "governance.rollback": {"version": 1},
+    "governance.relabel": {"access": "private"},
     **{name: {"name": "one"} for name in BUILDERS},
     "pages.attachment": {"id": UNKNOWN},
 }

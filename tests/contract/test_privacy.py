@@ -160,6 +160,12 @@ DOORS: dict[tuple[str, str], Callable[[Memory, str], Any]] = {
     ("governance.freeze", "reason"): lambda memory, word: memory.governance.freeze(with_page(memory), reason=word),
     ("governance.thaw", "reason"): lambda memory, word: memory.governance.thaw(frozen(memory), reason=word),
     ("governance.expire", "reason"): lambda memory, word: memory.governance.expire(with_page(memory), reason=word),
+    ("governance.relabel", "reason"): lambda memory, word: memory.governance.relabel(
+        with_page(memory), sensitivity=["diagnosis"], reason=word
+    ),
+    ("governance.relabel", "sensitivity"): lambda memory, word: memory.governance.relabel(
+        with_page(memory), sensitivity=[f"of {word}"]
+    ),
     ("governance.rollback", "reason"): lambda memory, word: memory.governance.rollback(
         with_page(memory), 1, reason=f"as {word} says"
     ),

@@ -134,6 +134,9 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "governance.freeze": lambda memory: memory.governance.freeze(memory.facts.list()[0].id, reason=WORD),
     "governance.thaw": thawed,
     "governance.expire": lambda memory: memory.governance.expire(memory.add(f"Last tea of {WORD}."), reason=WORD),
+    "governance.relabel": lambda memory: memory.governance.relabel(
+        memory.add(f"A tea of {WORD}."), ttl=10**8, reason=WORD
+    ),
     "governance.diff": lambda memory: memory.governance.diff(a_page(memory)),
     "governance.rollback": lambda memory: memory.governance.rollback(updated(memory), 1, reason=WORD),
     "governance.transitions": lambda memory: memory.governance.transitions(a_page(memory)),

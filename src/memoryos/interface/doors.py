@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, str] = {
     "governance.freeze": "governance freeze",
     "governance.thaw": "governance thaw",
     "governance.expire": "governance expire",
+    "governance.relabel": "governance relabel",
     "governance.transitions": "governance transitions",
     "governance.diff": "governance diff",
     "governance.rollback": "governance rollback",
@@ -300,6 +301,7 @@ _NOT_MCP: Mapping[str, tuple[str, ...]] = {
         "pipelines.check",
     ),
     "A person decides it, by another door.": (
+        "governance.relabel",
         "governance.rollback",
         "governance.retain",
         "governance.unretain",

@@ -44,6 +44,7 @@ PERMISSION_OPERATIONS = (
     "governance.expire",
     "governance.freeze",
     "governance.hold",
+    "governance.relabel",
     "governance.release",
     "governance.retain",
     "governance.revoke",

@@ -20,7 +20,7 @@ from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.hold import HeldThing, LegalHold
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import JobKind, alone
-from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
+from memoryos.kinds import MADE_OF_MEMORIES, AccessMode, Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
@@ -29,6 +29,7 @@ from memoryos.operation.calls.permission import check_all, check_hold, may_all, 
 from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
+from memoryos.operation.correction.relabelled import NewLabels, Relabelling
 from memoryos.operation.correction.revised import KeptPayload
 from memoryos.operation.correction.states import expire, freeze, thaw
 from memoryos.operation.recall.provenance import Provenance, provenance_of
@@ -96,6 +97,48 @@ class MemGovernance(Noun):
         Copies(self._brancher).delete(going)
         self._engine.housekeeping.queued(home)
         return replace(known, state=State.EXPIRED)
+
+    def relabel(
+        self,
+        memory_id: str,
+        *,
+        sensitivity: Sequence[str] = (),
+        access: AccessMode | str | None = None,
+        ttl: timedelta | float | None = None,
+        expires_at: datetime | str | None = None,
+        endless: bool = False,
+        expected_version: int | None = None,
+        reason: str = "",
+    ) -> MemCube:
+        """Change who may use a memory and when it ends, and return its new version. Its words stay.
+
+        `sensitivity` joins what the memory has; `access`, and `ttl` (seconds or a timedelta) or `expires_at`, take the
+        place of that; `endless` takes its end away. An earlier end by a retention rule counts all the same. What the
+        memory took in (`duplicates.merge`) gets the same, what was learned from a page ends with it, and copies in
+        branches get what is stricter; a branch that is being made is discarded. It takes WRITE for the memory as it is
+        and as it will be, SHARE if it is then shared or read-only, DELETE to let it end earlier, and ADMINISTER to open
+        it: to share more of it, or to lift read-only. `reason` is kept with the event. Raises NotFound, StaleVersion if
+        the stored version is not `expected_version`, PermissionDenied, CubeProtected, OnHold, and InvalidInput, also
+        for what was derived from other memories: it follows them.
+        """
+        checked, privacy = arguments.cube_id(memory_id), self._engine.privacy(self._scope)
+        told = about(self._engine.clock(), ttl=ttl, expires_at=expires_at, sensitivity=sensitivity, access=access)
+        is_endless = arguments.flag("endless", endless)
+        if is_endless and told.expires_at:
+            raise InvalidInput("endless", "is passed together with an end", "Pass one of them")
+        if told == About() and not is_endless:
+            problem = "is missing, and so are access, an end and endless"
+            raise InvalidInput("sensitivity", problem, "Pass one of them")
+        expected = arguments.optional("expected_version", expected_version, least=1)
+        labels = NewLabels(privacy.value("", told).tagged(privacy.tags(told)), is_endless)
+        self._engine.admit(Action.WRITE, self._scope)
+        why = self._reason(reason) if reason != "" else ""
+        detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
+        change = Relabelling(self._engine.corrector(self._scope), checked, labels, expected, detail)
+        changed = Copies(self._brancher).relabelled(change)
+        for one in {self._scope.owner, changed.scope.owner}:
+            self._engine.housekeeping.queued(one)
+        return changed
 
     def erase(self, memory_id: str) -> Forgotten:
         """Delete a memory with what rests on it alone, as `delete` does, and return counts and a signed `receipt`.

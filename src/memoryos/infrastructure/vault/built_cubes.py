@@ -75,10 +75,26 @@ def built_from(reader: Reader, ids: Sequence[str]) -> Built:
     return replace(found, is_removal=True)
 
 
-def outdated(reader: Reader, entries: Sequence[Entry], operation: Operation, over: Sequence[str]) -> Built:
-    """What goes if these memories become so; those that are `over` end."""
+def outdated(
+    reader: Reader,
+    entries: Sequence[Entry],
+    operation: Operation,
+    over: Sequence[str],
+    relabelled: Collection[str] = (),
+) -> Built:
+    """What goes if these memories become so; those that are `over` end.
+
+    Others may read those that are `relabelled`, or until another time; so it is with what was learned from them.
+    """
     wanted = [entry.cube.id for entry in entries] if operation in _CHANGES else over
-    return _built(reader, wanted, lambda used: _changed(reader, entries, used))
+    links = reader.sources(relabelled, LinkKind.DERIVED_FROM) if relabelled else ()
+    resting = frozenset(link.source for link in links)
+
+    def changed(used: Set[str]) -> tuple[Set[str], Set[str]]:
+        told, said = _changed(reader, entries, used)
+        return told | (resting & used), said | (resting & used)
+
+    return _built(reader, [*wanted, *resting], changed)
 
 
 def _built(

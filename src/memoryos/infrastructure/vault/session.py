@@ -195,9 +195,9 @@ class SqlWriter(SqlReader):
             self._keep_versions([entry.cube.id for entry in entries])
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
         over = [one.cube.id for one in changed_states if one.cube.state in OVER]
-        self._withdraw(outdated(self, entries, operation, over))
         rows = _rows(entries)
         relabelled = label_details(rows, standings)
+        self._withdraw(outdated(self, entries, operation, over, relabelled))
         changed = update_cubes(self._connection, rows)
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)

@@ -12,7 +12,8 @@ from rich.tree import Tree
 
 from memoryos.caller import CallContext
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
+from memoryos.kinds import AccessMode
 
 if TYPE_CHECKING:
     from memoryos.cube import MemCube
@@ -65,6 +66,45 @@ def expire(
     """Let a memory expire now: nothing shows it again, and a job removes it from the store."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         _tell(memory.governance.expire(memory_id, reason=reason), json=json)
+
+
+def relabel(
+    memory_id: Id,
+    sensitivity: Annotated[
+        list[str] | None, typer.Option(help="What else makes it sensitive, e.g. diagnosis; may be repeated.")
+    ] = None,
+    access: Annotated[AccessMode | None, typer.Option(help="What policies may let others do.")] = None,
+    ttl: Annotated[str | None, typer.Option(help="Time until it expires, e.g. 90 (seconds), 12h, 7d.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When it expires, e.g. 2027-01-01.")] = None,
+    endless: Annotated[bool, typer.Option("--endless", help="It has no end any more.")] = False,
+    expected_version: Annotated[
+        int | None, typer.Option(help="Change nothing if it has another version.", show_default=False)
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why: kept with the version.", show_default=False)] = "",
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Change who may use a memory, and when it ends; its words stay."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        cube = memory.governance.relabel(
+            memory_id,
+            sensitivity=sensitivity or (),
+            access=access,
+            ttl=seconds_of(ttl) if ttl else None,
+            expires_at=expires_at,
+            endless=endless,
+            expected_version=expected_version,
+            reason=reason,
+        )
+    known, mode = cube.governance, cube.governance.access.mode.value
+    if json:
+        render.print_json({**cube.to_dict(), "access": mode, "sensitivity": list(known.sensitivity)})
+        return
+    told, end = ", ".join((mode, *known.sensitivity)), known.lifespan.expires_at
+    render.say(f"Version {cube.number}: {told}; " + (f"ends at {end.isoformat()}." if end else "has no end."))
 
 
 def transitions(

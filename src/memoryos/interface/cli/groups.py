@@ -84,6 +84,7 @@ class _Governance(LazyGroup):
         "freeze": ("governance_command", "freeze"),
         "thaw": ("governance_command", "thaw"),
         "expire": ("governance_command", "expire"),
+        "relabel": ("governance_command", "relabel"),
         "transitions": ("governance_command", "transitions"),
         "diff": ("governance_command", "diff"),
         "rollback": ("governance_command", "rollback"),

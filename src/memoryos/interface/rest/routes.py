@@ -43,6 +43,7 @@ ROUTES: tuple[Route, ...] = (
     Route("governance.freeze", "POST", _GOVERNED + "/freeze", {"reason": "under review"}),
     Route("governance.thaw", "POST", _GOVERNED + "/thaw", {"reason": "reviewed"}),
     Route("governance.expire", "POST", _GOVERNED + "/expire", {"reason": "out of date"}),
+    Route("governance.relabel", "PATCH", _GOVERNED + "/labels", {"access": "private", "sensitivity": ["diagnosis"]}),
     Route("governance.erase", "POST", _GOVERNED + "/erase"),
     Route("governance.transitions", "GET", _GOVERNED + "/transitions"),
     Route("governance.diff", "GET", _GOVERNED + "/diff"),

@@ -18,7 +18,6 @@ from memoryos.operation.answer.respond import INSTRUCTIONS
 from memoryos.operation.recall.trust import outside_mark
 
 _ORDER = (Kind.PROFILE, Kind.TRAIT, Kind.FACT, Kind.SEGMENT, Kind.PAGE)  # of the lines; pages by time come last
-_STRICTEST = (AccessMode.PRIVATE, AccessMode.READ_ONLY, AccessMode.SHARED)  # first
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Prefix:
     def access(self) -> AccessMode:
         """The strictest access of the sources; private without any."""
         modes = {cube.governance.access.mode for cube in self.sources} or {AccessMode.PRIVATE}
-        return min(modes, key=_STRICTEST.index)
+        return min(modes, key=lambda mode: mode.openness)
 
     @property
     def sensitivity(self) -> tuple[str, ...]:

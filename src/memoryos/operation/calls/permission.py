@@ -130,6 +130,12 @@ def check_end(vault: Vault, scope: Scope, reader: Reader, ids: Iterable[str]) ->
         check_stored(vault, scope, reader, ended, Action.DELETE)
 
 
+def check_opened(vault: Vault, scope: Scope, reader: Reader, ids: Iterable[str]) -> None:
+    """Raise PermissionDenied unless the caller may administer these memories, which it opens by what it states."""
+    if opened := list(ids):
+        check_stored(vault, scope, reader, opened, Action.ADMINISTER)
+
+
 def _limits(vault: Vault, scope: Scope, action: Action) -> View | None:
     """What decides for which memories of the scope the caller may do this; None: for all."""
     view = vault.seen(scope, action)

@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
-from memoryos.operation.calls.permission import changeable, check_end
+from memoryos.operation.calls.permission import changeable, check_end, check_opened
 from memoryos.operation.consolidation.earnest import played, previous_pages, taken_back, without
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
@@ -45,6 +45,7 @@ from memoryos.operation.knowledge.fact_base import doubts
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.likeness import Judge, Verdicts, judged
 from memoryos.operation.knowledge.long_term import LongTerm, nothing
+from memoryos.operation.knowledge.page_ends import ending
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.scheduler.job_runner import LEASE
@@ -178,7 +179,8 @@ class Promoter:
         jokes = taken_back(previous, unread)
         reading = self._read(scope, portions, seen, jokes | played(previous, unread))
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
-        lessons = [_ending(one, [page for portion in portions for page in portion.pages]) for one in lessons]
+        pages = {page.id: page for portion in portions for page in portion.pages}
+        lessons = [ending(one, pages) for one in lessons]
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
@@ -230,7 +232,8 @@ class Promoter:
         """Add what a caller states to the personas of the scope, and return the ids of the new memories.
 
         Some are added in each transaction, planned beside other writers. They are compared with what the caller may
-        read and change. Raises PermissionDenied if one ends a memory that the caller may not delete.
+        read and change. Raises PermissionDenied if one ends a memory that the caller may not delete, or opens
+        one that it may not administer.
         """
         new, carried = set[str](), CarriedChains()
         for some in in_parts(lessons):
@@ -252,6 +255,8 @@ class Promoter:
         added = planned.added
         if any(lesson.about.expires_at for lesson in lessons):
             check_end(self.vault, scope, reader, planned.ended())
+        if any(lesson.about.access for lesson in lessons):
+            check_opened(self.vault, scope, reader, planned.opened())
         return planned.step(end=lambda _: new.update(added))
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
@@ -389,17 +394,6 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
-
-
-def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
-    """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
-    ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
-    known = [end for end in ends if end]
-    return (
-        replace(lesson, about=replace(lesson.about, expires_at=max(known)))
-        if known and len(known) == len(ends)
-        else lesson
-    )
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:

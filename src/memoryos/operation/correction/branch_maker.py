@@ -10,7 +10,7 @@ the branch removes the note first, and nothing is copied without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,7 +21,16 @@ from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.clock import from_micros
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
-from memoryos.infrastructure.vault.records import Entry, JobKind, Link, Mark, Operation, Passage, StoredPassage
+from memoryos.infrastructure.vault.records import (
+    Entry,
+    JobKind,
+    Link,
+    LinkKind,
+    Mark,
+    Operation,
+    Passage,
+    StoredPassage,
+)
 from memoryos.infrastructure.vault.version_part import TRIMMED
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, State
 from memoryos.operation.attachments.parcels import Parcel, all_bytes_of, with_parcels
@@ -63,7 +72,10 @@ class BranchMaker:
         for home in self.corrector.homes:  # before the snapshots: who forgets the owner after them finds the note
             with self._vault.write(self.branch.scope(home)) as writer:
                 note_making(writer, now)
-        whole = self._ended([self._copied(home) for home in self.corrector.homes])
+        copied: list[_Home] = []
+        for home in self.corrector.homes:
+            copied.append(self._copied(home, {one for other in copied for one in other.kinds}))
+        whole = self._ended(copied)
         for home in self.corrector.homes:
             with self._vault.write(self.branch.scope(home)) as writer:
                 stop_making(writer)
@@ -91,7 +103,9 @@ class BranchMaker:
             yield writer
 
     def _gone(self) -> NotFound:
-        return NotFound(f"the branch {self.branch.name!r} was discarded while it was made, or something was erased")
+        return NotFound(
+            f"the branch {self.branch.name!r} was discarded while it was made, or something was erased or restricted"
+        )
 
     # What others remove meanwhile
 
@@ -134,14 +148,15 @@ class BranchMaker:
 
     # Copying
 
-    def _copied(self, home: Scope) -> _Home:
+    def _copied(self, home: Scope, elsewhere: Set[str]) -> _Home:
+        """Copy a home, of which some memories rest on what was copied `elsewhere`: a persona on the pages of agents."""
         with self._vault.view(home) as reader:
             sequence, kinds = reader.sequence(), dict(self._kinds(reader))
-            self._copy(reader, home, list(kinds))
+            self._copy(reader, home, list(kinds), elsewhere | kinds.keys())
         return _Home(home, kinds, sequence, sequence)
 
-    def _copy(self, reader: Reader, home: Scope, ordered: Sequence[str]) -> None:
-        branch, scope, known = self.branch, self.branch.scope(home), set(ordered)
+    def _copy(self, reader: Reader, home: Scope, ordered: Sequence[str], known: Set[str]) -> None:
+        branch, scope = self.branch, self.branch.scope(home)
         with self._writing(scope) as writer:
             for rule in reader.retention.own_rules():
                 writer.retention.write_rule(rule)
@@ -149,16 +164,17 @@ class BranchMaker:
         for some in some_at_a_time(ordered, READ_AT_ONCE):
             self._copy_some(reader, home, some, known)
         links = [
-            Link(branch.id_of(link.source), link.kind, branch.id_of(link.target))
+            Link(branch.id_of(link.source), link.kind, branch.id_of(link.target) if is_copied else link.target)
             for some in some_at_a_time(ordered, READ_AT_ONCE)
-            for link in reader.links_of(some)
-            if link.target in known
+            for link in reader.whole.links_of(some)
+            # What rests on a page of another agent is as restricted as that page, which is not copied.
+            if (is_copied := link.target in known) or link.kind is LinkKind.DERIVED_FROM
         ]
         for part in some_at_a_time(links, LINKS_AT_ONCE):
             with self._writing(scope) as writer:
                 writer.link(part)
 
-    def _copy_some(self, reader: Reader, home: Scope, ids: Sequence[str], known: set[str]) -> None:
+    def _copy_some(self, reader: Reader, home: Scope, ids: Sequence[str], known: Set[str]) -> None:
         branch, scope, cubes = self.branch, self.branch.scope(home), reader.get(ids)
         vectors, passages = (
             reader.vectors(ids),

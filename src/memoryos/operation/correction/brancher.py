@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.cube import MemCube
@@ -26,6 +27,7 @@ from memoryos.operation.correction.branch import (
 from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
+from memoryos.operation.correction.relabelled import NewLabels, Relabelling
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope
@@ -128,6 +130,25 @@ class Brancher:
             for cube_id in going:
                 with suppress(NotFound):
                     self._corrector(branch).delete(branch.id_of(cube_id))
+
+    def ids(self) -> set[str]:
+        """The ids of all branches, also of those that have ended or are not whole."""
+        return {one.id for one in self._places()}
+
+    def restrict(self, cube_id: str, labels: NewLabels) -> set[str]:
+        """Give the copies of a memory what is stricter in these labels; returns the ids of the branches that are done.
+
+        Branches that are being made are discarded: they may have copied the memory as it was. Raises CubeProtected.
+        """
+        done, places = set[str](), self._places()
+        for branch in places:
+            if _is_whole(branch):
+                with suppress(NotFound):
+                    Relabelling(self._corrector(branch), branch.id_of(cube_id), labels.for_copy).write()
+                done.add(branch.id)
+            else:
+                doing(Action.DELETE, partial(self._discard_unfinished, branch.id))
+        return done
 
     def discard_unfinished(self) -> Forgotten:
         """Discard the branches that are not whole, also those that somebody makes: they may hold what was erased."""

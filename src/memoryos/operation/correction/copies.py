@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.config import PersonaSharing
-from memoryos.errors import CubeProtected, NotFound, ObjectsUnreachable, PermissionDenied
+from memoryos.cube import MemCube
+from memoryos.errors import ChangedMeanwhile, CubeProtected, NotFound, ObjectsUnreachable, PermissionDenied
 from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.operation.correction.brancher import Brancher, KeptCopy
 from memoryos.operation.correction.forget import Forgotten
+from memoryos.operation.correction.relabelled import Relabelling
 from memoryos.scope import Scope
 
 T = TypeVar("T")
@@ -39,6 +42,34 @@ class Copies:
         going = [one for one in ids if self._is_removable(one)] if others else []
         for other in others:
             _as_system(lambda other=other: other.delete_all(going))  # type: ignore[misc]
+
+    def relabelled(self, change: Relabelling) -> MemCube:
+        """Give a memory other labels, after its copies in branches got what is stricter in them; returns it.
+
+        So no crash leaves a copy that shows more than the memory; what makes a memory more open does not reach them.
+        Raises what `Relabelling.check` does, also about a copy.
+        """
+        change.check()
+        if not change.labels.may_restrict:
+            return change.write()
+        while True:
+            done = acting(SYSTEM, lambda: self._restricted(change))
+            with suppress(ChangedMeanwhile):  # a branch was made meanwhile: its copy may be as the memory was
+                changed = change.write(lambda done=done: acting(SYSTEM, self._ids) == done)  # type: ignore[misc]
+                break
+        while acting(SYSTEM, self._ids) != done:  # a persona that agents share is not locked with their branches
+            done = acting(SYSTEM, lambda: self._restricted(change))
+        return changed
+
+    def _restricted(self, change: Relabelling) -> set[str]:
+        return set[str]().union(*(one.restrict(change.cube_id, change.labels) for one in self._all))
+
+    def _ids(self) -> set[str]:
+        return set[str]().union(*(one.ids() for one in self._all))
+
+    @property
+    def _all(self) -> list[Brancher]:
+        return [self.brancher, *self._others()]
 
     def removed(self, ids: Sequence[str], remove: Callable[[], T]) -> T:
         """Remove memories by `remove`, and their copies; returns what `remove` does.
@@ -94,7 +125,7 @@ class Copies:
 
     def _without_unfinished(self) -> Forgotten:
         """Discard the branches that are being made, or were left half made: their copies are in no list yet."""
-        known = [self.brancher, *self._others()]
+        known = self._all
         gone = _as_system(lambda: sum((one.discard_unfinished() for one in known), Forgotten()))
         return Forgotten(left=gone.left)  # the rest was not what the caller erases
 
@@ -118,7 +149,7 @@ class Copies:
 
     def _follow(self, gone: Sequence[str]) -> list[KeptCopy]:
         """Remove the copies of memories that are gone; returns those that are protected."""
-        known = [self.brancher, *self._others()] if gone else []
+        known = self._all if gone else []
         return _as_system(lambda: [kept for one in known for kept in one.follow(gone)])
 
     @property

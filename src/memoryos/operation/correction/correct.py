@@ -27,7 +27,7 @@ from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
 from memoryos.operation.correction.kept_versions import unexpired
-from memoryos.operation.correction.merging import give_back
+from memoryos.operation.correction.merging import give_back, taken_in
 from memoryos.operation.correction.protectors import refuse_protected
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
@@ -211,20 +211,16 @@ class Corrector:
         """What rests on these pages in a shared persona, and is frozen or on hold by itself."""
         if not self.shares_persona:
             return frozenset()
-        with self._vault.read(self._persona) as reader:
+        with self._vault.read(self.persona) as reader:
             return undeletable(reader, derived_from(reader, pages))
 
     def absorbed(self, ids: Sequence[str]) -> list[str]:
         """The memories that were merged into these, and into those."""
-        found: dict[str, None] = {}
-        while ids:
-            reached = list[str]()
-            for home in self.homes:
-                with self._vault.read(home) as reader:
-                    reached += [link.target for link in reader.targets(ids, LinkKind.ABSORBED)]
-            ids = [one for one in reached if one not in found]
-            found.update(dict.fromkeys(ids))
-        return list(found)
+        found: list[str] = []
+        for home in self.homes:
+            with self._vault.read(home) as reader:
+                found += taken_in(reader, ids)
+        return found
 
     def dependents(self, ids: Sequence[str]) -> set[str]:
         """These memories, the pages of segments among them, and what may go with them."""
@@ -243,7 +239,7 @@ class Corrector:
     @property
     def shares_persona(self) -> bool:
         """Whether facts about the user are stored in a persona that other agents share."""
-        return self._persona != self._owner
+        return self.persona != self._owner
 
     @property
     def _vault(self) -> Vault:
@@ -256,10 +252,11 @@ class Corrector:
     @property
     def homes(self) -> tuple[Scope, ...]:
         """The scopes that hold memories of this owner: its own, and that of a shared persona."""
-        return tuple(dict.fromkeys((self._owner, self._persona)))
+        return tuple(dict.fromkeys((self._owner, self.persona)))
 
     @property
-    def _persona(self) -> Scope:
+    def persona(self) -> Scope:
+        """The scope that holds what is learned about the user."""
         return persona_scope(self.scope, self.promoter.settings)
 
     def _load_rules(self) -> None:
@@ -282,32 +279,32 @@ class Corrector:
         for some in some_at_a_time(pages):
             with self._vault.write(self._owner) as writer:
                 _renumber(writer, some)  # who is reading them now learns nothing from them any more
-        with self._vault.read(self._persona) as reader:
+        with self._vault.read(self.persona) as reader:
             derived = derived_from(reader, pages)
         leaving = frozenset(pages).union(going)
-        thin_out(self._vault, self._persona, derived, leaving)
-        Renewal(self.again(self._persona), lambda _: self._of_all_agents, is_shared=True).renew(pages, leaving)
-        take_all(self._vault, self._persona, lambda reader: self._forgetting(reader, pages, leaving))
+        thin_out(self._vault, self.persona, derived, leaving)
+        Renewal(self.again(self.persona), lambda _: self.of_all_agents, is_shared=True).renew(pages, leaving)
+        take_all(self._vault, self.persona, lambda reader: self._forgetting(reader, pages, leaving))
 
     def _forgetting(self, reader: Reader, pages: Sequence[str], leaving: Collection[str]) -> Step:
         derived, changes = derived_from(reader, pages), Changes(reader)
-        evidence = RemainingPages(self._of_all_agents, leaving)
+        evidence = RemainingPages(self.of_all_agents, leaving)
         some = readable(changes, derived[:CUBES_AT_ONCE])
-        planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
+        planned = self.again(self.persona).planned(changes, some, pages, read=evidence)
         is_last = len(derived) <= CUBES_AT_ONCE
         return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was, planned.ahead())
 
     def _derive_in_persona(self, page: MemCube, read_before: Sequence[str]) -> None:
         """Derive again in a shared persona what rests on a page that has new words."""
-        with self._vault.read(self._persona) as reader:
+        with self._vault.read(self.persona) as reader:
             *first, last = some_at_a_time(derived_from(reader, [page.id])) or [[]]
         for some, read in [*((one, ()) for one in first), (last, read_before)]:
 
             def plan(reader: Reader, some: Sequence[str] = some, read: Sequence[str] = read) -> Step:
-                changes, evidence = Changes(reader), RemainingPages(self._of_all_agents, ())
+                changes, evidence = Changes(reader), RemainingPages(self.of_all_agents, ())
                 kept = undeletable(reader, some)  # a hold, or a freeze, that came after the page got its words
                 derived = readable(changes, [one for one in some if one not in kept])
-                again = self.again(self._persona)
+                again = self.again(self.persona)
                 planned = again.planned(
                     changes,
                     derived,
@@ -319,14 +316,14 @@ class Corrector:
                 holds = lambda writer: evidence.is_as_it_was and undeletable(writer, some) == kept  # noqa: E731
                 return Step(planned.flush, changes.touched, holds=holds, ahead=planned.ahead())
 
-            take(self._vault, self._persona, plan)
+            take(self._vault, self.persona, plan)
 
-    def _of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
+    def of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """These pages, whichever agent of the user has them: a shared persona rests on all of them."""
         wanted = list(ids)
         found: dict[str, MemCube] = {}
         for scope in self._vault.owners(self.scope.tenant):
-            if scope.across_agents == self._persona:
+            if scope.across_agents == self.persona:
                 with self._vault.read(scope) as reader:
                     found |= reader.get(wanted)
         return found

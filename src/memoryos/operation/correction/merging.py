@@ -104,6 +104,15 @@ def unmerge(writer: Writer, cube_id: str) -> MemCube:
     return back
 
 
+def taken_in(reader: Reader, ids: Iterable[str]) -> list[str]:
+    """The memories that were merged into these, and into those."""
+    found: dict[str, None] = {}
+    while reached := [link.target for link in reader.targets(ids, LinkKind.ABSORBED) if link.target not in found]:
+        found.update(dict.fromkeys(reached))
+        ids = reached
+    return list(found)
+
+
 def give_back(vault: Vault, home: Scope, ids: Sequence[str]) -> None:
     """Let what these memories took in be found again, before they go: some in each transaction."""
     with vault.read(home) as reader:

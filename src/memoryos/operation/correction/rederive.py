@@ -17,6 +17,7 @@ from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.lesson import Lesson, identities, identity
 from memoryos.operation.knowledge.long_term import LongTerm
+from memoryos.operation.knowledge.page_ends import ending, ending_at
 from memoryos.operation.knowledge.rivals import relatives
 from memoryos.operation.knowledge.stated import restated
 from memoryos.scope import Scope
@@ -96,7 +97,8 @@ class Again:
         """Of what the evidence says, what was derived before or is read again."""
         lessons = [*self._confirmed(derived, evidence, changed), *self.lessons(in_order(evidence))]
         wanted = {name for cube in derived for name in identities(cube.payload)}
-        return [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
+        true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
+        return [ending(one, evidence) for one in true]
 
     def _confirmed(
         self, derived: Sequence[MemCube], evidence: Mapping[str, MemCube], changed: Sequence[str]
@@ -141,4 +143,5 @@ def _rest_on(changes: Changes, cube: MemCube, lesson: Lesson) -> None:
     if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
         descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
     gained = [page for page in lesson.pages if page not in known]
-    changes.rest(replace(cube, descriptive=descriptive), gained, has_lost=True)
+    resting = ending_at(replace(cube, descriptive=descriptive), lesson.about.expires_at)
+    changes.rest(resting, gained, has_lost=True)

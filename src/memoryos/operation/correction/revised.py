@@ -53,7 +53,7 @@ class NewWords:
 
     def of(self, cube: MemCube, now: datetime) -> MemCube:
         """The version after this one. Raises InvalidInput, StaleVersion."""
-        _check_version(cube, self.expected)
+        check_version(cube, self.expected)
         if self._is_as_read(cube):
             return cube
         if self.mode is UpdateMode.MERGE:
@@ -122,7 +122,7 @@ class SameWords:
 
     def of(self, cube: MemCube, now: datetime) -> MemCube:  # noqa: ARG002 - who calls it has any change of a memory
         """The memory as it is. Raises InvalidInput for a memory without labels, and StaleVersion."""
-        _check_version(cube, self.expected)
+        check_version(cube, self.expected)
         if not isinstance(cube.payload, Page | Fact | ProfileField | Trait):
             raise _not_edited(cube)
         return cube
@@ -173,7 +173,8 @@ def refuse_gone(reader: Reader, change: NextVersion, cube: MemCube) -> None:
             raise NotFound(f"version {change.number} is not kept: `history` lists the versions of this memory")
 
 
-def _check_version(cube: MemCube, expected: int | None) -> None:
+def check_version(cube: MemCube, expected: int | None) -> None:
+    """Raise StaleVersion if the stored memory has another version than the expected one."""
     if expected is not None and expected != cube.version.number:
         raise StaleVersion(cube.id, expected, cube.version.number)
 

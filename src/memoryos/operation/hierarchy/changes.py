@@ -125,13 +125,10 @@ class Changes:
         """The new cubes."""
         return {cube_id for batch in self._batches for cube_id in batch.new}
 
-    def ended(self) -> list[str]:
-        """The stored cubes that will end earlier."""
+    def altered(self) -> list[tuple[MemCube, MemCube]]:
+        """The stored cubes that change, each as it is and as it will be."""
         later = {cube_id: entry.cube for batch in self._batches for cube_id, (entry, _) in batch.changed.items()}
-        ends = {cube_id: cube.governance.lifespan.own_end for cube_id, cube in later.items()}
-        stored = self.reader.get(one for one, end in ends.items() if end).values()
-        known = ((cube.id, cube.governance.lifespan.own_end, ends[cube.id]) for cube in stored)
-        return [one for one, before, end in known if end and (before is None or end < before)]
+        return [(cube, later[cube.id]) for cube in self.reader.get(later).values()]
 
     def add(self, entry: Entry) -> None:
         """Store a new cube."""

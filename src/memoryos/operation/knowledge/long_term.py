@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.about import about_of
 from memoryos.config import Settings
-from memoryos.cube import Behaviour, Fact, MemCube, ProfileField, Trait
+from memoryos.cube import Behaviour, Fact, MemCube, ProfileField, Trait, ends_earlier, is_opened
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Subject, Tier
@@ -119,7 +119,11 @@ class LongTerm:
 
     def ended(self) -> list[str]:
         """The stored memories that the plan lets end earlier."""
-        return self._changes.ended()
+        return [new.id for old, new in self._changes.altered() if ends_earlier(old, new)]
+
+    def opened(self) -> list[str]:
+        """The stored memories of which the plan permits more."""
+        return [new.id for old, new in self._changes.altered() if is_opened(old, new)]
 
     def settle(self) -> None:
         """End the plan: nothing is read after it."""

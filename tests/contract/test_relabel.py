@@ -1,0 +1,493 @@
+"""`governance.relabel`: another access, more sensitivity, another end of a stored memory, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+
+from built_cubes import put_built
+from contract.test_versions import MADE
+from memoryos import AccessMode, Action, Caller, Memory, MemoryOS, Mount, Scope, load_settings
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StaleVersion
+from memoryos.kinds import Kind
+from memoryos.models.hashing import Hashing
+from memoryos.operation.correction.branch_maker import BranchMaker
+from memoryos.operation.correction.brancher import Brancher
+
+pytestmark = pytest.mark.each
+
+ANN, HOUR = Scope(user="ann"), timedelta(hours=1)
+POLICIES = """
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+permit (principal in Role::"nurse", action == Action::"read", resource is Cube)
+when { resource.sensitivity.isEmpty() && resource.access != "private" };
+permit (principal in Role::"porter", action == Action::"read", resource is Cube)
+when { resource.sensitivity.isEmpty() };
+permit (principal in Role::"writer", action in [Action::"read", Action::"write"], resource is Cube);
+permit (principal in Role::"sharer", action in [Action::"read", Action::"write", Action::"share"], resource is Cube);
+permit (principal in Role::"remover", action in [Action::"read", Action::"write", Action::"delete"], resource is Cube);
+permit (principal == User::"tests", action, resource is Cube);
+permit (principal == User::"operator", action == Action::"administer", resource is Store);
+"""
+NURSE, PORTER, WRITER, SHARER, REMOVER = (
+    Caller(f"kim-{role}", frozenset({role})) for role in ("nurse", "porter", "writer", "sharer", "remover")
+)
+
+
+@pytest.fixture
+def open_store(place, clock, tmp_path) -> Iterator[Callable[..., MemoryOS]]:
+    (tmp_path / "ward.cedar").write_text(POLICIES)
+    opened: list[MemoryOS] = []
+
+    def open_one(**more: object) -> MemoryOS:
+        known = {"short_term_capacity": 1, "policies": str(tmp_path / "ward.cedar")} | more
+        opened.append(MemoryOS.open(place, settings=load_settings(**known), embedder=Hashing(), clock=clock))
+        return opened[-1]
+
+    yield open_one
+    for one in reversed(opened):
+        one.close()
+
+
+@pytest.fixture
+def store(open_store) -> MemoryOS:
+    return open_store()
+
+
+@pytest.fixture
+def ann(store) -> Memory:
+    return store.of(ANN, Caller("ann"))
+
+
+def labels(memory: Memory, cube_id: str, **then: str) -> tuple[str, tuple[str, ...], object]:
+    known = memory.get(cube_id, **then).governance
+    return known.access.mode.value, known.sensitivity, known.lifespan.expires_at
+
+
+def seen(memory: Memory, word: str) -> str:
+    """All that a caller sees of a memory."""
+    memory.export(lines := StringIO())
+    lists = [memory.pages.list(), memory.facts.list(), memory.log.events()]
+    return repr([memory.search(word, session=None).hits, memory.context(word).text, lines.getvalue(), lists])
+
+
+def sees(memory: Memory, cube_id: str, word: str) -> bool:
+    """Whether a caller sees it; the same by every way."""
+    found = {cube_id in seen(memory, word), word in seen(memory, word)}
+    for read in (memory.get, memory.history, memory.governance.provenance):
+        try:
+            found.add(cube_id in repr(read(cube_id)))
+        except NotFound:
+            found.add(False)
+    (answer,) = found
+    return answer
+
+
+def learned(memory: Memory, page: str) -> str:
+    """The id of the fact that was learned from a page."""
+    memory.consolidate()
+    (fact,) = (one.id for one in memory.facts.list() if page in one.descriptive.provenance)
+    return fact
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_memory_gets_other_labels_and_another_end(ann, clock, kind):
+    made = MADE[kind](ann)
+    before = ann.get(made)
+    clock.advance(minutes=1)
+    ann.snapshots.create("before")
+    clock.advance(minutes=1)
+    told = ann.governance.relabel(made, sensitivity=["diagnosis"], access="shared", ttl=HOUR, reason="the ward asks")
+    assert told == ann.get(made)
+    assert (told.text, told.number) == (before.text, before.number + 1)
+    assert labels(ann, made) == ("shared", ("diagnosis",), clock.now + HOUR)
+    assert labels(ann, made, as_of="before") == ("private", (), None)
+    assert [one.governance.access.mode for one in ann.history(made)] == [AccessMode.PRIVATE, AccessMode.SHARED]
+    ann.governance.relabel(made, sensitivity=["address"], access="private", endless=True)
+    assert labels(ann, made) == ("private", ("diagnosis", "address"), None)
+    origin = ann.governance.provenance(made)
+    changes = [one for one in origin.labels if one.call == "governance.relabel"]
+    assert [set(one.added) for one in changes] == [{"sensitivity:diagnosis", "access:shared"}, {"sensitivity:address"}]
+    assert {one.by for one in changes} == {"ann"}
+    assert "the ward asks" in [one.reason for one in origin.versions]
+    ann.governance.relabel(made, expires_at=clock.now + HOUR)
+    clock.advance(hours=1)
+    with pytest.raises(NotFound):
+        ann.get(made)
+
+
+def test_what_changes_nothing_makes_no_version(ann):
+    page = ann.add("The bees sting.", sensitivity=["diagnosis"])
+    before = ann.log.events()
+    told = ann.governance.relabel(page, sensitivity=["diagnosis"], access="private", endless=True)
+    assert (told.number, ann.log.events()) == (1, before)
+
+
+def test_an_expected_version_is_compared(ann):
+    page = ann.add("The bees sting.")
+    with pytest.raises(StaleVersion):
+        ann.governance.relabel(page, access="shared", expected_version=2)
+    assert ann.governance.relabel(page, access="shared", expected_version=1).number == 2
+
+
+# What readers see
+
+
+@pytest.mark.parametrize("change", [{"sensitivity": ["diagnosis"]}, {"access": "private"}], ids=str)
+def test_who_may_not_read_it_any_more_does_not_see_it_by_any_way(open_store, store, ann, change):
+    nurse, elsewhere = store.of(ANN, NURSE), open_store().of(ANN, NURSE)
+    page, fact = ann.add("The bees sting.", access="shared"), ann.facts.add("Ann has wasps.", access="shared")
+    for one, word in ((page, "bees"), (fact, "wasps")):
+        assert sees(nurse, one, word) and sees(elsewhere, one, word)
+        ann.governance.relabel(one, **change)
+        assert not sees(elsewhere, one, word) and not sees(nurse, one, word)
+        assert sees(ann, one, word)
+
+
+@pytest.mark.parametrize("change", [{"sensitivity": ["diagnosis"]}, {"access": "private"}], ids=str)
+def test_a_mount_does_not_show_it_any_more(store, change):
+    team = Scope(user="ann", namespace=("context",))
+    owner, kim = store.of(team, Caller("ann")), store.of(Scope(user="kim-nurse"), NURSE)
+    store.mounts.add(Mount("team", None, team))
+    page, fact = owner.add("The bees sting.", access="shared"), owner.facts.add("Ann has wasps.", access="shared")
+    for one, word in ((page, "bees"), (fact, "wasps")):
+        assert one in repr(kim.search(word, mounts=["team"]))
+        owner.governance.relabel(one, **change)
+        assert one not in repr(kim.search(word, mounts=["team"]))
+
+
+def test_what_was_learned_from_a_page_is_hidden_with_it(open_store, store, ann):
+    porter, elsewhere = store.of(ANN, PORTER), open_store().of(ANN, PORTER)
+    page = ann.add("I live in Rome.", "ok")
+    fact = learned(ann, page)
+    assert sees(porter, fact, "Rome") and sees(elsewhere, fact, "Rome")
+    ann.governance.relabel(page, sensitivity=["address"])
+    for memory in (elsewhere, porter):
+        assert not sees(memory, fact, "Rome") and not sees(memory, page, "Rome")
+    assert sees(ann, fact, "Rome")
+
+
+def test_a_memory_that_is_shared_is_seen_at_once(open_store, store, ann):
+    nurse, elsewhere = store.of(ANN, NURSE), open_store().of(ANN, NURSE)
+    page = ann.add("The bees sting.")
+    assert not sees(nurse, page, "bees") and not sees(elsewhere, page, "bees")
+    ann.governance.relabel(page, access="shared")
+    assert nurse.search("bees").hits and elsewhere.search("bees").hits
+
+
+def test_what_it_took_in_gets_the_same(store, ann, clock):
+    first = ann.add("The bees sting.", access="shared")
+    second = ann.add("The bees sting!", access="shared")
+    ann.duplicates.merge([first, second])
+    nurse = store.of(ANN, NURSE)
+    assert nurse.get(second)
+    ann.governance.relabel(first, sensitivity=["diagnosis"], ttl=HOUR)
+    assert labels(ann, second) == labels(ann, first) == ("shared", ("diagnosis",), clock.now + HOUR)
+    assert not sees(nurse, second, "bees") and not sees(nurse, first, "bees")
+    with pytest.raises(CubeProtected, match="was merged into another one"):
+        ann.governance.relabel(second, access="private")
+    ann.duplicates.unmerge(second)
+    assert not sees(nurse, second, "bees")
+
+
+# Branches
+
+
+def test_a_shared_persona_is_hidden_in_branches_too(open_store):
+    """The fact rests on a page of one agent; the branches of both have a copy of it."""
+    store = open_store(persona_sharing="user")
+    agents = [Scope("ann", name) for name in ("coder", "friend")]
+    coder, friend = (store.of(agent, Caller("ann")) for agent in agents)
+    page = coder.add("I live in Rome.", "ok")
+    friend.add("I like tea.", "ok")
+    fact = learned(coder, page)
+    made = [memory.branches.create("try") for memory in (coder, friend)]
+    there = [store.of(agent, PORTER).branch("try") for agent in agents]
+    assert all(memory.get(one.id_of(fact)) for memory, one in zip(there, made, strict=True))
+    coder.governance.relabel(page, sensitivity=["address"])
+    for memory, one in zip(there, made, strict=True):
+        with pytest.raises(NotFound):
+            memory.get(one.id_of(fact))
+
+
+def test_copies_in_branches_get_what_is_stricter(store, ann, clock):
+    page = ann.add("I live in Rome.", "ok", access="shared")
+    fact = learned(ann, page)
+    made = ann.branches.create("try")
+    copy = made.id_of(page)
+    porter, nurse = (store.of(ANN, caller).branch("try") for caller in (PORTER, NURSE))
+    assert porter.get(made.id_of(fact)) and nurse.get(copy)
+    ann.governance.relabel(page, ttl=HOUR)
+    assert labels(ann.branch("try"), copy)[2] == clock.now + HOUR
+    assert labels(ann.branch("try"), made.id_of(fact))[2] == clock.now + HOUR
+    ann.governance.relabel(page, access="private")
+    ann.governance.relabel(page, access="shared", endless=True)
+    assert labels(ann.branch("try"), copy) == ("private", (), clock.now + HOUR)
+    ann.governance.relabel(page, sensitivity=["address"])
+    for memory in (porter, nurse):
+        assert not sees(memory, copy, "Rome") and not sees(memory, made.id_of(fact), "Rome")
+
+
+@pytest.mark.parametrize("protect", ["freeze", "hold"])
+def test_a_copy_that_is_protected_in_its_branch_refuses_it(ann, protect):
+    page = ann.add("The bees sting.", access="shared")
+    made = ann.branches.create("try")
+    there = ann.branch("try")
+    if protect == "freeze":
+        there.governance.freeze(made.id_of(page))
+    else:
+        there.governance.hold(memory=made.id_of(page), reason="a case")
+    with pytest.raises(CubeProtected):
+        ann.governance.relabel(page, access="private")
+    assert labels(ann, page)[0] == "shared"
+    assert ann.governance.relabel(page, access="shared", endless=True).number == 1
+
+
+def test_a_branch_that_is_being_made_does_not_keep_what_was_more_open(open_store, ann, monkeypatch):
+    page = ann.add("The bees sting.", access="shared")
+    other, original = open_store().of(ANN, Caller("ann")), BranchMaker._copy_some
+
+    def interrupted(*given: object) -> None:
+        if labels(other, page)[0] == "shared":
+            other.governance.relabel(page, access="private")
+        original(*given)
+
+    monkeypatch.setattr(BranchMaker, "_copy_some", interrupted)
+    with pytest.raises(NotFound, match="erased or restricted"):
+        ann.branches.create("try")
+    assert not ann.branches.list()
+    made = ann.branches.create("try")
+    assert labels(ann.branch("try"), made.id_of(page))[0] == "private"
+
+
+def test_a_branch_that_is_made_before_the_step_gets_them_too(open_store, ann, monkeypatch):
+    page = ann.add("The bees sting.", access="shared")
+    other, made = open_store().of(ANN, Caller("ann")), []
+    original = Brancher.restrict
+
+    def restricted(*given: object) -> object:
+        done = original(*given)
+        if not made:
+            made.append(other.branches.create("try"))
+        return done
+
+    monkeypatch.setattr(Brancher, "restrict", restricted)
+    ann.governance.relabel(page, access="private")
+    assert labels(ann, page)[0] == labels(ann.branch("try"), made[0].id_of(page))[0] == "private"
+
+
+# Ends
+
+
+def test_what_was_learned_from_a_page_ends_with_it(ann, clock):
+    page = ann.add("I work in Bern.", "ok")
+    fact = learned(ann, page)
+    for hours in (2, 1, 3):  # nearer, and later
+        ann.governance.relabel(page, ttl=hours * HOUR)
+        assert labels(ann, fact)[2] == clock.now + hours * HOUR
+    ann.governance.relabel(page, endless=True)
+    assert labels(ann, fact)[2] is None
+    again = ann.add("As I said, I work in Bern.", "ok", ttl=HOUR)
+    ann.consolidate()
+    ann.governance.relabel(page, ttl=2 * HOUR)
+    ends = {labels(ann, one.id)[2] for one in ann.facts.list() if {page, again} <= set(one.descriptive.provenance)}
+    assert ends == {clock.now + 2 * HOUR}  # with the last of them
+    ann.governance.relabel(page, ttl=HOUR / 2)
+    clock.advance(hours=1)
+    assert "Bern" not in repr(ann.facts.list())
+
+
+def test_what_other_agents_share_ends_with_the_page(open_store, clock):
+    store = open_store(persona_sharing="user")
+    coder, friend = (store.memory("ann", agent=name) for name in ("coder", "friend"))
+    page = coder.add("I work in Bern.", "ok")
+    fact = learned(coder, page)
+    coder.governance.relabel(page, ttl=HOUR)
+    assert labels(friend, fact)[2] == clock.now + HOUR
+    coder.governance.relabel(page, endless=True)
+    assert labels(friend, fact)[2] is None
+
+
+def test_a_retention_rule_ends_it_all_the_same(ann, clock):
+    ann.governance.retain("short", ttl=3600)
+    page = ann.add("The bees sting.", ttl=60)
+    ann.governance.relabel(page, endless=True)
+    assert labels(ann, page)[2] == clock.now + HOUR
+    ann.governance.relabel(page, ttl=2 * HOUR)
+    assert labels(ann, page)[2] == clock.now + HOUR
+    ann.governance.relabel(page, ttl=HOUR / 2)
+    assert labels(ann, page)[2] == clock.now + HOUR / 2
+
+
+def test_what_was_built_from_it_is_gone(ann, clock):
+    page = ann.add("I live in Rome.", "ok")
+    fact = learned(ann, page)
+    for source in (page, fact):
+        built = put_built(ann._engine.vault, ann.get(source), clock)
+        ann.governance.relabel(page, sensitivity=[f"of {source}"])
+        with ann._engine.vault.read(ANN) as reader:
+            assert not reader.kinds(one.id for one in built)
+
+
+# Who may
+
+
+REFUSED: dict[str, tuple[Caller, dict[str, object], dict[str, object]]] = {
+    "a reader": (NURSE, {"access": "shared"}, {"access": "private"}),
+    "a writer shares": (WRITER, {}, {"access": "shared"}),
+    "a sharer opens it": (SHARER, {}, {"access": "shared"}),
+    "a sharer opens it for reading": (SHARER, {}, {"access": "read_only"}),
+    "a sharer lifts read-only": (SHARER, {"access": "read_only"}, {"access": "shared"}),
+    "a writer lifts read-only": (WRITER, {"access": "read_only"}, {"access": "private"}),
+    "a writer ends it": (WRITER, {}, {"ttl": 60}),
+    "a writer ends it earlier": (WRITER, {"ttl": HOUR}, {"ttl": 60}),
+}
+PERMITTED: dict[str, tuple[Caller, dict[str, object], dict[str, object]]] = {
+    "a writer restricts": (WRITER, {"access": "shared"}, {"access": "private", "sensitivity": ["diagnosis"]}),
+    "a sharer restricts": (SHARER, {"access": "shared"}, {"access": "read_only"}),
+    "a writer keeps it": (WRITER, {"ttl": HOUR}, {"ttl": 2 * HOUR}),
+    "a remover ends it": (REMOVER, {}, {"ttl": 60}),
+    "the owner opens it": (Caller("ann"), {"access": "read_only"}, {"access": "shared"}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_caller_may_not_is_refused(store, ann, name):
+    caller, about, change = REFUSED[name]
+    page = ann.add("The bees sting.", **about)
+    before, events = ann.get(page), ann.log.events()
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, caller).governance.relabel(page, **change)
+    assert (ann.get(page), ann.log.events()) == (before, events)
+
+
+@pytest.mark.parametrize("name", PERMITTED)
+def test_what_the_caller_may_is_done(store, ann, name):
+    caller, about, change = PERMITTED[name]
+    page = ann.add("The bees sting.", **about)
+    assert store.of(ANN, caller).governance.relabel(page, **change).number == 2
+
+
+def test_the_caller_is_asked_again_when_it_is_written(place, clock):
+    class Gate:
+        asked = 0
+
+        def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+            if action is Action.ADMINISTER:
+                self.asked += 1
+                if self.asked > 1:
+                    raise PermissionDenied("not any more")
+
+    gate = Gate()
+    with closing(MemoryOS.open(place, embedder=Hashing(), clock=clock, gate=gate)) as store:
+        memory = store.of(ANN)
+        page = memory.add("The bees sting.")
+        with pytest.raises(PermissionDenied, match="not any more"):
+            memory.governance.relabel(page, access="shared")
+        assert gate.asked == 2
+        assert labels(memory, page)[0] == "private"
+
+
+def test_it_is_in_the_audit_log_without_contents(open_store):
+    store = open_store(audit=True)
+    ann = store.of(ANN, Caller("ann"))
+    page = ann.add("The bees sting.")
+    ann.governance.relabel(page, access="shared", reason="quuxing")
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, WRITER).governance.relabel(page, access="read_only")
+    told = [one for one in store.audit.permissions(user="ann") if one.operation == "governance.relabel"]
+    assert {(one.caller, one.change, one.decision.value) for one in told if one.change or one.caller != "ann"} == {
+        ("ann", "label", "allowed"),
+        (WRITER.identity, None, "refused"),
+    }
+    assert "quuxing" not in repr(told) and "bees" not in repr(told)
+
+
+# What refuses it
+
+
+def test_what_was_derived_follows_its_sources(ann):
+    ann.add("I hiked in Norway.")
+    page = ann.add("I live in Rome.", "ok")
+    fact = learned(ann, page)
+    (topic, *_) = ann.segments.list()
+    state, adapter = put_built(ann._engine.vault, ann.get(page), ann._engine.clock)
+    for one in (fact, topic.cube.id, state.id, adapter.id):
+        for change in ({"access": "private"}, {"sensitivity": ["x"]}, {"ttl": 60}, {"endless": True}):
+            with pytest.raises(InvalidInput, match="derived from other memories: its access"):
+                ann.governance.relabel(one, **change)
+
+
+PROTECTED: dict[str, tuple[Callable[[Memory, str], object], type[Exception]]] = {
+    "frozen": (lambda memory, page: memory.governance.freeze(page), CubeProtected),
+    "held": (lambda memory, page: memory.governance.hold(memory=page, reason="a case"), OnHold),
+    "expired": (lambda memory, page: memory.governance.expire(page), NotFound),
+    "erased": (lambda memory, page: memory.governance.erase(page), NotFound),
+    "of nobody": (lambda memory, page: memory.forget(), NotFound),
+}
+
+
+@pytest.mark.parametrize("name", PROTECTED)
+def test_what_refuses_an_update_refuses_it(ann, name):
+    protect, error = PROTECTED[name]
+    page = ann.add("The bees sting.")
+    protect(ann, page)
+    for call in (lambda: ann.update(page, "No."), lambda: ann.governance.relabel(page, access="shared")):
+        with pytest.raises(error):
+            call()
+
+
+def test_a_read_only_memory_keeps_its_words_and_can_be_restricted(ann):
+    page = ann.add("The bees sting.", access="read_only")
+    assert ann.governance.relabel(page, sensitivity=["diagnosis"]).is_read_only
+    with pytest.raises(CubeProtected):
+        ann.update(page, "No.")
+    ann.governance.relabel(page, access="private")
+    assert ann.update(page, "No.").kind is Kind.PAGE
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({}, "sensitivity"),
+        ({"access": "public"}, "access"),
+        ({"ttl": -1}, "ttl"),
+        ({"ttl": 60, "expires_at": "2027-01-01"}, "ttl"),
+        ({"expires_at": "2001-01-01"}, "expires_at"),
+        ({"ttl": 60, "endless": True}, "endless"),
+        ({"endless": 1}, "endless"),
+        ({"sensitivity": "diagnosis"}, "sensitivity"),
+        ({"sensitivity": [f"label {number}" for number in range(999)]}, "sensitivity"),
+        ({"access": "shared", "expected_version": 0}, "expected_version"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_told(ann, wrong, field):
+    page = ann.add("The bees sting.", sensitivity=["one", "two"])
+    with pytest.raises(InvalidInput, match=f"^{field}: "):
+        ann.governance.relabel(page, **wrong)
+    assert ann.get(page).number == 1
+
+
+def test_an_end_in_the_past_is_told_how_to_end_it(ann):
+    page = ann.add("The bees sting.")
+    with pytest.raises(InvalidInput, match=r"governance\.expire"):
+        ann.governance.relabel(page, expires_at="2001-01-01")
+
+
+# What is stated again
+
+
+@pytest.mark.parametrize(("access", "then"), [("private", "shared"), ("read_only", "private"), ("read_only", "shared")])
+def test_what_is_stated_again_is_opened_by_nobody_who_may_not_relabel_it(store, ann, access, then):
+    fact = ann.facts.add("Ann keeps bees.", access=access)
+    for caller in (WRITER, SHARER):
+        with pytest.raises(PermissionDenied):
+            store.of(ANN, caller).facts.add("Ann keeps bees.", access=then)
+    assert labels(ann, fact)[0] == access
+    assert ann.facts.add("Ann keeps bees.", access=then) == fact
+    assert labels(ann, fact)[0] == then
