@@ -107,6 +107,7 @@ def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memor
         ("店开门了。", "店开门了？"),
         ("I live in Oslo.", "I used to live in Oslo."),
         ("我住在上海。", "我以前住在上海。"),
+        ("I take it before dinner.", "I take it after dinner."),
     ],
 )
 def test_a_question_and_what_holds_no_more_are_no_duplicates(open_memory, clock, first, again):
