@@ -107,7 +107,6 @@ def test_nearly_equal_pages_are_a_group_and_details_tell_others_apart(open_memor
         ("店开门了。", "店开门了？"),
         ("I live in Oslo.", "I used to live in Oslo."),
         ("我住在上海。", "我以前住在上海。"),
-        ("I take it before dinner.", "I take it after dinner."),
     ],
 )
 def test_a_question_and_what_holds_no_more_are_no_duplicates(open_memory, clock, first, again):
@@ -117,6 +116,13 @@ def test_a_question_and_what_holds_no_more_are_no_duplicates(open_memory, clock,
     memory.jobs.run()
     assert memory.duplicates.list() == []
     assert [memory.get(one).state is State.MERGED for one in pages] == [False, False]
+
+
+def test_what_differs_in_one_word_that_counts_is_not_merged(open_memory):
+    memory = open_memory()
+    pages = [memory.add(f"I take the blue pill {when} dinner.") for when in ("before", "after")]
+    with pytest.raises(InvalidInput, match="do not say the same"):
+        memory.duplicates.merge(pages)
 
 
 def test_facts_merge_with_their_lineage(open_memory, clock):
