@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
+from threading import Event, Thread, current_thread
 
 import pytest
 
@@ -150,6 +151,34 @@ def test_a_branch_that_is_made_while_something_goes_does_not_keep_it(stores, clo
     monkeypatch.setattr(place, name, interrupted)
     remove(remover, way, clock)
     assert done and tellers(maker, way) == []
+
+
+def test_a_branch_that_is_finished_while_something_is_erased_is_whole_or_nobody_got_it(stores, clock, monkeypatch):
+    maker, remover = stores
+    memory = lived(maker, "erase")
+    ended, owner = BranchMaker._ended, Forgetter.owner
+    is_copied, goes_on, outcome = Event(), Event(), list[bool]()
+
+    def waiting(self, homes):
+        is_copied.set()
+        assert goes_on.wait(60)
+        return ended(self, homes)
+
+    def finished(self, *given):  # the branch was found unfinished, and goes next
+        goes_on.set()
+        if current_thread() is not thread:
+            thread.join(60)
+        return owner(self, *given)
+
+    monkeypatch.setattr(BranchMaker, "_ended", waiting)
+    monkeypatch.setattr(Forgetter, "owner", finished)
+    thread = Thread(target=lambda: outcome.append(made(memory)))
+    thread.start()
+    assert is_copied.wait(60)
+    remove(remover, "erase", clock)
+    thread.join(60)
+    assert outcome == [bool(memory.branches.list())]
+    assert tellers(maker, "erase") == []
 
 
 def test_a_branch_whose_maker_died_is_discarded_within_minutes(stores, clock, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from built_cubes import put_built
 from memoryos.cube import Fact
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import State, Subject
 
@@ -75,4 +75,16 @@ def test_a_shared_persona_is_in_no_prefix(open_memory):
         memory.activations.build("me", kinds=[], ids=[page, fact])
     assert memory.activations.list() == []
     assert memory.activations.build("me", kinds=[], ids=[page])
+    assert [one.name for one in memory.activations.list()] == ["me"]
+
+
+@pytest.mark.once
+def test_a_prefix_is_built_again_without_what_is_gone_and_a_new_one_needs_all_that_it_names(open_memory):
+    memory = open_memory()
+    page, other = memory.add("Hello."), memory.add("Good morning.")
+    memory.activations.build("me", kinds=[], ids=[page, other])
+    memory.delete(page)
+    assert memory.forms.transform("me").job
+    with pytest.raises(NotFound, match=page):
+        memory.activations.build("me", kinds=[], ids=[page, other])
     assert [one.name for one in memory.activations.list()] == ["me"]

@@ -118,6 +118,13 @@ def test_a_question_and_what_holds_no_more_are_no_duplicates(open_memory, clock,
     assert [memory.get(one).state is State.MERGED for one in pages] == [False, False]
 
 
+def test_what_differs_in_one_word_that_counts_is_not_merged(open_memory):
+    memory = open_memory()
+    pages = [memory.add(f"I take the blue pill {when} dinner.") for when in ("before", "after")]
+    with pytest.raises(InvalidInput, match="do not say the same"):
+        memory.duplicates.merge(pages)
+
+
 def test_facts_merge_with_their_lineage(open_memory, clock):
     memory = open_memory()
     first = memory.facts.add("Ann keeps bees in the garden")

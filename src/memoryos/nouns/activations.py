@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from memoryos import arguments
 from memoryos.caller import Action
+from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Kind
 from memoryos.listing import Listing
@@ -14,6 +15,8 @@ from memoryos.operation.activation.activated import ActivatedAnswer, ActivationV
 from memoryos.operation.activation.recipe import KNOWN, Recipe
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
+from memoryos.operation.correction.kept_versions import check_there
+from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 NAME_CHARS = 100
@@ -42,7 +45,8 @@ class Activations(Noun):
         that name is replaced when the new one is there. With `bits=8`, a state of transformers takes a quarter of the
         bytes, and answers are not exactly those of the text. A chat model that does not run in this process
         (`MEMORYOS_LLM_MODEL=local:`) gets the text, which is the same to the byte each time, so that the cache of its
-        server finds it. Raises InvalidInput, also for a persona that all agents of the user share: it lies elsewhere.
+        server finds it. Raises NotFound for an id, and InvalidInput, also for a persona that all agents of the user
+        share: it lies elsewhere.
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = tuple(arguments.one_of("kinds", kind, Kind) for kind in arguments.ids("kinds", kinds))
@@ -52,17 +56,16 @@ class Activations(Noun):
         chosen = tuple(arguments.cube_id(one, field="ids") for one in arguments.ids("ids", ids))
         if len(chosen) > MOST_MEMORIES:
             raise InvalidInput("ids", f"names {len(chosen):,} memories", f"Pass at most {MOST_MEMORIES:,}")
-        self._check_place(wanted, chosen)
+        _check_place(self._engine, self._scope, wanted, chosen)
+        with self._engine.vault.view(self._scope.owner) as reader:
+            check_there(reader, chosen, self._engine.clock())
         if bits is not None and not (isinstance(bits, int) and bits == 8):
             raise InvalidInput(
                 "bits", "is neither 8 nor None", "Pass 8 for a smaller state, or nothing for an exact one"
             )
         told = self._engine.said("role", role, self._scope, limit=ROLE_CHARS)
         recipe = Recipe(name=_name(name), role=told, kinds=wanted, ids=chosen, bits=bits)
-        self._engine.caught_up(self._scope)
-        job_id = self._engine.activator.order(self._scope.owner, recipe)
-        self._engine.housekeeping.queued(self._scope)
-        return job_id
+        return _ordered(self._engine, self._scope, recipe)
 
     def list(self) -> Listing[ActivationView]:
         """List the prefixes, by name, and whether their states can be used."""
@@ -101,15 +104,30 @@ class Activations(Noun):
         marker = self._engine.responder.marker
         return self._engine.activator.answer(self._scope.owner, names, asked, marker, recompute)
 
-    def _check_place(self, kinds: Sequence[Kind], ids: Sequence[str]) -> None:
-        """Raise InvalidInput if these memories do not lie with this owner, but with a persona that agents share."""
-        home = self._engine.home(self._scope).owner
-        if home == self._scope.owner:
-            return
-        with self._engine.vault.view(home) as reader:
-            if kinds or reader.kinds(ids):
-                fix = "Pass kinds=[] and ids of pages and segments of this agent"
-                raise InvalidInput("kinds" if kinds else "ids", "names the persona that all agents share", fix)
+
+def built_again(engine: Engine, scope: Scope, recipe: Recipe) -> str:
+    """Have a prefix computed again, from those of its memories that there are, and return the id of the job."""
+    engine.admit(Action.WRITE, scope)
+    _check_place(engine, scope, recipe.kinds, recipe.ids)
+    return _ordered(engine, scope, recipe)
+
+
+def _ordered(engine: Engine, scope: Scope, recipe: Recipe) -> str:
+    engine.caught_up(scope)
+    job_id = engine.activator.order(scope.owner, recipe)
+    engine.housekeeping.queued(scope)
+    return job_id
+
+
+def _check_place(engine: Engine, scope: Scope, kinds: Sequence[Kind], ids: Sequence[str]) -> None:
+    """Raise InvalidInput if these memories do not lie with this owner, but with a persona that agents share."""
+    home = engine.home(scope).owner
+    if home == scope.owner:
+        return
+    with engine.vault.view(home) as reader:
+        if kinds or reader.kinds(ids):
+            fix = "Pass kinds=[] and ids of pages and segments of this agent"
+            raise InvalidInput("kinds" if kinds else "ids", "names the persona that all agents share", fix)
 
 
 def _name(name: str) -> str:

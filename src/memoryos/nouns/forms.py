@@ -13,8 +13,8 @@ from memoryos.filter import labels_of
 from memoryos.infrastructure.vault.records import Job, JobKind, JobState
 from memoryos.kinds import Kind, Origin
 from memoryos.listing import Listing
-from memoryos.nouns.activations import Activations
-from memoryos.nouns.lora_adapters import LoraAdapters
+from memoryos.nouns.activations import Activations, built_again
+from memoryos.nouns.lora_adapters import LoraAdapters, trained_again
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.nouns.schedule import MemScheduler
@@ -158,7 +158,7 @@ class MemoryForms(Noun):
     def _built(self, name: str, kinds: Sequence[str], ids: Sequence[str]) -> str:
         known = None if kinds or ids else self._engine.activator.recipe(self._scope.owner, name)
         if known is not None:
-            return self._activations.build(name, kinds=known.kinds, ids=known.ids, role=known.role, bits=known.bits)
+            return built_again(self._engine, self._scope, known)
         return self._activations.build(name, ids=ids, kinds=kinds or (() if ids else KNOWN))
 
     def _trained(self, name: str, kinds: Sequence[str], ids: Sequence[str]) -> str | None:
@@ -167,8 +167,7 @@ class MemoryForms(Noun):
         with suppress(NotFound):
             known = owned.known(self._scope, name)[1] if not (kinds or ids) else None
         if known is not None:
-            told = {"kinds": known.kinds, "ids": known.ids, "tags": known.tags}
-            self._lora.train(name, **told, recipe=known.recipe, bounds=known.bounds)
+            trained_again(self._engine, self._scope, known)
         else:
             self._lora.train(name, kinds=kinds or (Kind.FACT,), ids=ids)
         place, wanted = owned.known(self._scope, name)

@@ -13,6 +13,7 @@ from memoryos import arguments, expected
 from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
+from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.kinds import Kind
@@ -22,6 +23,7 @@ from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
+from memoryos.operation.correction.kept_versions import check_there
 from memoryos.operation.training.adapted_answers import reasons
 from memoryos.operation.training.adapter_cubes import (
     adapter_in,
@@ -68,14 +70,14 @@ class LoraAdapters(Noun):
         it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
         perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
         changed, expires or is deleted, the version goes at once, and another one is trained. Torch trains, whatever
-        computes answers. Raises InvalidInput, ModelNotConfigured without a local model, MissingExtra without torch.
+        computes answers. Raises InvalidInput, NotFound for an id, ModelNotConfigured without a local model, and
+        MissingExtra without torch.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.local.check_training()
         wanted = WantedAdapter(
             _name(name),
             [arguments.one_of("kinds", one, Kind).value for one in _list("kinds", kinds)],
-            list(arguments.ids("ids", ids)),
+            [arguments.cube_id(one, field="ids") for one in arguments.ids("ids", ids)],
             [self._engine.said("tags", one, self._scope, limit=ID_LIMIT) for one in _list("tags", tags)],
             _given("recipe", recipe, TrainingRecipe),
             _given("bounds", bounds, GateBounds),
@@ -84,7 +86,11 @@ class LoraAdapters(Noun):
         )
         if not wanted.kinds or not {Kind(one) for one in wanted.kinds} <= set(TRAINABLE):
             raise InvalidInput("kinds", "has a kind that is not trained", f"Pass some of {', '.join(TRAINABLE)}")
-        self._want(wanted)
+        place = _place_for(self._places, wanted)
+        with self._engine.vault.view(place) as reader:
+            check_there(reader, wanted.ids, self._engine.clock())
+        self._engine.local.check_training()
+        _want(self._engine, place, wanted)
         return self.get(wanted.name)
 
     def list(self) -> Listing[AdapterStatus]:
@@ -208,33 +214,6 @@ class LoraAdapters(Noun):
     def _places(self) -> Sequence[Scope]:
         return self._engine.adapters.places(self._scope)
 
-    def _place_for(self, wanted: WantedAdapter) -> Scope:
-        owner, *others = self._places
-        learned = {Kind.FACT.value, Kind.PROFILE.value}
-        if not others or not learned.intersection(wanted.kinds):
-            return owner
-        if not learned.issuperset(wanted.kinds):
-            fix = "Train two adapters: facts and the profile lie with the persona that all agents share"
-            raise InvalidInput("kinds", "mixes the persona with what one agent keeps", fix)
-        return others[0]
-
-    def _want(self, wanted: WantedAdapter) -> None:
-        """Note what is wanted, in the place of what was wanted under that name, and have it trained."""
-        place = self._place_for(wanted)
-        check_new(self._engine.vault, place, Kind.PARAMETER, ())
-        with self._engine.vault.view(place) as reader:
-            if wanted.name in wanted_adapters(reader) and wanted.name not in seen_adapters(reader):
-                raise InvalidInput("name", f"{wanted.name!r} is taken", "Pass another name")
-        with self._engine.vault.write(place) as writer:
-            if (old := wanted_adapters(writer).get(wanted.name)) is None:
-                _wanted_anew(writer, wanted)
-            else:
-                check_change(self._engine.vault, place, writer, wanted.name)
-                want(writer, replace(wanted, weight=old.weight, last=old.last))
-            writer.delete([one.id for one in begun(writer, wanted.name)])
-            want_training(writer, wanted.name, anew=True)
-        self._engine.housekeeping.queued(place)
-
     def _known(self, name: str) -> tuple[Scope, WantedAdapter]:
         """Where an adapter lies, and what is wanted of it. Raises NotFound."""
         return self._engine.adapters.known(self._scope, _name(name))
@@ -271,6 +250,42 @@ class LoraAdapters(Noun):
             check_stored(self._engine.vault, place, writer, ids, Action.DELETE)
             writer.delete(ids)
             unwant(writer, name)
+
+
+def trained_again(engine: Engine, scope: Scope, wanted: WantedAdapter) -> None:
+    """Have an adapter trained again, on those of its memories that there are, as `train` does."""
+    engine.admit(Action.WRITE, scope)
+    engine.local.check_training()
+    again = replace(wanted, is_due=True, is_withdrawn=False, pinned=None, demand=str(uuid7()))
+    _want(engine, _place_for(engine.adapters.places(scope), again), again)
+
+
+def _place_for(places: Sequence[Scope], wanted: WantedAdapter) -> Scope:
+    owner, *others = places
+    learned = {Kind.FACT.value, Kind.PROFILE.value}
+    if not others or not learned.intersection(wanted.kinds):
+        return owner
+    if not learned.issuperset(wanted.kinds):
+        fix = "Train two adapters: facts and the profile lie with the persona that all agents share"
+        raise InvalidInput("kinds", "mixes the persona with what one agent keeps", fix)
+    return others[0]
+
+
+def _want(engine: Engine, place: Scope, wanted: WantedAdapter) -> None:
+    """Note what is wanted, in the place of what was wanted under that name, and have it trained."""
+    check_new(engine.vault, place, Kind.PARAMETER, ())
+    with engine.vault.view(place) as reader:
+        if wanted.name in wanted_adapters(reader) and wanted.name not in seen_adapters(reader):
+            raise InvalidInput("name", f"{wanted.name!r} is taken", "Pass another name")
+    with engine.vault.write(place) as writer:
+        if (old := wanted_adapters(writer).get(wanted.name)) is None:
+            _wanted_anew(writer, wanted)
+        else:
+            check_change(engine.vault, place, writer, wanted.name)
+            want(writer, replace(wanted, weight=old.weight, last=old.last))
+        writer.delete([one.id for one in begun(writer, wanted.name)])
+        want_training(writer, wanted.name, anew=True)
+    engine.housekeeping.queued(place)
 
 
 def _given(field: str, value: _Value | None, kind: type[_Value]) -> _Value:

@@ -15,7 +15,10 @@ class Upkeep(Noun):
     """Maintenance of one owner's memory. Most of it also happens automatically."""
 
     def repair(self) -> RepairReport:
-        """Move pages that are in the wrong segment, split mixed segments and merge similar ones, now."""
+        """Move pages that are in the wrong segment, split mixed segments and merge similar ones, now.
+
+        Each segment that it changes gets a new version.
+        """
         self._engine.admit_all(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
         report = self._engine.repairer.repair(owner)

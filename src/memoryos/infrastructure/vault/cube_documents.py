@@ -17,6 +17,7 @@ from memoryos.infrastructure.vault.records import (
     MERGED_TIER,
     Entry,
     StoredPassage,
+    alone,
 )
 from memoryos.kinds import Tier
 
@@ -99,9 +100,10 @@ def vector_row(entry: Entry) -> dict[str, Any]:
 
 
 def version_row(earlier: Entry) -> dict[str, Any]:
-    """The row of an earlier version of a cube."""
-    cube, packed = earlier.cube, earlier.packed
-    document = "" if packed else earlier.document or to_json(cube)
+    """The row of an earlier version of a cube: of a page, without what it says of others, which may go."""
+    cube, packed = alone(earlier.cube), earlier.packed
+    known = earlier.document if cube is earlier.cube else None
+    document = "" if packed else known or to_json(cube)
     return {
         "tenant": cube.scope.tenant,
         "cube_id": cube.id,

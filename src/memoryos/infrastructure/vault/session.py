@@ -19,10 +19,7 @@ from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.authors import Author, authored, read_author
 from memoryos.infrastructure.vault.built_cubes import OVER, TRAIN_AFTER, Built, built_from, outdated
 from memoryos.infrastructure.vault.cold_part import packs_of
-from memoryos.infrastructure.vault.cube_documents import (
-    vector_row,
-    version_row,
-)
+from memoryos.infrastructure.vault.cube_documents import vector_row, version_row
 from memoryos.infrastructure.vault.labelling import Standing, label_details, read_label_changes
 from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
@@ -192,7 +189,7 @@ class SqlWriter(SqlReader):
         self.retention.check_ends([one.cube.id for one in changed_states if one.cube.state is State.EXPIRED])
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
-            self._keep_versions([entry.cube.id for entry in entries])
+            self._keep_versions(entries)
             self._kept.pack(entry.cube.id for entry in entries if entry.cube.version.number > 2)
         over = [one.cube.id for one in changed_states if one.cube.state in OVER]
         rows = _rows(entries)
@@ -446,9 +443,12 @@ class SqlWriter(SqlReader):
         mine = passages.tenant == self._scope.tenant, passages.cube_id == cube_id, passages.part > behind
         self._connection.execute(delete(tables.passages).where(*mine))
 
-    def _keep_versions(self, ids: Sequence[str]) -> None:
-        """Store the present documents as they are: to read and to write a large one takes longer than to copy it."""
-        for chunk in chunks(ids):
+    def _keep_versions(self, entries: Sequence[Entry]) -> None:
+        """Store the present documents: of pages without what they say of others, else as they are, which is faster."""
+        pages = [entry.cube.id for entry in entries if entry.cube.kind is Kind.PAGE]
+        present = map(Entry, self.get(pages).values())
+        insert_rows(self._connection, tables.versions, [version_row(entry) for entry in present])
+        for chunk in chunks(entry.cube.id for entry in entries if entry.cube.kind is not Kind.PAGE):
             self._connection.execute(queries.KEEP_VERSIONS, {**self._owner, "ids": chunk})
 
     @property

@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, literal, null, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, literal, null, select, update
 
+from memoryos.cube import from_json, to_json
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import checksum, tables
-from memoryos.infrastructure.vault.records import Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Link, LinkKind, Operation, alone
 from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
@@ -51,6 +53,23 @@ _TOPICS = (  # neither DISTINCT nor within another statement: SQLite would look 
     .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.MEMBER_OF.value)
     .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
 )
+_next_links = tables.links.alias()
+_begun = (
+    select(tables.links.c.source)
+    .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.CHAIN.value)
+    .where(tables.links.c.target.in_(bindparam("ids", expanding=True)))
+    .cte("followers", recursive=True)
+)
+_followers = _begun.union(
+    select(_next_links.c.source)
+    .join(_begun, _next_links.c.target == _begun.c.source)
+    .where(_next_links.c.tenant == bindparam("of_tenant"), _next_links.c.kind == LinkKind.CHAIN.value)
+)
+_FOLLOWERS = select(_followers.c.source).where(  # the pages that continue these, and so on, if they have versions
+    exists().where(_versions.tenant == bindparam("of_tenant"), _versions.cube_id == _followers.c.source)
+)
+_ALL = _STORED.where(*_MINE).order_by(_versions.cube_id, _versions.version)
+_NO_CHAIN = ('"chain_summary":""', '"chain_written":""')
 _DROP = delete(tables.versions).where(*_MINE)
 _REVISED = (
     _events.tenant == bindparam("of_tenant"),
@@ -129,16 +148,23 @@ class VersionPart:
 
         Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
         tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
-        versions went before.
+        versions went before. Versions of the pages that continue these lose what an older program kept of the chain.
         """
         found = 0
         for chunk in chunks(pages):
+            found += self._unchain(chunk)
             told = self._connection.execute(_TOPICS, {"of_tenant": self._tenant, "ids": chunk}).scalars()
             if topics := list(dict.fromkeys(told)):
                 mine = {"of_tenant": self._tenant, "ids": topics}
                 found += self._connection.execute(_DROP, mine).rowcount
                 found += self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
+
+    def _unchain(self, pages: Sequence[str]) -> int:
+        told = self._connection.execute(_FOLLOWERS, {"of_tenant": self._tenant, "ids": pages}).scalars().all()
+        changed = [row for stored in self._of_each(_ALL, told) for row in _unchained(stored)] if told else []
+        self._write(changed)
+        return len(changed)
 
     def _drop_reasons(self, told: Iterable[Any]) -> int:
         silent = ((sequence, _without_reason(detail), detail) for sequence, detail in told)
@@ -193,6 +219,25 @@ def _packed_row(row: StoredVersion, newer: StoredVersion) -> StoredVersion | Non
         return None
     packed = packed_version(row.version, row.document, newer.version, newer.document)
     return packed and row._replace(document="", checksum=packed.checksum, packed=packed.data, base=packed.base)
+
+
+def _unchained(stored: Sequence[StoredVersion]) -> Iterator[StoredVersion]:
+    """All versions of a page, whole and without what they tell of its chain, if one of them tells of it."""
+    known = whole_documents(stored)
+    told = {number: _alone(document) for number, document in known.items()}
+    if told != known:
+        for row in stored:
+            if document := told[row.version]:  # else it is damaged
+                yield row._replace(document=document, checksum=checksum.of_text(document), packed=None, base=None)
+
+
+def _alone(document: str) -> str:
+    if all(one in document for one in _NO_CHAIN):
+        return document
+    try:
+        return to_json(alone(from_json(document)))
+    except InvalidInput:
+        return document
 
 
 def _read_for(numbers: Iterable[int], bases: Mapping[int, int | None]) -> list[int]:

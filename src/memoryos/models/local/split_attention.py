@@ -8,7 +8,7 @@ section 3.1). The heads that share keys are rows of one product in the first par
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -16,8 +16,10 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 NAME = "memoryos_split"
+Attended = tuple[torch.Tensor, None]  # what a layer expects: the attention, and its weights, which are not told
+
 # Returns the sums, too, which torch's public function keeps for itself; not in every build of torch.
-_flash = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
+_flash: Any = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
 
 
 def split_attention(model: Any) -> None:
@@ -30,14 +32,14 @@ def split_attention(model: Any) -> None:
 
 def attend(
     module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, **others: Any
-) -> tuple[torch.Tensor, None]:
+) -> Attended:
     """Return the attention of one layer, of the shape (batch, tokens, heads, size). Without a mask it is causal."""
     new, known = query.shape[-2], key.shape[-2] - query.shape[-2]
     if attention_mask is not None or new == 1 or known <= 0:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **others)
+        return cast("Attended", sdpa_attention_forward(module, query, key, value, attention_mask, **others))
     if not torch.is_inference_mode_enabled() or key.shape[-1] != value.shape[-1]:
         causal = torch.ones(new, key.shape[-2], dtype=torch.bool, device=key.device).tril(known)[None, None]
-        return sdpa_attention_forward(module, query, key, value, causal, **others)
+        return cast("Attended", sdpa_attention_forward(module, query, key, value, causal, **others))
     return _put_together(query, key, value, known, others.get("scaling")).transpose(1, 2).contiguous(), None
 
 

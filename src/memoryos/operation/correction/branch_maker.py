@@ -120,7 +120,7 @@ class BranchMaker:
             homes = [self._without_ended(home) for home in homes]
             own = max(self._sequence(self.branch.scope(home.scope)) for home in homes)
             with self._vault.write(self._owner) as writer:
-                if self.branch.id not in {one.id for one in branches(writer)}:
+                if self.branch not in branches(writer):  # who discards it has it end first
                     raise self._gone()
                 if not _ended_since(writer, homes[0])[1]:
                     shown = max(home.sequence for home in homes)

@@ -23,6 +23,7 @@ from memoryos.operation.correction.branch import (
     is_alike,
     made_until,
     places_in,
+    write_branch,
 )
 from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.correct import Corrector
@@ -156,9 +157,15 @@ class Brancher:
         return sum(map(self._discard_unfinished, unfinished), Forgotten())
 
     def _discard_unfinished(self, branch_id: str) -> Forgotten:
-        """Discard a branch unless it became whole meanwhile: then its copies go with what they were made of."""
-        known = (one for one in self._places() if isinstance(one, Branch) and one.id == branch_id)
-        return sum((self.discard(one) for one in known if not one.is_whole), Forgotten())
+        """Discard a branch unless it became whole meanwhile: then its copies go with what they were made of.
+
+        It ends in the transaction that finds it unfinished, so nobody finishes it; after a crash, a job discards it.
+        """
+        with self._vault.write(self.owner) as writer:
+            known = [one for one in branches(writer) if one.id == branch_id and not one.is_whole]
+            for one in known:
+                write_branch(writer, replace(one, expires_at=self.corrector.promoter.clock()))
+        return sum(map(self.discard, known), Forgotten())
 
     def follow(self, gone: Sequence[str]) -> list[KeptCopy]:
         """Remove the copies of memories that are gone; returns those that are frozen or on hold.
@@ -232,7 +239,7 @@ class Brancher:
     def _discard_left(self, places: Sequence[BranchPlace]) -> None:
         for one in places:
             if isinstance(one, Branch) and self.is_left(one):
-                self.discard(one)
+                self._discard_unfinished(one.id)
 
     def _corrector(self, branch: BranchPlace) -> Corrector:
         return Corrector(self.corrector.promoter, branch.scope(self.owner))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
 
@@ -15,8 +15,21 @@ from memoryos.operation.correction.builds import builds
 def unexpired(cube: MemCube, now: datetime) -> MemCube:
     """The memory. Raises NotFound if it has expired; a hold may keep it in the store."""
     if cube.has_expired(now):
-        raise NotFound(f"there is no memory {cube.id!r} of this user and agent")
+        raise _missing(cube.id)
     return cube
+
+
+def check_there(reader: Reader, ids: Sequence[str], now: datetime) -> None:
+    """Raise NotFound for a memory that the reader does not show, or that has expired."""
+    known = reader.get(ids)
+    for one in ids:
+        if one not in known:
+            raise _missing(one)
+        unexpired(known[one], now)
+
+
+def _missing(cube_id: str) -> NotFound:
+    return NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
 
 def unended(cubes: Iterable[MemCube], now: datetime) -> list[MemCube]:
@@ -28,7 +41,7 @@ def kept_versions(reader: Reader, cube_id: str, now: datetime) -> Mapping[int, M
     """The versions that the caller may read, oldest first; the stored one is the last. Raises NotFound."""
     cube = reader.one(cube_id)
     if cube is None:
-        raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
+        raise _missing(cube_id)
     unexpired(cube, now)
     return {one.number: one for one in unended((*reader.history(cube_id), *builds(reader, cube)), now)}
 

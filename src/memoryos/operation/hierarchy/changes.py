@@ -25,6 +25,7 @@ from memoryos.infrastructure.vault.records import (
     LinkKind,
     Operation,
     Vector,
+    alone,
 )
 from memoryos.infrastructure.vault.version_packing import packed_versions
 from memoryos.infrastructure.vault.withdrawal import can_be_withdrawn, withdrawn
@@ -167,6 +168,8 @@ class Changes:
 
     def _keep(self, earlier: Entry, *, is_first: bool) -> None:
         """Keep a version for the history: of very many in one operation the last ones."""
+        if (cube := alone(earlier.cube)) is not earlier.cube:
+            earlier = Entry(cube)
         between = self._between.setdefault(earlier.cube.id, _Between())
         if is_first and between.first is None:
             between.first = earlier

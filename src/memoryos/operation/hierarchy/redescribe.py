@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -23,7 +23,11 @@ from memoryos.operation.hierarchy.recent import extracted
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
 
 _CORRECTED = json.dumps({"reason": "a page of it was corrected"})
-_RETOLD = json.dumps({"by": SYSTEM.identity, "call": BACKGROUND, "reason": "other pages are in it"})
+_BY_PROGRAM = {"by": SYSTEM.identity, "call": BACKGROUND}
+_RETOLD = json.dumps({**_BY_PROGRAM, "reason": "other pages are in it"})
+_REPAIRED = json.dumps({**_BY_PROGRAM, "reason": "repair: other pages are in it"})
+
+Retell = Callable[[Changes, MemCube, Entry], object]  # stores a segment, given as it was and as it is described again
 
 
 def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
@@ -74,41 +78,58 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
         writer.update([Entry(cube)], Operation.CHAIN)
 
 
-def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime, *, is_kept: bool = False) -> None:
-    """Summarise segments again from the pages they will have, without the words of a model; remove empty ones.
+def retell(changes: Changes, segment: MemCube, entry: Entry) -> None:
+    """Store a segment that is described again: with the next number if a person wrote what it said.
 
-    What they said is only kept if `is_kept`: it may quote pages that go.
+    So nobody takes the words of the program for those of that person. They are not kept: they may quote pages that go.
     """
+    if segment.descriptive.origin is Origin.USER_INPUT:
+        changes.change(_numbered(entry, segment.version.number + 1), Operation.REFRESH, _RETOLD)
+    else:
+        changes.change(entry, Operation.REFRESH)
+
+
+def retell_repaired(
+    changes: Changes, segment: MemCube, entry: Entry, *, begun: int | None = None, is_kept: bool = True
+) -> int | None:
+    """Store a segment after a repair moved pages; returns the number of the version that tells so, None without one.
+
+    A repair begins one version of a segment, whatever the number of its steps; `begun` is that of an earlier one. The
+    version before it stays if `is_kept`: it may quote pages that leave.
+    """
+    is_own = segment.descriptive.origin is not Origin.USER_INPUT  # what a person wrote is a version of its own
+    if is_own and entry.cube.payload == segment.payload:
+        changes.change(entry, Operation.REFRESH)
+        return begun
+    number = segment.version.number
+    is_begun = is_own and number == begun
+    told = entry if is_begun else _numbered(entry, number + 1)
+    if is_kept and not is_begun:
+        changes.revise(told, _REPAIRED)
+    else:
+        changes.change(told, Operation.REFRESH, _REPAIRED)
+    return told.cube.version.number
+
+
+def _numbered(entry: Entry, number: int) -> Entry:
+    return replace(entry, cube=replace(entry.cube, version=replace(entry.cube.version, number=number)))
+
+
+def redescribe_segments(changes: Changes, segments: Iterable[str], now: datetime, tell: Retell = retell) -> None:
+    """Summarise segments again from the pages they will have, without the words of a model; remove empty ones."""
     for segment in changes.get(segments):
         pages = changes.members(segment.id)
         if pages:
-            retell(changes, segment, _described(changes, segment, pages, now, {}), is_kept=is_kept)
+            tell(changes, segment, _described(changes, segment, pages, now, {}))
         else:
             changes.remove(segment.id)
-
-
-def retell(changes: Changes, segment: MemCube, entry: Entry, *, is_kept: bool = False) -> None:
-    """Store a segment that is described again: with the next number if a person wrote what it said.
-
-    So nobody takes the words of the program for those of that person. `is_kept` has the history keep the latter.
-    """
-    if segment.descriptive.origin is not Origin.USER_INPUT:
-        changes.change(entry, Operation.REFRESH)
-        return
-    version = replace(segment.version, number=segment.version.number + 1)
-    retold = replace(entry, cube=replace(entry.cube, version=version))
-    if is_kept:
-        changes.revise(retold, _RETOLD)
-    else:
-        changes.change(retold, Operation.REFRESH, _RETOLD)
 
 
 def describe_corrected(changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector]) -> None:
     """Give segments whose pages have new words a new version, made of these; `known` are the vectors of such pages."""
     for segment in changes.get(segments):
         entry = _described(changes, segment, changes.members(segment.id), now, known)
-        version = replace(segment.version, number=segment.version.number + 1)
-        changes.revise(replace(entry, cube=replace(entry.cube, version=version)), _CORRECTED)
+        changes.revise(_numbered(entry, segment.version.number + 1), _CORRECTED)
 
 
 def described_while_it_goes(changes: Changes, segment: MemCube, members: Sequence[str], last: int) -> Entry:

@@ -6,9 +6,10 @@ A segment that loses its last page goes; one that pages go back to after it went
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from uuid_utils.compat import uuid7
 
@@ -21,7 +22,7 @@ from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
 from memoryos.operation.hierarchy.page_entries import centre, page_vectors
 from memoryos.operation.hierarchy.recent import extracted
-from memoryos.operation.hierarchy.redescribe import in_order, retell
+from memoryos.operation.hierarchy.redescribe import in_order, retell_repaired
 
 LAST_PAGES = 64  # that tell of a segment while its pages go or come in several steps
 
@@ -59,11 +60,17 @@ class Rehomer:
     """Some moves: planned with a reader, and written in one transaction."""
 
     def __init__(
-        self, reader: Reader, moves: Sequence[Rehoming], now: datetime, later: Collection[str] = frozenset()
+        self,
+        reader: Reader,
+        moves: Sequence[Rehoming],
+        now: datetime,
+        later: Collection[str] = frozenset(),
+        begun: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Open segments, describe what changes, and let go of what is empty.
 
-        Segments that change `later` again are told by their last pages until then.
+        Segments that change `later` again are told by their last pages until then. `begun` are the versions of segments
+        that earlier moves began: a repair begins one of each.
         """
         self._reader = reader
         self._later = later
@@ -81,12 +88,12 @@ class Rehomer:
         self._opened = [name for name in arriving if name not in self._before]
         for name in self._opened:
             self._changes.add(self._new(name, arriving[name]))
+        self.versions = dict.fromkeys(self._opened, 1)  #: those of segments that it begins, or goes on with
         self._after = self._left()
-        left = {one.source for one in moves}  # their earlier versions go
         for members in self._after:
             if members.pages:
                 entry = self._described(members, arriving.get(members.cube.id, ()))
-                retell(self._changes, members.cube, entry, is_kept=members.cube.id not in left)
+                self._tell(members.cube, entry, begun.get(members.cube.id))
             else:
                 self._changes.remove(members.cube.id)
 
@@ -117,6 +124,12 @@ class Rehomer:
             detail = json.dumps({"from": one.source, "to": one.target, "why": one.reason.value})
             writer.update([Entry(self._moved[one.page])], Operation.REHOME, detail=detail)
         writer.enqueue(JobKind.EXTRACT, asked)
+
+    def _tell(self, segment: MemCube, entry: Entry, begun: int | None) -> None:
+        """Store a segment as it is described now; the versions before go with pages that leave."""
+        is_kept = all(one.source != segment.id for one in self._moves)
+        if number := retell_repaired(self._changes, segment, entry, begun=begun, is_kept=is_kept):
+            self.versions[segment.id] = number
 
     def _left(self) -> list[Members]:
         """The segments that were there, with the pages that they will have, by position."""

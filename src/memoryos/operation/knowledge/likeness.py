@@ -1,9 +1,10 @@
 """Likeness: whether two facts say the same.
 
 Vectors find what is close, words decide: "likes tea" and "does not like tea" have nearly one vector, and so have 2019
-and 2020. A near repeat says nothing that the other does not say: its content words are among the other's, in their
-order, and no name, number, negation or word that turns the meaning ("used to", "only", a question) is another. What is
-close but worded otherwise is left to a judge, if there is one.
+and 2020. A near repeat says nothing that the other does not say: its words are among the other's, in their order, and
+what the other one has besides has content. Only words that say nothing by themselves ("the", "really") do not count:
+"before" and "with" do. No name, number, negation or word that turns the meaning ("used to", "only", a question) is
+another. What is close but worded otherwise is left to a judge, if there is one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,7 +31,8 @@ _LEADING = 2  # content words that must be the same: of whom, and what of them
 _SHARED = 0.5  # of the longer fact's content words that the shorter one has, at least
 
 _NEGATION = regex(
-    r"\b(?:not|no|never|none|nor|without|neither|nobody|nothing|cannot|stopped|quit|longer|former|ex|hardly|\w+n't)\b",
+    r"\b(?:not|no|never|none|nor|without|neither|nobody|nothing|stopped|quit|longer|former|ex|hardly"
+    r"|nichts?|kein\w{0,2}|niemals|nie|niemand|ohne|weder|nunca|jam[aá]s|sin|nadie|nada|tampoco)\b",
     re.IGNORECASE,
 )
 _NEGATION_HAN = regex("[不没无未非别戒]|停止|放弃")
@@ -58,6 +60,27 @@ _DESIGNATION = regex(
     r"(?:no\.?|number|#|nr\.?)?\s*(\d[\w.-]*)|§+\s*(\d[\w.-]*)|第\s*([\d零一二两三四五六七八九十百]+)\s*[条章节款步号项]",
     re.IGNORECASE,
 )
+_SHORT = (  # how what is written in short is written in full
+    (regex(r"\bcan(?:'t|not)\b", re.IGNORECASE), "can not"),
+    (regex(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (regex(r"\bshan't\b", re.IGNORECASE), "shall not"),
+    (regex(r"n't\b", re.IGNORECASE), " not"),
+    (regex(r"\bI'm\b", re.IGNORECASE), "I am"),
+    (regex(r"'re\b", re.IGNORECASE), " are"),
+    (regex(r"'ve\b", re.IGNORECASE), " have"),
+    (regex(r"'ll\b", re.IGNORECASE), " will"),
+    (regex(r"\bby the way\b", re.IGNORECASE), " "),
+)
+# Function words that may be there or not. Others relate ("before", "her", "again"), and change what is said.
+_LIGHT = frozenset(
+    """
+    a also an and anyway are awesome be been being do does doing has have having hello hey hi however is just now of
+    oh ok okay please pretty quite rather really so such sure thank thanks that the totally very well which wow yeah
+    yep yes
+    的 了 和 是 在 也 就 还 又 很 真 真的 真是 非常 吗 呢 吧 啊 呀 哦 嗯 哈 哈哈 嘛 啦 着 得 地 等 等等
+    還 嗎 著 現在 现在
+    """.split()
+)
 _NAME = regex(r"(?<=\s)(?<!\d\s)[\"'(]?([A-Z][\w-]*)")
 _OWNER = regex(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
 _NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
@@ -83,9 +106,15 @@ class Judge(Protocol):
         ...
 
 
+class _Word(NamedTuple):
+    form: str
+    is_content: bool
+
+
 @dataclass(frozen=True, slots=True)
 class _Words:
     content: tuple[str, ...]  # stems, in order
+    said: tuple[_Word, ...]  # all words that count, in order
     names: frozenset[str]
     numbers: tuple[str, ...]
     designations: frozenset[str]  # as they are written: "rule 1"
@@ -104,11 +133,28 @@ def says_the_same(old: str, new: str) -> bool:
     mine, yours = _read(old), _read(new)
     if mine.marks != yours.marks:
         return False
-    short, long = sorted((mine.content, yours.content), key=len)
-    if len(short) < _LEADING or len(short) < _SHARED * len(long) or short[:_LEADING] != long[:_LEADING]:
+    short, long = sorted((mine, yours), key=lambda one: len(one.said))
+    few, many = short.content, long.content
+    if len(few) < _LEADING or len(few) < _SHARED * len(many) or few[:_LEADING] != many[:_LEADING]:
         return False
-    left = iter(long)
-    return all(word in left for word in short)
+    return _is_within(short.said, long.said)
+
+
+def _is_within(short: Sequence[_Word], long: Sequence[_Word]) -> bool:
+    """Whether the longer text has the words of the shorter one, in their order, and between them words with content."""
+    left, at = [], 0
+    for word in long:
+        if at == len(short) or word != short[at]:
+            left.append(word)
+        elif _adds_nothing_but_relations(left):
+            return False
+        else:
+            left, at = [], at + 1
+    return at == len(short) and not _adds_nothing_but_relations(left)
+
+
+def _adds_nothing_but_relations(words_between: Sequence[_Word]) -> bool:
+    return bool(words_between) and not any(word.is_content for word in words_between)
 
 
 def more_specific(old: str, new: str) -> str:
@@ -170,10 +216,12 @@ def judged(judge: Judge | None, pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
 
 @text_cache(4096)
 def _read(text: str) -> _Words:
-    plain = plain_text(text.replace("’", "'"))
-    content = tuple(stem(word) for word in words(plain) if word not in FUNCTION_WORDS)
+    plain = _in_full(plain_text(text.replace("’", "'")))
+    said = [word for word in words(plain) if word not in _LIGHT]
+    content = [word for word in said if word not in FUNCTION_WORDS]
     return _Words(
-        content,
+        tuple(map(stem, content)),
+        tuple(_word(word) for word in said),
         frozenset(_names(plain)),
         tuple(sorted(found.casefold() for found in _NUMBER.findall(plain))),
         frozenset(" ".join(found.group().casefold().rstrip(".:-").split()) for found in _DESIGNATION.finditer(plain)),
@@ -181,6 +229,20 @@ def _read(text: str) -> _Words:
         tuple(sorted(found.casefold() for found in (*_TURN.findall(plain), *_TURN_HAN.findall(plain)))),
         len(_OWNER.findall(plain)),
     )
+
+
+def _in_full(plain: str) -> str:
+    for short, full in _SHORT if "'" in plain or "cannot" in plain.lower() or "by the" in plain.lower() else ():
+        plain = short.sub(full, plain)
+    return plain
+
+
+def _word(word: str) -> _Word:
+    """A word as it counts: what is over ("worked") is not what is ("works")."""
+    if word in FUNCTION_WORDS:
+        return _Word(word, is_content=False)
+    form = stem(word)
+    return _Word(f"{form} -ed" if word.endswith("ed") and form != word else form, is_content=True)
 
 
 def _names(plain: str) -> Sequence[str]:

@@ -25,7 +25,7 @@ from memoryos.kinds import State, Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
-from memoryos.operation.hierarchy.redescribe import redescribe_segments
+from memoryos.operation.hierarchy.redescribe import redescribe_segments, retell_repaired
 from memoryos.operation.hierarchy.rehome import (
     Members,
     Rehomer,
@@ -124,7 +124,7 @@ class Repairer:
         """Put some pages back."""
         _check_in_place(reader, some)
         _check_takes_back(reader, some)
-        step = done.step(Rehomer(reader, some, self.clock(), later), some)
+        step = done.step(Rehomer(reader, some, self.clock(), later, done.versions), some)
         known = reader.note(KEPT.key)
         kept = _with_kept(reader, (one.page for one in some))
 
@@ -142,7 +142,7 @@ class Repairer:
             count = [0]
 
             def plan(reader: Reader, left: Sequence[Rehoming] = left, count: list[int] = count) -> Step:
-                rehomer, moves = self._next(reader, left, count)
+                rehomer, moves = self._next(reader, left, count, done.versions)
                 return done.step(rehomer, moves)
 
             take(self.vault, scope, plan)
@@ -153,21 +153,22 @@ class Repairer:
     def _describe(self, scope: Scope, done: _Done) -> None:
         """Describe the segments as a whole whose next change was left out."""
         for name in done.in_brief:
-            take(self.vault, scope, partial(self._whole, name=name))
+            take(self.vault, scope, partial(self._whole, name=name, begun=done.versions.get(name)))
 
-    def _whole(self, reader: Reader, *, name: str) -> Step:
+    def _whole(self, reader: Reader, *, name: str, begun: int | None) -> Step:
         """Describe a segment by all its pages."""
         changes = Changes(reader)
-        redescribe_segments(changes, [name], self.clock(), is_kept=True)
+        redescribe_segments(changes, [name], self.clock(), partial(retell_repaired, begun=begun))
         return Step(changes.flush, [name])
 
     def _next(
-        self, reader: Reader, left: Sequence[Rehoming], count: list[int]
+        self, reader: Reader, left: Sequence[Rehoming], count: list[int], begun: Mapping[str, int]
     ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
         """The next moves of a step."""
         taken = count[0] = min(MOVED_AT_ONCE, len(left))
         moves = _possible(reader, left[:taken], _being_extracted(reader))
-        return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
+        later = _segments(left[taken:])
+        return (Rehomer(reader, moves, self.clock(), later, begun) if moves else None), moves
 
     def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> PlannedRepair:
         """Make a plan for these segments."""
@@ -255,6 +256,7 @@ class _Done:
     moves: list[Rehoming] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
     closed: int = 0
+    versions: dict[str, int] = field(default_factory=dict)  # those of segments that it began
     _is_whole: dict[str, bool] = field(default_factory=dict)  # whether all its pages tell of a segment
 
     @property
@@ -273,6 +275,7 @@ class _Done:
             self.events += _moves_since(writer, before)
             self.moves += moves
             self.closed += rehomer.closed
+            self.versions |= rehomer.versions
             self._is_whole |= rehomer.described
 
         segments = _segments(moves)

@@ -1,0 +1,62 @@
+"""The earlier versions of a page tell of no page that it continued, once that one is gone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memoryos import Memory
+from memoryos.infrastructure.vault import cube_documents, tables
+from memoryos.infrastructure.vault.soundness import verify
+
+from .world import ANN, World
+
+WORD = "zanzibarquux"
+
+
+def stored(world: World) -> str:
+    """Every value of every table, and every version of each memory: in the tables, some of them are packed."""
+    with world.vault.snapshot() as connection:
+        rows = [list(map(tuple, connection.execute(table.select()))) for table in tables.metadata.sorted_tables]
+    with world.vault.read(ANN) as reader:
+        versions = [one.to_dict() for place in reader.placed() for one in reader.history(place.id)]
+    return f"{rows} {json.dumps(versions, ensure_ascii=False)}"
+
+
+def chained(world: World) -> tuple[Memory, list[str]]:
+    """Three pages of one chain; the first one has the word, and the summaries of the others quote it."""
+    memory = world.open(short_term_capacity=1, heat_threshold=1e9)
+    pages = [memory.add(text) for text in (f"🍵 tea with a {WORD}", "🍵 tea again", "🍵 more tea", "🍵 tea")]
+    assert all(WORD in memory.get(page).payload.chain_summary for page in pages[1:3])
+    return memory, pages
+
+
+def remove(memory: Memory, page: str, way: str) -> None:
+    memory.delete(page) if way == "delete" else memory.governance.erase(page)
+
+
+@pytest.mark.parametrize("way", ["delete", "erase"])
+def test_a_version_of_a_page_does_not_keep_the_words_of_the_page_that_it_continued(world: World, way: str):
+    memory, pages = chained(world)
+    for page in pages[1:3]:
+        memory.update(page, "🍵 tea once more")
+        memory.update(page, "🍵 tea once again")
+    remove(memory, pages[0], way)
+    assert [len(memory.history(page)) for page in pages[1:3]] == [3, 3]
+    assert WORD not in stored(world)
+
+
+@pytest.mark.parametrize("versions", [1, 2, 3])
+def test_what_an_older_program_kept_of_a_chain_goes_with_its_page(world: World, monkeypatch, versions: int):
+    memory, pages = chained(world)
+    with monkeypatch.context() as older:
+        older.setattr(cube_documents, "alone", lambda cube: cube)
+        for number in range(versions):
+            memory.update(pages[2], f"🍵 tea number {number}")
+    assert WORD in memory.history(pages[2])[0].payload.chain_summary
+    said = [one.payload.turns for one in memory.history(pages[2])]
+    memory.delete(pages[0])
+    assert [one.payload.turns for one in memory.history(pages[2])] == said
+    assert WORD not in stored(world)
+    assert verify(world.vault).is_sound
