@@ -20,5 +20,5 @@ class FrozenDict(dict[K, V]):
     def _refuse(self, *_given: Any, **_named: Any) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} cannot be changed: make another one")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
