@@ -15,7 +15,7 @@ from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import stem, words
 from memoryos.operation.knowledge.filling import MEAT, NO, NONE_LEFT, WORK, YES, Filling, Slot
 from memoryos.operation.knowledge.person import is_person
-from memoryos.operation.knowledge.pets import of_pet
+from memoryos.operation.knowledge.pet_slots import of_pet
 from memoryos.regex import regex
 
 # Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.

@@ -1,4 +1,4 @@
-"""Pets: the facts that tell of one by its name end together, when it dies: "my dog Rex loves the beach", "Rex died"."""
+"""Pet slots: the facts that tell of one by its name end together, when it dies: "my dog Rex loves the beach", "Rex died"."""
 
 from __future__ import annotations
 
