@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,12 @@ def add(
     json: Json = False,
 ) -> None:
     """Archive pages or facts that were not used for a while. A rule of the same name is replaced."""
-    said = {"unused": seconds_of(unused), "visits": visits, "tags": tag or (), "kinds": kind or (Kind.PAGE,)}
+    said: dict[str, Any] = {
+        "unused": seconds_of(unused),
+        "visits": visits,
+        "tags": tag or (),
+        "kinds": kind or (Kind.PAGE,),
+    }
     opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
     rule = tried(db, opening, lambda memory: memory.archiving.add(name, **said))
     if json:

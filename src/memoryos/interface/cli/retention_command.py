@@ -43,7 +43,7 @@ def retain(
     """Keep memories only so long: those stored already and those to come. A rule of the same name is replaced."""
     seconds = seconds_of(ttl) if ttl else None
     fading = seconds_of(half_life, "--half-life") if half_life else None
-    said = {"ttl": seconds, "until": until, "half_life": fading, "kinds": kind or (), "tags": tag or ()}
+    said: dict[str, Any] = {"ttl": seconds, "until": until, "half_life": fading, "kinds": kind or (), "tags": tag or ()}
     opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
     rule = tried(db, opening, lambda memory: memory.governance.retain(name, **said))
     if json:

@@ -1,4 +1,4 @@
-"""Pet slots: the facts that tell of one by its name end together, when it dies: "my dog Rex loves the beach", "Rex died"."""
+"""Pet slots: what is told of a pet by its name ends when it dies: "my dog Rex loves the beach", "Rex died"."""
 
 from __future__ import annotations
 
