@@ -41,6 +41,10 @@ SHARE = {**dict.fromkeys(OPERATIONS | DOORS, 12), "contract": 6}
 REPEATING = {"attack": 18}  # where functions ask the same of each of many methods, ids or commands: one of so many
 MANY = 4  # cases of such a function
 
+# What their tests share, a model and a browser, takes a worker half a minute to make. They come first: then one worker
+# has them all, for one that runs out of tests takes those that would come last.
+FIRST = ("local", "page")
+
 RAM_DISK = Path("/dev/shm")
 RAM_NEEDED = 4 * 2**30  # bytes: many times what the tests were seen to use (0.3 GB)
 
@@ -73,8 +77,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """One more than there are cores: tests wait a third of their time, for disks, pauses and processes that die."""
-    return (yield) + 1
+    """Two more than there are cores: tests wait a third of their time, for disks, pauses and processes that die.
+
+    By chance alone, three that wait so often leave a seventh of two cores idle, and four a sixteenth.
+    """
+    return (yield) + 2
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -87,13 +94,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("back_end", names, indirect=True, scope="session")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked long, and cases on other stores that are for one alone or repeat the way through it."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Leave out what is marked long, and cases on other stores that are for one alone or repeat the way through it.
+
+    Before, pytest orders them by what they share.
+    """
+    yield
     is_long = config.getoption("--long")
     items[:] = [item for item in items if is_long or not item.get_closest_marker("long")]
     items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
     if config.getoption("--store") is None:
         items[:] = _without_repeated_ways(items)
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] not in FIRST)
 
 
 def _is_for_another(test: pytest.Item) -> bool:

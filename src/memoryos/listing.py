@@ -16,7 +16,11 @@ CURSOR_CHARS = 4_000
 
 
 class Listing(list[T], Plain):
-    """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last."""
+    """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last.
+
+    It is a list, so what converts it as one loses the cursor, such as a FastAPI handler without a return annotation:
+    return `to_dict()` there.
+    """
 
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
         if not isinstance(items, Iterable):

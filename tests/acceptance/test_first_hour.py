@@ -416,7 +416,7 @@ def test_a_pet_is_not_the_agent(memory):
 
 
 def test_no_fact_is_lost(memory):
-    for number in range(130):
+    for number in range(105):  # LPM has room for 100
         memory.facts.add(f"Bob's locker {number} holds the {number}th trophy.")
     assert "locker 3 " in memory.search("What does locker 3 hold?").user_facts[0].text
 

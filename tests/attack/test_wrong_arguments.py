@@ -330,6 +330,7 @@ def test_work_on_a_closed_memory_is_refused(memory, operation):
         method_of(memory, operation)()
 
 
+@pytest.mark.once
 def test_a_value_nested_too_deeply_to_be_shown_is_refused_like_any_other(memory):
     deep: object = "x"
     for _ in range(100_000):
@@ -343,12 +344,14 @@ def test_a_value_nested_too_deeply_to_be_shown_is_refused_like_any_other(memory)
             ask()
 
 
+@pytest.mark.once
 def test_a_memory_is_not_pickled(memory):
     for value in (memory, memory.facts, store_of(memory)):
         with pytest.raises(TypeError, match="open the store in the other process"):
             pickle.dumps(value)
 
 
+@pytest.mark.once
 def test_a_closed_memory_is_not_entered(tmp_path):
     store = MemoryOS.open(tmp_path / "a.db")
     memory = store.memory("ann")

@@ -90,7 +90,7 @@ def test_ten_at_once_all_end(opened, model, at_once):
 @pytest.mark.once
 def test_very_many_at_once_all_end(opened, model, long):
     model.otherwise = lambda _: says(*STORY)
-    memory, readers = opened(), 200 if long else 60  # many more than there are threads
+    memory, readers = opened(), 200 if long else 40  # many more than there are threads
 
     async def talk():
         both = AsyncMemory(memory)

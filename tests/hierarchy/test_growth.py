@@ -365,7 +365,7 @@ def test_steps_of_so_many_pages_do_not_grow_with_the_scope(
     world: World, size: int, work: Callable[[World, int], list[int]]
 ):
     work(world, 2)
-    few, many = work(world, 4 * size), work(world, 8 * size)
+    few, many = work(world, 3 * size), work(world, 6 * size)  # beyond the 64 pages of a step
     assert max(many) < SAME * max(few)
 
 
@@ -513,7 +513,7 @@ def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World
         return calls_in(lambda: world.repairer().repair(ANN))
 
     repair(4)
-    few, many = repair(4 * LAST_PAGES), repair(8 * LAST_PAGES)
+    few, many = repair(2 * LAST_PAGES), repair(4 * LAST_PAGES)
     assert many < LINEAR * few
 
 

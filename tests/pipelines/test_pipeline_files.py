@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -23,6 +26,7 @@ from memoryos import (
     UpdateStep,
 )
 from memoryos.errors import InvalidInput, MissingExtra, NotFound
+from memoryos.frozen_dict import FrozenDict
 from memoryos.operation.pipelines.pipeline_file import TEMPLATES, pipeline_of, read_pipeline
 
 from .conftest import SETTINGS, WHOLE
@@ -210,3 +214,33 @@ def test_own_files_stand_beside_ours_and_before_them(tmp_path):
         pytest.raises(NotFound, match="the folder of pipelines"),
     ):
         memory.pipelines.list()
+
+
+CHANGES = {
+    "set": lambda one: one.__setitem__("query", "count"),
+    "delete": lambda one: one.__delitem__("query"),
+    "merge": lambda one: one.__ior__({"n": "count"}),
+    "update": lambda one: one.update(n="count"),
+    "setdefault": lambda one: one.setdefault("n", "count"),
+    "pop": lambda one: one.pop("query"),
+    "popitem": lambda one: one.popitem(),
+    "clear": lambda one: one.clear(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_nobody_changes_the_parameters_of_a_pipeline(change):
+    asked = {"query": "text"}
+    pipeline = Pipeline("asks", [ListStep()], parameters=asked)
+    with pytest.raises(TypeError, match="cannot be changed"):
+        CHANGES[change](pipeline.parameters)
+    asked["more"] = "text"
+    assert pipeline.parameters == {"query": PipelineParameter("text")}
+
+
+def test_frozen_parameters_are_pickled_copied_and_merged():
+    pipeline = Pipeline("asks", [ListStep()], parameters={"query": "text"})
+    for again in (pickle.loads(pickle.dumps(pipeline)), copy.deepcopy(pipeline), copy.copy(pipeline)):
+        assert again == pipeline and type(again.parameters) is FrozenDict
+    assert asdict(pipeline)["parameters"]["query"]["type"] is FieldType.TEXT
+    assert type(pipeline.parameters | {"n": "count"}) is dict

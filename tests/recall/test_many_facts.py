@@ -13,7 +13,7 @@ from memoryos import Tier
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
 
-MANY = 150
+MANY = 110  # LPM has room for 100
 NOON = datetime(2026, 6, 1, tzinfo=UTC)
 
 
@@ -108,7 +108,7 @@ def test_the_past_knows_what_was_evicted_since(open_memory, clock):
 PRIZES = [f"{metal}-{game}" for metal in ("silver", "bronze", "glass", "amber") for game in ("chess", "judo", "golf")]
 LOCKERS = [
     f"Locker {number} holds the {PRIZES[number % 12]} trophy of {'Oslo Rome Lima'.split()[number % 3]}."
-    for number in range(130)
+    for number in range(110)
 ]
 
 

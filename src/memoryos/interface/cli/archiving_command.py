@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
+from memoryos.interface.cli.trial import tried
 from memoryos.kinds import Kind
 
 Name = Annotated[str, typer.Argument(help="Name of the rule.")]
@@ -30,10 +32,14 @@ def add(
     json: Json = False,
 ) -> None:
     """Archive pages or facts that were not used for a while. A rule of the same name is replaced."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
-        rule = memory.archiving.add(
-            name, unused=seconds_of(unused), visits=visits, tags=tag or (), kinds=kind or (Kind.PAGE,)
-        )
+    said: dict[str, Any] = {
+        "unused": seconds_of(unused),
+        "visits": visits,
+        "tags": tag or (),
+        "kinds": kind or (Kind.PAGE,),
+    }
+    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
+    rule = tried(db, opening, lambda memory: memory.archiving.add(name, **said))
     if json:
         render.print_json(rule.to_dict())
     else:

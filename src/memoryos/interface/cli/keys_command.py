@@ -11,6 +11,7 @@ from rich.text import Text
 from memoryos.caller import Action
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Tenant, open_store, seconds_of
+from memoryos.interface.cli.trial import tried
 
 if TYPE_CHECKING:
     from memoryos.api_key import ApiKey, NewApiKey
@@ -44,8 +45,10 @@ def create(
     json: Json = False,
 ) -> None:
     """Create a key and show it. It is shown only now: the store keeps a hash."""
-    with open_store(db) as store:
-        made = store.keys.create(
+    made = tried(
+        db,
+        open_store,
+        lambda store: store.keys.create(
             identity,
             tenant=tenant,
             roles=role or (),
@@ -55,7 +58,8 @@ def create(
             purposes=purpose or (),
             application=application,
             session=session,
-        )
+        ),
+    )
     _tell(made, json=json)
 
 

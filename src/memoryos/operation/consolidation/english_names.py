@@ -45,6 +45,12 @@ _FROM_HOME = (
     r"|,? (?:(?:and|but|so) )?(?:I|I'm|Im|I've|Ive|[Mm]y|we)\b))"
 )
 _INTRODUCED_FROM = regex(rf"^{_GREETING}?(?P<told>(?:I'm|I am|Im) {_NAME}{_FROM_HOME})")
+# "I'm Dave from accounting.": who works there is named, as by a home, and a play has no departments.
+_FROM_DEPARTMENT = regex(
+    rf"^{_GREETING}?(?:I'm|I am|Im) {_NAME},? from (?:the )?(?:(?i:accounting|accounts|finance|sales|marketing|design"
+    r"|engineering|legal|logistics|operations|payroll|procurement|purchasing|quality assurance)|HR|IT|QA|PR|R&D"
+    r"|(?:[a-z]+ ){1,2}(?=team|department))(?: ?(?:team|department))?(?=\s*(?:[.!]|$))"
+)
 _LOWER_FROM = regex(rf"^{_GREETING}?(?P<told>(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}}){_FROM_HOME})")
 _CORRECTED = regex(
     r"\b[Mm]y (?:full |first |real )?name(?:'s not| is not| isn't| isnt) [A-Za-z]\w+(?: [A-Z]\w+)? ?[,;–—-]+ ?"
@@ -84,7 +90,7 @@ Found = tuple[str, int, int]
 
 def names(plain: str) -> Iterator[Found]:
     """The names, each with where the words begin and end that tell it."""
-    for pattern in (_EXPLICIT, _CALLED, _INTRODUCED, _SPEAKING, _GREETED, _SIGNED):
+    for pattern in (_EXPLICIT, _CALLED, _INTRODUCED, _SPEAKING, _GREETED, _SIGNED, _FROM_DEPARTMENT):
         for match in pattern.finditer(plain):
             if not any(map(_is_no_name, match["value"].split())) and not _is_left_out(pattern, match):
                 yield match["value"].rstrip("."), *match.span()
@@ -111,6 +117,8 @@ def _is_not_from(word: str) -> bool:
 
 
 def _is_left_out(pattern: re.Pattern[str], match: re.Match[str]) -> bool:
+    if pattern is _FROM_DEPARTMENT:
+        return any(map(_is_not_from, match["value"].split()))
     return pattern is _SIGNED and match["value"].lower() in _NOT_SIGNED | _NO_WORDS
 
 

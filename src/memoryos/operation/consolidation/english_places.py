@@ -15,6 +15,15 @@ _COUNTRIES = """
     philippines poland portugal qatar romania russia scotland senegal serbia singapore slovakia slovenia somalia spain
     sudan sweden switzerland syria taiwan tanzania thailand tunisia turkey uganda ukraine uruguay venezuela vietnam
     wales zambia zimbabwe england california texas florida oregon ohio michigan virginia arizona colorado bavaria
+    alabama alaska alberta andalusia andorra angola arkansas assam azerbaijan bahamas bahrain barbados belarus
+    belize benin bhutan bihar botswana brittany brunei burundi catalonia comoros congo connecticut delaware
+    djibouti dominica eritrea fiji gabon gambia goa guangdong guinea gujarat guyana haiti hawaii hunan idaho
+    illinois indiana iowa kansas karnataka kentucky kerala kuwait kyrgyzstan laos lesotho liberia liechtenstein
+    louisiana madagascar maharashtra maine malawi maldives mali manitoba maryland massachusetts mauritania
+    mauritius minnesota mississippi missouri monaco montana mozambique myanmar namibia nebraska nevada niger
+    normandy odisha oklahoma oman ontario palestine pennsylvania punjab queensland rajasthan rwanda samoa sardinia
+    saskatchewan sichuan sicily silesia somaliland suriname swaziland tajikistan tasmania tennessee togo tonga
+    trinidad turkmenistan tuscany utah uzbekistan vermont wisconsin wyoming yemen yunnan
 """
 _CITIES = """
     aarhus accra adelaide amsterdam ankara antwerp athens atlanta auckland austin baltimore bangalore bangkok barcelona
@@ -31,6 +40,32 @@ _CITIES = """
     sarajevo seattle seoul seville shanghai sheffield shenzhen sofia southampton stavanger stockholm strasbourg
     stuttgart swansea sydney taipei tallinn tampere tehran tokyo toronto toulouse trieste trondheim tunis turin turku
     uppsala utrecht valencia vancouver venice verona vienna vilnius warsaw wellington wroclaw york zagreb zurich
+    aachen aberdeen abidjan abuja adana agra ahmedabad albuquerque alexandria algiers alicante aligarh almaty amman
+    amritsar anchorage angers antalya antananarivo arequipa asmara astana asuncion augsburg aurangabad baghdad baku
+    bamako bandung bangui barranquilla beirut bengaluru benghazi bhopal bhubaneswar bishkek blantyre bochum boise
+    bonn boulder bournemouth braga brasilia brazzaville breslau bucaramanga bujumbura bulawayo bursa busan
+    bydgoszcz cagliari calcutta cali caracas cartagena casablanca catania cebu chandigarh changsha chengdu chisinau
+    chittagong chongqing cincinnati cluj coimbatore coimbra colombo conakry constanta cordoba cotonou coventry
+    curitiba cusco daegu dalian damascus davao debrecen dehradun dharamshala doha donetsk douala dushanbe edmonton
+    enugu exeter faisalabad fez fortaleza foshan freetown freiburg fresno fukuoka fuzhou gaborone gaziantep
+    ghaziabad gijon giza goiania guadalajara guangzhou guayaquil guiyang gurgaon gurugram guwahati haarlem haifa
+    halifax hangzhou harare harbin hefei hiroshima honolulu hubli iasi ibadan incheon indianapolis indore islamabad
+    izmir jaipur jalandhar jamshedpur jeddah jodhpur juarez kabul kaduna kaliningrad kano kanpur karlsruhe kassel
+    katowice kazan kharkiv khartoum kherson kigali kinshasa kobe kochi kolkata kosice kumasi kunming lanzhou
+    larnaca leuven libreville lilongwe lome louisville luanda lublin lucknow ludhiana lusaka lviv maastricht
+    madurai mainz makassar managua manama manaus mangalore mannheim maputo maracaibo marrakech marrakesh maseru
+    mashhad mecca medan medellin medina meerut memphis merida minsk mogadishu mombasa monrovia monterrey montevideo
+    montpellier multan murcia murmansk mysore mysuru nagoya nagpur nanjing nanning nashik nashville ndjamena niamey
+    nicosia ningbo noida nouakchott novosibirsk oakland oaxaca odesa odessa olomouc omaha oporto orlando ostrava
+    ouagadougou oulu palembang parma patna patras penang perugia peshawar plovdiv podgorica poltava pondicherry
+    potsdam pretoria pristina puebla pune pyongyang qingdao quetta rabat raipur rajkot ranchi rawalpindi recife
+    rennes rijeka riyadh rostock sacramento saigon salvador samara sapporo saratov saskatoon semarang sendai
+    shenyang shiraz skopje soweto spokane srinagar surabaya surat suzhou szczecin szeged tabriz taichung tainan
+    taiyuan tallahassee tampa tartu tashkent tbilisi tegucigalpa thane thessaloniki thiruvananthapuram tianjin
+    tijuana timisoara tirana toluca tripoli trivandrum tromso tucson tulsa udaipur ulaanbaatar ulm urumqi vadodara
+    valparaiso varanasi varna vientiane vigo vijayawada visakhapatnam vizag volgograd windhoek winnipeg
+    wolverhampton wuhan wuppertal wuxi xiamen xian yangon yaounde yekaterinburg yerevan yokohama zanzibar
+    zaporizhzhia zaragoza zhengzhou
 """
 _FIRST_WORDS = (
     "new|los|las|san|santa|saint|st|sao|rio|cape|tel|hong|kuala|buenos|south|north|east|west|sri|costa|puerto|el|fort"

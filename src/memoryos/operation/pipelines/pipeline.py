@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoryos.errors import InvalidInput
+from memoryos.frozen_dict import FrozenDict
 from memoryos.kinds import Kind
 from memoryos.operation.pipelines.pipeline_steps import (
     STEPS,
@@ -144,7 +145,7 @@ class Pipeline(Plain):
         return InvalidInput(name, f"is a {kind}, and {{{used}}} is a {given}", f"Use a parameter of the type {kind}")
 
 
-def _declared(given: Any) -> dict[str, PipelineParameter]:
+def _declared(given: Any) -> FrozenDict[str, PipelineParameter]:
     if not isinstance(given, Mapping) or len(given) > MOST_PARAMETERS:
         raise InvalidInput("parameters", f"are no mapping of at most {MOST_PARAMETERS}", "Write e.g. {'query': 'text'}")
     found = {}
@@ -156,7 +157,7 @@ def _declared(given: Any) -> dict[str, PipelineParameter]:
             found[name] = one if isinstance(one, PipelineParameter) else PipelineParameter(one)
         except InvalidInput as error:
             raise InvalidInput(f"parameters.{name}", error.problem, error.fix) from None
-    return found
+    return FrozenDict(found)
 
 
 def _chain(given: Any) -> tuple[PipelineStep, ...]:
