@@ -17,7 +17,7 @@ from memoryos.cube import Behaviour, Descriptive, Fact, Governance, MemCube, Pro
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import Entry, Link, Vector
 from memoryos.infrastructure.vault.withdrawal import withdrawn
-from memoryos.operation.scheduler.step import Part, some_at_a_time
+from memoryos.operation.scheduler.step import PartAhead, some_at_a_time
 
 LINKS_AT_ONCE = 1_000  # added or removed in one transaction
 
@@ -34,8 +34,8 @@ class Placeholder:
         """What comes before the memory, each a transaction, and how it is taken back."""
         empty = Entry(_emptied(self.entry.cube), _no_direction(self.entry)).prepared
         first, *others = some_at_a_time(self.links, LINKS_AT_ONCE)
-        begin = Part(partial(_begun, entry=empty, links=first), partial(_ended, cube_id=empty.cube.id))
-        return [begin, *(Part(partial(_linked, links=some), partial(_unlinked, links=some)) for some in others)]
+        begin = PartAhead(partial(_begun, entry=empty, links=first), partial(_ended, cube_id=empty.cube.id))
+        return [begin, *(PartAhead(partial(_linked, links=some), partial(_unlinked, links=some)) for some in others)]
 
 
 def is_placeholder(cube: MemCube) -> bool:

@@ -30,7 +30,7 @@ from memoryos.operation.knowledge.rivals import is_beside_hidden
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.knowledge.tenure import first_told, told
 from memoryos.operation.knowledge.trait import graded
-from memoryos.operation.scheduler.step import Part, Step
+from memoryos.operation.scheduler.step import PartAhead, Step
 from memoryos.scope import Scope
 
 
@@ -235,7 +235,7 @@ def _checked(check: Callable[[Writer], None], part: Callable[[Writer], object]) 
         check(writer)
         part(writer)
 
-    return Part(write, part.take_back) if isinstance(part, Part) else write
+    return PartAhead(write, part.take_back) if isinstance(part, PartAhead) else write
 
 
 def _said(cube: MemCube) -> tuple[str, datetime | None]:

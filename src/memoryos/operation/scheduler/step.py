@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartAhead:
     """What is written ahead of a step and is of no use without the rest."""
 
     write: Callable[[Writer], object]
@@ -77,7 +77,7 @@ def _written(vault: Vault, scope: Scope, step: Step, sequence: int) -> bool:
     """Write the parts of a step, as long as it holds; whether it held to the end."""
     with ExitStack() as unfinished:
         for write in (*step.ahead, step.write):
-            if isinstance(write, Part):
+            if isinstance(write, PartAhead):
                 unfinished.callback(_take_back, vault, scope, write)
             with vault.write(scope) as writer:
                 if not (holds(writer, step, sequence) and step.holds(writer)):
@@ -88,7 +88,7 @@ def _written(vault: Vault, scope: Scope, step: Step, sequence: int) -> bool:
     return True
 
 
-def _take_back(vault: Vault, scope: Scope, part: Part) -> None:
+def _take_back(vault: Vault, scope: Scope, part: PartAhead) -> None:
     with vault.write(scope) as writer:
         part.take_back(writer)
 
