@@ -20,8 +20,8 @@ from memoryos.lifecycle import CubeMark
 from memoryos.operation.correction.rederive import Again, ReadCubes, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, version_removals
-from memoryos.operation.hierarchy.placeholder import is_placeholder
-from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
+from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE, is_placeholder
+from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.step import LEARNED, Step, take
 from memoryos.scope import Scope
 

@@ -10,7 +10,7 @@ hold, the versions of its pages stay.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -108,7 +108,8 @@ def _trimming(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) 
     over = _over(reader, cube_id, limit, now)
     going = set() if _stated_topics(reader, cube) else {*_going(reader, cube, over, now)}
     doomed = [one for one in reader.kept_versions([cube_id]) if one.number in going]
-    parts = [partial(_remove, cube, some) for some in together(doomed, lambda one: one.size, CHARS_AT_ONCE)]
+    some_at_once = together(doomed, lambda one: one.size, CHARS_AT_ONCE)
+    parts: list[Callable[[Writer], None]] = [partial(_remove, cube, some) for some in some_at_once]
     *ahead, last = parts or [lambda _: None]
     topics, shown = _topics(reader, cube), snapshots(reader, now)
     held = reader.retention.held([cube_id, *topics])

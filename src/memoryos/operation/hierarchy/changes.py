@@ -320,8 +320,8 @@ class Changes:
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
         ]
-        shed = [part for cube_id in self._shed for part in version_removals(self.reader, cube_id)]
-        shed += self._placeholders()
+        shed = self._placeholders()
+        shed += [part for cube_id in self._shed for part in version_removals(self.reader, cube_id)]
         if sum(map(chars_of, alone)) <= CHARS_AT_ONCE:
             return shed
         return [*shed, *(self._part(some) for some in together(alone, chars_of, CHARS_AT_ONCE))]
