@@ -11,13 +11,15 @@ from threading import get_ident
 import pytest
 from sqlalchemy import select, update
 
-from memoryos import stores
+from memoryos import Role, Turn, stores
 from memoryos.cube import to_json
 from memoryos.errors import CubeDamaged, NotFound
 from memoryos.infrastructure.vault import tables, version_packing, version_part
 from memoryos.infrastructure.vault.damage import Fault
+from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.version_delta import PIECE, delta, restored
 from memoryos.operation.portability import load_export
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 from public import store_of
 
 DAY = 86_400
@@ -183,6 +185,50 @@ def test_the_latest_are_kept_and_the_others_leave_no_row(open_memory, place):
     told = [json.loads(one.detail) for one in memory.log.events() if one.detail and "versions_removed" in one.detail]
     assert {number for one in told for number in range(*one["versions_removed"])} <= {1, 2, 3}
     assert told[-1]["versions_removed"][1] == 3
+    assert stores.verify(place).damages == ()
+
+
+def sizes_of(monkeypatch, name, sizes):
+    """Note of how many things each call of a writer's method is."""
+    plain = getattr(SqlWriter, name)
+
+    def counted(writer, things):
+        some = list(things)
+        sizes.append(len(some))
+        return plain(writer, some)
+
+    monkeypatch.setattr(SqlWriter, name, counted)
+
+
+def test_versions_that_go_together_go_a_few_in_each_step(open_memory, place, monkeypatch):
+    """A new limit removed all of them in one step, which also read them."""
+    memory = open_memory()
+    page, _ = edited(memory, 70, words=5)
+    memory.close()
+    memory = open_memory(most_versions=2)
+    sizes_of(monkeypatch, "drop_versions", dropped := [])
+    memory.update(page, "last")
+    memory.jobs.run()
+    assert numbers(memory, page) == [70, 71, 72]
+    assert sum(dropped) == 69
+    assert max(dropped) <= CUBES_AT_ONCE
+    assert stores.verify(place).damages == ()
+
+
+def test_what_was_withdrawn_with_them_goes_a_few_in_each_step_too(open_memory, place, monkeypatch):
+    memory = open_memory()
+    page = memory.add("I live in Town0.")
+    memory.add_many(Turn(role=Role.USER, text=f"bye {number}") for number in range(4))
+    memory.consolidate()
+    for number in range(1, 24):
+        memory.update(page, f"I live in Town{number}.")
+    memory.close()
+    memory = open_memory(most_versions=0)
+    sizes_of(monkeypatch, "delete", deleted := [])
+    memory.update(page, "I live in Rome.")
+    memory.jobs.run()
+    assert sum(deleted) >= 40  # a fact and a field of each version
+    assert max(deleted) <= CUBES_AT_ONCE
     assert stores.verify(place).damages == ()
 
 

@@ -14,7 +14,10 @@ from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.scheduler.job_kinds import MOST_PRIORITY
+from memoryos.operation.scheduler.step import some_at_a_time
 from memoryos.text import checked_text
+
+_AT_ONCE = 500  # tried again in one transaction
 
 
 @door
@@ -64,12 +67,13 @@ class Jobs(Noun):
         """Try dead jobs again (default: all of them) and return how many. Raises NotFound for any other id."""
         wanted = [arguments.cube_id(one, field="job_ids") for one in job_ids]
         with self._engine.vault.view(self._scope) as reader:
-            shown = None if reader.whole is reader else {job.id for job in reader.jobs(JobState.DEAD)}
-        with self._engine.vault.write(self._scope) as writer:
-            dead = {job.id for job in writer.jobs(JobState.DEAD) if shown is None or job.id in shown}
-            if unknown := set(wanted) - dead:
-                raise NotFound(f"there is no dead job {min(unknown)!r} of this user and agent")
-            tried = writer.retry(wanted or sorted(dead))
+            dead = {job.id for job in reader.jobs(JobState.DEAD)}
+        if unknown := set(wanted) - dead:
+            raise NotFound(f"there is no dead job {min(unknown)!r} of this user and agent")
+        tried = 0
+        for some in some_at_a_time(wanted or sorted(dead), _AT_ONCE):
+            with self._engine.vault.write(self._scope) as writer:
+                tried += writer.retry(some)
         self._engine.housekeeping.queued(self._scope)
         return tried
 

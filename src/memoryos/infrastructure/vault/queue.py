@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, delete, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, delete, func, or_, select, true
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
@@ -60,15 +60,17 @@ _ASKED = (  # as in `records.AskedJob`
     .where(*_mine, _is_unfinished)
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
+_ASKED_OF = _ASKED.where(_jobs.c.kind.in_(bindparam("ids", expanding=True)))
 _ABOUT = (  # the unfinished jobs of a kind, on the cubes that are the `ids`
     select(*(_jobs.c[name] for name in _Row._fields))
     .where(*_mine, _is_unfinished, _jobs.c.kind == bindparam("kind"))
     .where(_jobs.c.cube_id.in_(bindparam("ids", expanding=True)))
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
-_ALIKE = (  # the unfinished jobs of a kind
+_ALIKE = (  # the unfinished jobs of a kind, about the scope, with a payload ("": with none)
     select(*(_jobs.c[name] for name in _Row._fields))
-    .where(*_mine, _is_unfinished, _jobs.c.kind == bindparam("kind"))
+    .where(*_mine, _is_unfinished, _jobs.c.kind == bindparam("kind"), _jobs.c.cube_id.is_(None))
+    .where(func.coalesce(_jobs.c.payload, "") == bindparam("payload"))
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
 _LATEST = (  # the latest job of a kind, with one of the payloads that are the `ids`
@@ -77,6 +79,12 @@ _LATEST = (  # the latest job of a kind, with one of the payloads that are the `
     .where(_jobs.c.kind == bindparam("kind"), _jobs.c.payload.in_(bindparam("ids", expanding=True)))
     .order_by(_jobs.c.created_at.desc(), _jobs.c.id.desc())
     .limit(1)
+)
+_RANK = (
+    _jobs.c.priority.desc(),
+    case((_jobs.c.kind == JobKind.READ_RECENT.value, 1), else_=0),  # pages of STM come after those that have left it
+    _jobs.c.created_at,
+    _jobs.c.id,
 )
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
@@ -130,9 +138,10 @@ class Queue:
         written = [text for one in payloads if (text := _written(one)) is not None]
         return next((_job_of(_Row._make(row)) for row in ask(self._connection, _LATEST, values, written)), None)
 
-    def asked(self) -> list[AskedJob]:
-        """The waiting and running jobs, oldest first."""
-        return list(map(AskedJob._make, ask(self._connection, _ASKED, self._owner)))
+    def asked(self, kinds: Collection[str] = ()) -> list[AskedJob]:
+        """The waiting and running jobs, of some kinds or of all, oldest first."""
+        found = ask(self._connection, _ASKED_OF if kinds else _ASKED, self._owner, [str(kind) for kind in kinds])
+        return list(map(AskedJob._make, found))
 
     def next_due(self) -> datetime | None:
         """The time at which the next job can be leased."""
@@ -161,18 +170,21 @@ class Queue:
         return self._connection.execute(gone).rowcount
 
     def lease(self, *, lasting: timedelta, limit: int, early: Collection[str]) -> list[Job]:
-        """Lease the due jobs and their companions; jobs that failed before come alone."""
+        """Lease the due jobs and their companions, of one kind or all reading pages; those that failed come alone."""
         now = self._clock()
-        rows = self._unfinished()
-        if any(_held_until(row, now) for row in rows):
+        if self._first(1, _is_unfinished, _leased(now)):
             return []
-        rows = [row for row in rows if self._is_known(row)]
-        ready = sorted((row for row in rows if _due_at(row, now) <= micros(now)), key=_rank)
-        chosen = _together(ready)
-        if chosen and not chosen[0].attempts and chosen[0].kind in early:
-            later = [row for row in rows if _due_at(row, now) > micros(now) and row.kind == chosen[0].kind]
-            chosen += _together(sorted(later, key=_rank))
-        return [self._taken(row, now, lasting) for row in chosen[:limit]]
+        known = _jobs.c.kind.in_(sorted(self._known)) if self._known is not None else true()
+        is_due = and_(_is_unfinished, _due(now))
+        chosen = self._first(1, is_due, known)
+        if chosen and not chosen[0].attempts:
+            kind, fresh = chosen[0].kind, _jobs.c.attempts == 0
+            alike = _jobs.c.kind.in_(sorted(_READING if kind in _READING else {kind}))
+            chosen = self._first(limit, is_due, known, alike, fresh)
+            if kind in early:
+                waits = and_(_jobs.c.state == JobState.QUEUED.value, has_numbers, ~_due(now))
+                chosen += self._first(limit - len(chosen), waits, _jobs.c.kind == kind, fresh)
+        return [self._taken(row, now, lasting) for row in chosen]
 
     def release(self, job: Job) -> None:
         """End our lease as if there had been none."""
@@ -204,6 +216,12 @@ class Queue:
     def _unfinished(self) -> list[_Row]:
         return self._rows(_UNFINISHED)
 
+    def _first(self, limit: int, *wanted: ColumnElement[bool]) -> list[_Row]:
+        """The first of the owner's jobs of which this is true: the others, however many, are not read."""
+        mine = (_jobs.c[name] == value for name, value in self._owner.items())
+        query = select(*(_jobs.c[name] for name in _Row._fields)).where(*mine, *wanted).order_by(*_RANK).limit(limit)
+        return [_Row._make(row) for row in self._connection.execute(query)]
+
     def _rows(self, states: Sequence[JobState]) -> list[_Row]:
         return list(map(_Row._make, ask(self._connection, _JOBS, self._owner, [state.value for state in states])))
 
@@ -211,17 +229,17 @@ class Queue:
         return self._known is None or row.kind in self._known
 
     def _waiting(self, wanted: WantedJob, cube_ids: Sequence[str | None]) -> dict[str | None, _Row]:
-        alike = (wanted.kind, _written(wanted.payload))
-        found = (row for row in self._about(wanted.kind, cube_ids) if (row.kind, row.payload) == alike)
-        return {row.cube_id: row for row in found if row.cube_id in cube_ids}
+        payload = _written(wanted.payload)
+        found = self._about(str(wanted.kind), payload, cube_ids)
+        return {row.cube_id: row for row in found if row.payload == payload}
 
-    def _about(self, kind: str, cube_ids: Sequence[str | None]) -> Iterator[_Row]:
-        """The unfinished jobs of the kind on these cubes, and possibly others."""
+    def _about(self, kind: str, payload: str | None, cube_ids: Sequence[str | None]) -> Iterator[_Row]:
+        """The unfinished jobs of the kind on these cubes; of the scope, those with the payload."""
         named = [one for one in cube_ids if one is not None]
-        values = {**self._owner, "kind": str(kind)}
+        values = {**self._owner, "kind": kind}
         if len(named) < len(cube_ids):
-            yield from map(_Row._make, ask(self._connection, _ALIKE, values))
-            return
+            alike = {**values, "payload": payload or ""}
+            yield from map(_Row._make, ask(self._connection, _ALIKE, alike))
         for start in range(0, len(named), _CUBES_AT_ONCE):
             yield from map(_Row._make, ask(self._connection, _ABOUT, values, named[start : start + _CUBES_AT_ONCE]))
 
@@ -320,16 +338,3 @@ def _due_at(row: _Row, now: datetime) -> int:
     believed = micros(now + LONGEST_DELAY)
     is_asked = not row.attempts and row.created_at <= believed
     return row.not_before if is_asked or row.not_before <= believed else 0
-
-
-def _together(ready: Sequence[_Row]) -> list[_Row]:
-    """The jobs that may run together: of one kind, or all reading pages, and none that failed before."""
-    if not ready or ready[0].attempts:
-        return list(ready[:1])
-    kinds = _READING if ready[0].kind in _READING else {ready[0].kind}
-    return [row for row in ready if not row.attempts and row.kind in kinds]
-
-
-def _rank(row: _Row) -> tuple[int, bool, int, str]:
-    is_newest = row.kind == JobKind.READ_RECENT.value  # the pages of STM come after those that have left it
-    return -row.priority, is_newest, row.created_at, row.id

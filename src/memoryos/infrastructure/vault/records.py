@@ -401,6 +401,7 @@ class AskedJob(NamedTuple):
     kind: str
     cube_id: str | None
     priority: int
+    state: str
 
     @property
     def known_cube_id(self) -> str:

@@ -5,9 +5,9 @@ The rules of a whole tenant, which lie in the table `meta`, apply beside those o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -21,10 +21,12 @@ from memoryos.infrastructure.vault.records import Entry
 from memoryos.infrastructure.vault.statements import ask, chunks
 from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS, UNUSED_KEYS, rules_of
 from memoryos.kinds import Kind
+from memoryos.regex import regex
 from memoryos.retention import RetentionRule, UnusedRule, governed
 from memoryos.scope import namespace_from_path
 
 T = TypeVar("T")
+_Held = tuple[str, str | None]  # what a hold is on: kind, and id or name
 
 HOLD_KEYS = ("hold:", "hold;")  # the first key, and one behind the last
 
@@ -32,6 +34,8 @@ RULES = Note(RULE_KEYS[0], as_json(RetentionRule), has_many=True)
 TENANT_RULES = Note(tables.TENANT_RULES, as_json(RetentionRule), has_many=True, table="meta")
 UNUSED_RULES = Note(UNUSED_KEYS[0], as_json(UnusedRule), has_many=True)
 HOLDS = Note(HOLD_KEYS[0], as_json(LegalHold), has_many=True)
+# How a hold on a memory or session begins: of thousands, this tells what each is on in a quarter of the time.
+_USUAL = regex(r'\{"id": "[\w-]+", "on": "(memory|session)", "subject": "([^"\\]+)", "reason": "')
 
 _cubes, _notes, _meta = tables.cubes, tables.notes, tables.meta
 _NOTED = (
@@ -60,6 +64,7 @@ class RetentionPart:
         self._owner = owner
         self._ledger = ledger
         self._rules: list[RetentionRule] | None = None  # once they were asked for
+        self._holding: dict[_Held, str] | None = None  # the same
 
     def rules(self) -> list[RetentionRule]:
         """The rules that apply: those of the owner, by name, then those of the tenant."""
@@ -107,11 +112,13 @@ class RetentionPart:
     def place(self, hold: LegalHold) -> None:
         """Store a hold."""
         check_hold_act(HoldAct.PLACE, acting_caller())
+        self._holding = None
         self._ledger.write_note(HOLD_KEYS[0] + hold.id, hold.to_json())
 
     def release(self, hold_id: str) -> bool:
         """Remove a hold; return whether there was one."""
         check_hold_act(HoldAct.RELEASE, acting_caller())
+        self._holding = None
         return self._dropped(HOLD_KEYS[0] + hold_id)
 
     def held(self, ids: Iterable[str]) -> dict[str, LegalHold]:
@@ -142,18 +149,24 @@ class RetentionPart:
             raise hold.general_refusal(undone)
 
     def _held(self, ids: Sequence[str]) -> list[tuple[str, Kind, LegalHold]]:
-        holds = self.holds() if ids else []
-        if not holds:
+        named = self._named() if ids else {}
+        if not named:
             return []
-        everywhere = next((hold for hold in holds if hold.on is HeldThing.OWNER), None)
-        named = {(hold.on, hold.subject): hold for hold in reversed(holds)}
         found = []
         for chunk in chunks(ids):
             for cube_id, kind, session in ask(self._connection, _PLACED, self._owner, chunk):
-                hold = named.get((HeldThing.MEMORY, cube_id)) or _of_session(named, session) or everywhere
-                if hold:
-                    found.append((cube_id, Kind(kind), hold))
+                things = (HeldThing.MEMORY, cube_id), (HeldThing.SESSION, session or ""), (HeldThing.OWNER, None)
+                if text := next((named[thing] for thing in things if thing in named), None):
+                    found.append((cube_id, Kind(kind), HOLDS.read(text)))
         return found
+
+    def _named(self) -> dict[_Held, str]:
+        """What is on hold, each with the text of its first hold: to read thousands whole takes too long in a step."""
+        if self._holding is None:
+            self._holding = {}
+            for key, text in self._texts(HOLD_KEYS):
+                self._holding.setdefault(_what(key, text), text)
+        return self._holding
 
     def _dropped(self, key: str) -> bool:
         if self._ledger.note(key) is None:
@@ -162,10 +175,11 @@ class RetentionPart:
         return True
 
     def _noted(self, note: Note[T], keys: tuple[str, str]) -> list[T]:
+        return [note.read(value, key.removeprefix(keys[0])) for key, value in self._texts(keys)]
+
+    def _texts(self, keys: tuple[str, str]) -> Iterator[tuple[str, str]]:
         first, behind = keys
-        values = {**self._owner, "first": first, "behind": behind}
-        found = ask(self._connection, _NOTED, values)
-        return [note.read(value, key.removeprefix(first)) for key, value in found]
+        return ask(self._connection, _NOTED, {**self._owner, "first": first, "behind": behind})
 
 
 def tenant_rules(connection: Connection, tenant: str) -> list[RetentionRule]:
@@ -180,5 +194,9 @@ def _governed(entry: Entry, rules: Sequence[RetentionRule]) -> Entry:
     return entry if cube is entry.cube else replace(entry, cube=cube, document=None)
 
 
-def _of_session(named: Mapping[Any, LegalHold], session: str | None) -> LegalHold | None:
-    return None if session is None else named.get((HeldThing.SESSION, session))
+def _what(key: str, text: str) -> _Held:
+    """What a hold is on. Raises StoreCorrupt."""
+    if (told := _USUAL.match(text)) and text.endswith("}"):
+        return told[1], told[2]
+    hold = HOLDS.read(text, key.removeprefix(HOLD_KEYS[0]))
+    return hold.on, hold.subject

@@ -100,9 +100,9 @@ class SqlReader(StoredCubes):
         with legible("jobs"):
             return self._queue.latest(kind, payloads)
 
-    def asked(self) -> list[AskedJob]:
+    def asked(self, *kinds: JobKind) -> list[AskedJob]:
         with legible("jobs"):
-            return self._queue.asked()
+            return self._queue.asked(kinds)
 
     def next_due(self) -> datetime | None:
         with legible("jobs"):

@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault.records import (
     Event,
     Facet,
     Job,
+    JobKind,
     JobState,
     KeptVersion,
     Link,
@@ -230,8 +231,8 @@ class QueueReader(Protocol):
         """Return the latest job of this kind, in any state, with one of these payloads; no other one is read."""
         ...
 
-    def asked(self) -> list[AskedJob]:
-        """Return the waiting and running jobs of the scope, oldest first; this is faster than `jobs`."""
+    def asked(self, *kinds: JobKind) -> list[AskedJob]:
+        """Return the waiting and running jobs (default: of all kinds), oldest first; this is faster than `jobs`."""
         ...
 
     def next_due(self) -> datetime | None:

@@ -9,7 +9,8 @@ hold, the versions of its pages stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,10 +23,12 @@ from memoryos.infrastructure.vault.snapshot import snapshots
 from memoryos.infrastructure.vault.version_part import TRIMMED, removal_detail
 from memoryos.kinds import Kind, Origin, State
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
-from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes
+from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE
 from memoryos.operation.hierarchy.redescribe import redescribe_segments
+from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.scheduler.job_runner import GoesOn
-from memoryos.operation.scheduler.step import Step, take
+from memoryos.operation.scheduler.step import Step, take, together
 from memoryos.retention import VersionLimit
 from memoryos.scope import Scope
 
@@ -45,12 +48,12 @@ class TrimJob:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
-            limit, now = self._vault.version_limit, self.promoter.clock()
+            limit, now, due = self._vault.version_limit, self.promoter.clock(), None
             if limit is not None:
                 self._retell(scope, job.known_cube_id, limit, now)
                 self._drop_withdrawn(scope, job.known_cube_id, limit, now)
+                due = self._trim(scope, job.known_cube_id, limit, now)
             with self._vault.write(scope) as writer:
-                due = None if limit is None else _trim(writer, job.known_cube_id, limit, now)
                 writer.finish(job)
                 if due is not None:
                     writer.enqueue(JobKind.TRIM, [job.known_cube_id], not_before=due)
@@ -75,24 +78,56 @@ class TrimJob:
         if until is None:
             return
         for home in dict.fromkeys((scope, persona_scope(scope, self.promoter.settings))):
-            with self._vault.write(home) as writer:
-                doomed = _withdrawn_from(writer, cube_id, until)
-                held = writer.retention.held(cube.id for cube in doomed)
-                writer.delete([cube.id for cube in doomed if not cube.is_frozen and cube.id not in held])
+            with self._vault.read(home) as reader:
+                doomed = [cube.id for cube in _withdrawn_from(reader, cube_id, until)]
+                links = reader.targets(doomed, LinkKind.DERIVED_FROM)
+            counts = Counter(link.source for link in links)
+            large = [one for one in doomed if counts[one] > LINKS_AT_ONCE]
+            others = frozenset(link.target for link in links) - {cube_id}
+            thin_out(self._vault, home, large, others, only_withdrawn=True)
+            for some in together(doomed, counts.__getitem__, LINKS_AT_ONCE):
+                take(self._vault, home, partial(_without, doomed=some))
+
+    def _trim(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
+        """Remove what is not kept; return when to look again, None if nothing is left that could go."""
+        due: list[datetime] = []
+
+        def plan(reader: Reader) -> Step:
+            step, due[:] = _trimming(reader, cube_id, limit, now)
+            return step
+
+        take(self._vault, scope, plan)
+        return min(due, default=None)
 
 
-def _trim(writer: Writer, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
-    """Remove what is not kept; return when to look again, None if nothing is left that could go."""
-    cube = writer.get([cube_id]).get(cube_id)
-    ends = _ends(writer, cube_id, limit)
-    over = _over(writer, cube_id, limit, now)
+def _trimming(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> tuple[Step, list[datetime]]:
+    """The removal of what is not kept, some in each part, and when something else may go."""
+    cube, ends = reader.get([cube_id]).get(cube_id), _ends(reader, cube_id, limit)
     if cube is None or not ends:
-        return None
-    going = [] if _stated_topics(writer, cube) else _going(writer, cube, over, now)
-    if going:
-        _remove(writer, cube, going)
+        return Step(lambda _: None, [cube_id]), []
+    over = _over(reader, cube_id, limit, now)
+    going = set() if _stated_topics(reader, cube) else {*_going(reader, cube, over, now)}
+    doomed = [one for one in reader.kept_versions([cube_id]) if one.number in going]
+    some_at_once = together(doomed, lambda one: one.size, CHARS_AT_ONCE)
+    parts: list[Callable[[Writer], None]] = [partial(_remove, cube, some) for some in some_at_once]
+    *ahead, last = parts or [lambda _: None]
+    topics, shown = _topics(reader, cube), snapshots(reader, now)
+    held = reader.retention.held([cube_id, *topics])
+
+    def holds(writer: Writer) -> bool:
+        return snapshots(writer, now) == shown and writer.retention.held([cube_id, *topics]) == held
+
     later = [end for number, end in ends if end is not None and number not in over]
-    return min([*later, *([now + LOOK_AGAIN] if len(going) < len(over) else [])], default=None)
+    again = [now + LOOK_AGAIN] if len(going) < len(over) else []
+    return Step(last, [cube_id, *topics], holds=holds, ahead=ahead), [*later, *again]
+
+
+def _without(reader: Reader, *, doomed: Sequence[str]) -> Step:
+    """The removal of those of these memories that are still withdrawn, and not kept."""
+    held = reader.retention.held(doomed)
+    gone = [cube.id for cube in reader.get(doomed).values() if cube.is_withdrawn and not cube.is_frozen]
+    going = [one for one in gone if one not in held]
+    return Step(lambda writer: writer.delete(going), doomed, holds=lambda writer: writer.retention.held(doomed) == held)
 
 
 def _ends(reader: Reader, cube_id: str, limit: VersionLimit) -> list[tuple[int, datetime | None]]:
@@ -132,9 +167,9 @@ def _corrected_at(cube: MemCube) -> datetime:
     return cube.version.superseded_at or cube.descriptive.updated_at
 
 
-def _remove(writer: Writer, cube: MemCube, numbers: Sequence[int]) -> None:
-    writer.drop_versions(KeptVersion(cube.id, number, 0) for number in numbers)
-    writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail(numbers))
+def _remove(cube: MemCube, doomed: Sequence[KeptVersion], writer: Writer) -> None:
+    writer.drop_versions(doomed)
+    writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail([one.number for one in doomed]))
     writer.write_note(TRIMMED, "1")
 
 

@@ -76,13 +76,14 @@ def ask_for_recent(writer: Writer, settings: Settings) -> bool:
 def ask_for_all_recent(writer: Writer) -> None:
     """Add a job that reads the unread pages of STM now, or make the waiting one due."""
     if pages := unread_recent(writer):
-        waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind == JobKind.READ_RECENT]
+        asked = writer.asked(JobKind.READ_RECENT)
+        waiting = [job.cube_id for job in asked if job.state == JobState.QUEUED]
         writer.enqueue(JobKind.READ_RECENT, waiting[:1] or [pages[-1].id], priority=Urgency.ASKED)
 
 
 def is_asked_for(reader: Reader) -> bool:
     """Whether a job waits for the pages of STM."""
-    return any(job.kind == JobKind.READ_RECENT for job in reader.jobs(JobState.QUEUED, JobState.LEASED))
+    return bool(reader.asked(JobKind.READ_RECENT))
 
 
 def _marks(pages: Iterable[str]) -> Sequence[Link]:

@@ -15,7 +15,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.cube import Behaviour, Descriptive, MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import Entry, Event, JobKind, JobState, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Entry, Event, JobKind, Link, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
@@ -185,8 +185,7 @@ class Rehomer:
 
     def _asked_for(self, writer: Writer) -> list[str]:
         """The segments to be extracted: where the pages go whose extraction was asked for."""
-        waiting = writer.jobs(JobState.QUEUED, JobState.LEASED)
-        asked = {job.known_cube_id for job in waiting if job.kind == JobKind.EXTRACT}
+        asked = {job.known_cube_id for job in writer.asked(JobKind.EXTRACT)}
         before = [page for name in asked & self._before.keys() for page in self._before[name].pages]
         for_pages = self._unread.intersection(before)
         targets = {self._homes[page] for page in for_pages if page in self._homes}

@@ -247,7 +247,8 @@ def _due(writer: Writer, pages: set[str], homes: Sequence[Link]) -> set[str]:
 
     Those of a segment go with it, and the one of the recent pages finds none while they are not in their chains.
     """
-    asked = {job.cube_id if job.kind == JobKind.EXTRACT else job.kind for job in writer.asked()}
+    waiting = writer.asked(JobKind.EXTRACT, JobKind.READ_RECENT)
+    asked = {job.cube_id if job.kind == JobKind.EXTRACT else job.kind for job in waiting}
     recent = pages - {link.source for link in homes} if JobKind.READ_RECENT in asked else set()
     return recent | {link.source for link in homes if link.target in asked}
 

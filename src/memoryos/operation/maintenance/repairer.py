@@ -221,7 +221,7 @@ def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
 
 
 def _being_extracted(reader: Reader) -> set[str]:
-    return {job.known_cube_id for job in reader.jobs(JobState.LEASED) if job.kind == JobKind.EXTRACT}
+    return {job.known_cube_id for job in reader.asked(JobKind.EXTRACT) if job.state == JobState.LEASED}
 
 
 def _placed(reader: Reader, resident: Resident, members: Mapping[str, Members]) -> list[Placed]:
