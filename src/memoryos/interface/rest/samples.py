@@ -97,8 +97,10 @@ _KINDS = {
 def answer_sample(route: Route) -> Any:
     """The document of an answer, made of a sample of what its operation returns; None: it has none."""
     kind = get_type_hints(route.method, include_extras=True)["return"]
-    noun, _, _ = route.name.partition(".")
-    return None if kind is type(None) else document_of(sample(kind, of=_KINDS.get(noun, Kind.PAGE)), route.named)
+    if kind is type(None):
+        return None
+    noun, name = route.name.partition(".")[0], route.named or ("id" if kind is str else "")
+    return document_of(sample(kind, name, of=_KINDS.get(noun, Kind.PAGE)), route.named)
 
 
 def sample(kind: Any, name: str = "", depth: int = 0, *, of: Kind = Kind.PAGE) -> Any:
