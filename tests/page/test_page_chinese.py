@@ -168,6 +168,7 @@ def asked(sight: Sight, place: str, buttons: str) -> Iterator[str]:
         if not button.is_enabled():
             continue
         button.click()
+        sight.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if sight.dialog().count():
             sight.settled()
             yield f"{place}, dialog {number}"

@@ -99,8 +99,8 @@ def answer_sample(route: Route) -> Any:
     kind = get_type_hints(route.method, include_extras=True)["return"]
     if kind is type(None):
         return None
-    noun, name = route.name.partition(".")[0], route.named or ("id" if kind is str else "")
-    return document_of(sample(kind, name, of=_KINDS.get(noun, Kind.PAGE)), route.named)
+    made = sample(kind, of=_KINDS.get(route.name.partition(".")[0], Kind.PAGE))
+    return document_of(_TEXTS["id"] if isinstance(made, str) and not route.named else made, route.named)
 
 
 def sample(kind: Any, name: str = "", depth: int = 0, *, of: Kind = Kind.PAGE) -> Any:
