@@ -68,7 +68,9 @@ def test_every_name_that_the_server_sends_has_a_word(sight):
         "part": ["clause", "bm25", "cosine", "rerank", *(one.name for one in fields(Weights) if one.type == "float")],
         "size": [one.name for one in fields(Stats) if one.type == "int"],
     }
-    missing = [f"{group}.{name}" for group, names in sent.items() for name in names if f"{group}.{name}" not in tables["zh"]]
+    missing = [
+        f"{group}.{name}" for group, names in sent.items() for name in names if f"{group}.{name}" not in tables["zh"]
+    ]
     assert len(said) > 20
     assert missing == []
 

@@ -62,7 +62,8 @@ _GERMAN_KIN = (
     r"|Frau|Mann|Herrn?|Kolleg(?:e|in)|Nachbar(?:in)?|Chef(?:in)?"
 )
 _GERMAN = regex(  # behind "von" and "in", behind who it is, and behind words that say what somebody is called
-    rf"\b(?:von|in) (?!(?:Beruf|Hause?|Urlaub|Rente|Ordnung|Form|Eile|Ruhe|Zukunft|Anfang|Natur|Herzen|{_GERMAN_KIN})\b)"
+    r"\b(?:von|in) (?!(?:Beruf|Hause?|Urlaub|Rente|Ordnung|Form|Eile|Ruhe|Zukunft|Anfang|Natur|Herzen"
+    rf"|{_GERMAN_KIN})\b)"
     rf"(?P<of>{_GERMAN_NOUN})"
     rf"|\b(?:{_GERMAN_KIN}) (?:(?:Dr\.|Prof\.|Doktor|Professor(?:in)?|Direktor(?:in)?) ?)*"
     rf"(?!(?:{_GERMAN_KIN}|Dr|Prof|Doktor|Direktor|Professor|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch)\b)"

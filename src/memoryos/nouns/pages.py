@@ -46,9 +46,10 @@ class Pages(Noun):
         `limit` bounds the length of the list, and the `cursor` of a list returns the next part; pages that are added or
         deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
         included. `session`, `speaker` and `role` select by session and by who spoke. `tags` and `filters` work as in
-        `search`. `segment` (an id) lists the pages of one topic; NotFound is raised if there is none. `as_of` (a moment,
-        or the name of a snapshot) lists the pages as they were then, in the tier and topic where they are now. With `tier`, the call first waits until the pages that were just added have moved
-        to their tiers; without it, they may still be in STM.
+        `search`. `segment` (an id) lists the pages of one topic. `as_of` (a moment, or the name of a snapshot) lists
+        the pages as they were then, in the tier and the topic where they are now. With `tier`, the call first waits
+        until the pages that were just added have moved to their tiers; without it, they may still be in STM. Raises
+        NotFound if there is no such segment.
         """
         then, is_latest = looked_back(self._engine, self._scope, as_of), arguments.flag("latest", latest)
         with self._read(tier) as reader:
