@@ -70,7 +70,7 @@ _TEXTS: Mapping[str, str] = {
 _NUMBERS: Mapping[str, int] = {"turn": 0, "index": 0}  # of the turns of a page, the first
 
 # What memories are that are no pages, and where they are.
-_OTHERS = {
+_OTHERS: Mapping[Kind, tuple[Segment | Fact | Trait | ProfileField, Tier]] = {
     Kind.SEGMENT: (
         Segment(summary="I keep bees.", keywords=(("bees", 1),), pages=1, first_at=_MOMENT, last_at=_MOMENT),
         Tier.MTM,
