@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, get_args
 
 from memoryos.interface.cli.app import command
-from memoryos.interface.faults import EXIT_CODES, INTERRUPTED
+from memoryos.interface.faults import EXIT_CODES, INTERRUPTED, UNCONFIRMED
 
 
 def commands_page(generated: str) -> str:
@@ -30,6 +30,7 @@ def exit_codes() -> Iterator[tuple[int, str]]:
     yield 0, "Done."
     for _, code, meaning in sorted(EXIT_CODES, key=lambda row: row[1]):
         yield code, meaning
+    yield UNCONFIRMED, "Nothing was changed: `memoryos requests do` showed what would be, and nobody confirmed it."
     yield INTERRUPTED, "Interrupted with Ctrl-C."
 
 

@@ -144,6 +144,27 @@ def test_a_branch_whose_name_has_a_slash_is_compared_and_discarded(api):
     assert api.ask("GET", "/branch-diff/trial/diff").status_code == 404
 
 
+def test_the_example_of_an_answer_has_the_kind_of_memory_that_it_is_about(api):
+    told = api.http.get("/openapi.json").json()["paths"]
+
+    def example(verb, path, status="200"):
+        return told[f"/v1{path}"][verb]["responses"][status]["content"]["application/json"]["example"]
+
+    def places(memory):
+        return memory["kind"], memory["tier"], "turns" in memory
+
+    found = example("post", "/search")
+    assert places(found["hits"][0]) == ("page", "stm", True)
+    assert places(found["user_facts"][0]) == ("fact", "lpm", False)
+    assert places(example("get", "/facts")["items"][0]) == ("fact", "lpm", False)
+    assert example("post", "/facts", "201")["id"] == found["hits"][0]["id"]
+    assert places(example("get", "/segments")["items"][0]) == ("segment", "mtm", False)
+    assert places(example("get", "/pages")["items"][0]) == ("page", "stm", True)
+    persona = example("get", "/profile")["user"]
+    assert [places(persona[name][0])[0] for name in ("traits", "facts")] == ["trait", "fact"]
+    assert persona["profile"] == {"location": "Lisbon"}
+
+
 def test_what_needs_a_model_says_so(api):
     told = api.http.get("/openapi.json").json()["paths"]
     needing = [route for route in ROUTES if "ModelNotConfigured" in (route.method.__doc__ or "")]

@@ -400,7 +400,7 @@ def test_demo_answers_its_six_questions_from_the_right_pages(run):
     assert [question["found_at"] is not None for question in told["questions"]] == [True] * 6
     assert told["profile"]["user"]["profile"]["name"] == "Nora Feldt"
     assert told["profile"]["user"]["profile"]["birth_year"] == "1991"
-    assert all(segment["page_ids"] for segment in told["segments"])
+    assert all(segment["pages"] for segment in told["segments"])
 
 
 def test_demo_shows_tables_on_stdout_and_progress_on_stderr(run):

@@ -303,7 +303,9 @@ def test_lists_corrections_and_deletion_by_command(tmp_path):
     run("add", "I keep hens.", "--user", "bob", "--session", "autumn", "--at", "2024-01-01", "--meta", "place=yard")
     assert run("pages", "count", "--user", "bob", "--meta", "place=yard", "--until", "2024-01-02")["count"] == 1
     assert run("segments", "count", "--user", "bob")["count"] == 1
-    assert [topic["page_ids"] for topic in run("segments", "list", "--user", "bob")["segments"]] == [[page]]
+    (topic,) = run("segments", "list", "--user", "bob")["segments"]
+    members = run("pages", "list", "--user", "bob", "--segment", topic["id"])["pages"]
+    assert (topic["pages"], [one["id"] for one in members]) == (1, [page])
     assert run("forget", "--user", "bob", "--session", "autumn", "--yes")["memories"]["page"] == 1
     assert run("export", "bob.jsonl", "--user", "bob")["memories"]["page"] == 1
     assert run("delete", page, "--user", "bob", "--yes")["deleted"] == [page]

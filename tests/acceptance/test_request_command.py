@@ -30,13 +30,15 @@ def test_a_request_is_shown_first_and_done_with_its_token(folder):
         return same_process.memoryos(*words, cwd=folder, MEMORYOS_EMBEDDER="hashing")
 
     shown = run(ASKED)
-    assert shown.returncode == 0
+    assert shown.returncode == 6  # a script must not take it for done
     assert shown.stdout.startswith("1 page, 1 fact would go for good.\n")
     assert "My old job was at a bank.\\x1b[2J" in shown.stdout
     token = shown.stdout.rpartition("--confirm ")[2].strip()
     wrong = run(ASKED, "--confirm", "9-x")
     assert (wrong.returncode, "has changed since its preview" in wrong.stderr) == (5, True)
-    told = json.loads(run(ASKED, "--json").stdout)
+    as_json = run(ASKED, "--json")
+    told = json.loads(as_json.stdout)
+    assert as_json.returncode == 6
     assert (told["is_done"], told["preview"]["confirm"]) == (False, token)
     assert "operation: forget" in run(ASKED, verb="read").stdout
     assert json.loads(run(ASKED, "--json", verb="preview").stdout)["confirm"] == token
@@ -44,7 +46,8 @@ def test_a_request_is_shown_first_and_done_with_its_token(folder):
     assert previewed.startswith("1 page, 1 fact would go for good.\n")
     assert f"`memoryos requests do` with --confirm {token}" in previewed
     assert "--confirm" not in run("What do I keep?", verb="preview").stdout
-    assert run(ASKED, "--confirm", token).stdout == "Removed for good: 1 page, 1 fact.\n"
+    done = run(ASKED, "--confirm", token)
+    assert (done.returncode, done.stdout) == (0, "Removed for good: 1 page, 1 fact.\n")
     assert run("forget my bees", "--yes").stdout.startswith("Removed for good: 1 page")
     assert run("Remember that I keep wasps.").stdout.startswith("Stored as ")
     assert "wasps" in run("What do I keep?").stdout

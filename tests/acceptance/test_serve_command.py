@@ -85,6 +85,37 @@ def test_other_machines_are_answered_only_with_keys(start, tmp_path):
         assert http.get("/v1/pages?user=ann", headers={"Authorization": f"Bearer {made['key']}"}).status_code == 200
 
 
+def test_the_first_line_of_a_proxy_says_whose_memory_it_uses(start):
+    proxy = ("--upstream", "http://127.0.0.1:9/v1")
+    assert start(*proxy)[1]["proxied_user"] is None
+    assert start(*proxy, MEMORYOS_USER="ann")[1]["proxied_user"] == "ann"
+    assert start("--user", "ann")[1]["proxied_user"] is None  # it is no proxy
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ((), "must name their user"),
+        (("--user", "ann"), "use the memory of 'ann'."),
+        (("keys",), "of the user of their key"),
+    ],
+)
+def test_the_same_in_words(tmp_path, more, told):
+    here = {"MEMORYOS_DB": "memory.db", "MEMORYOS_EMBEDDER": "hashing"}
+    if more == ("keys",):
+        forked.memoryos("keys", "create", "web", cwd=tmp_path, **here)
+        more = ()
+    command = [forked.executable(), "-m", "memoryos", "serve", "--port", "0", "--upstream", "http://127.0.0.1:9/v1"]
+    server = subprocess.Popen(
+        [*command, *more], env=forked.settings(**here), cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert told in server.stdout.readline()
+    finally:
+        server.kill()
+        server.communicate()
+
+
 def test_a_port_that_is_taken_is_said(start, tmp_path):
     _, line = start()
     port = line["url"].rpartition(":")[2]

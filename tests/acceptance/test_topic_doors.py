@@ -48,6 +48,24 @@ def test_over_http(store, topic):
         assert (refused.status_code, refused.json()["field"]) == (422, "version")
 
 
+def test_the_pages_of_a_topic_come_some_at_a_time(store, topic):
+    members = next(view.page_ids for view in store.memory("ann").segments.list() if view.cube.id == topic)
+    with serving(store) as api:
+        told = next(one for one in api("GET", "/segments")["items"] if one["id"] == topic)
+        assert ("page_ids" in told, told["pages"]) == (False, len(members))
+        found, cursor = [], None
+        while True:
+            some = api("GET", "/pages", segment=topic, limit=5, **({"cursor": cursor} if cursor else {}))
+            assert len(some["items"]) <= 5
+            found += [page["id"] for page in some["items"]]
+            cursor = some["cursor"]
+            if cursor is None:
+                break
+        assert sorted(found) == sorted(members)
+        assert api("GET", "/pages/count", segment=topic)["count"] == len(members)
+        assert api.ask("GET", "/pages", segment=members[0]).status_code == 404  # a page is no topic
+
+
 def test_over_mcp(store, topic):
     memory = store.memory("ann")
     with talking(McpDesk(lambda _: memory).server()) as mcp:
@@ -71,7 +89,7 @@ def test_by_command(tmp_path):
         run("add", "--messages", "talk.json")
         run("consolidate")
     views = json.loads(run("segments", "list", "--json"))["segments"]
-    topic = max(views, key=lambda view: len(view["page_ids"]))["id"]
+    topic = max(views, key=lambda view: view["pages"])["id"]
     assert [one["version"] for one in json.loads(run("history", topic, "--json"))["versions"]] == [1, 2]
     assert "pages" in run("governance", "diff", topic)
     assert "Walks." in run("update", topic, "Walks.", "--reason", "shorter", "--json")

@@ -569,6 +569,8 @@ def secrets(store: MemoryOS) -> dict[str, str]:
         lambda memory, one: memory.governance.transitions(one),
         lambda memory, one: memory.governance.provenance(one),
         lambda memory, one: memory.pages.attachments(one),
+        lambda memory, one: memory.pages.list(segment=one),
+        lambda memory, one: memory.pages.count(segment=one),
         lambda memory, one: memory.proposals.accept(one),
     ],
     ids=[
@@ -581,6 +583,8 @@ def secrets(store: MemoryOS) -> dict[str, str]:
         "transitions",
         "provenance",
         "attachments",
+        "pages",
+        "page count",
         "accept",
     ],
 )

@@ -58,6 +58,19 @@ def test_what_is_about_a_topic_goes_only_with_the_token_of_its_preview(memory, t
         memory.requests.do("Forget what I told you about my old yacht.")
 
 
+def test_a_preview_is_no_visit(memory, told):
+    def visits():
+        memory.wait()
+        return {page.id: page.behaviour.visits for page in memory.pages.list()}
+
+    before = visits()
+    memory.requests.preview(OLD_JOB)
+    memory.requests.do(OLD_JOB)
+    assert visits() == before
+    memory.search("my old job")
+    assert visits()[told["bank"]] == before[told["bank"]] + 1
+
+
 def test_what_changed_since_the_preview_is_a_conflict(memory, told):
     token = memory.requests.preview(OLD_JOB).confirm
     more = memory.add("My old job had a canteen.")

@@ -67,14 +67,17 @@ def test_topics_are_ordered_and_show_their_pages(sight, served):
     title = lambda topic: ", ".join(topic["keywords"][:4])  # noqa: E731
     assert title(topics[0]) in main.locator(".row").first.inner_text()
     main.get_by_label("Order").select_option("size")
-    largest = max(topics, key=lambda topic: len(topic["page_ids"]))
-    assert f"{len(largest['page_ids'])} pages" in main.locator(".row").first.inner_text()
+    largest = max(topics, key=lambda topic: topic["pages"])
+    assert f"{largest['pages']} pages" in main.locator(".row").first.inner_text()
     main.get_by_label("Order").select_option("time")
     main.locator(".row").first.click()
     latest = max(topics, key=lambda topic: topic["at"])
     assert title(latest) == main.locator("#topic-title").inner_text()
-    main.locator(".related .row").first.wait_for()
-    assert main.locator(".related .row").count() == len(latest["page_ids"])
+    pages = served("GET", "/pages", segment=latest["id"], limit=1, **NORA)
+    said = main.locator(".beside .card .row").first
+    said.wait_for()
+    assert pages["items"][0]["turns"][0]["text"][:30] in said.inner_text()
+    assert main.locator(".beside .card .rows li").first.get_attribute("aria-setsize") == str(latest["pages"])
 
 
 def test_facts_traits_and_the_profile_have_their_evidence(sight, served):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound, Refused
 
+UNCONFIRMED = 6  # what would be lost was only shown
 INTERRUPTED = 130  # as shells report SIGINT; Typer exits with it on Ctrl-C
 
 # The first class that fits decides.

@@ -56,9 +56,19 @@ _CHINESE = regex(
     r"|(?P<thing>我的?(?:狗|猫|车|房子|工作|公司|手机|电脑|学校|城市|家乡))"
 )
 _GERMAN_WORDS = FOREIGN["de"] - ENGLISH
-_GERMAN = regex(
-    r"\b(?:von|in) (?!(?:Beruf|Hause?|Urlaub|Rente|Ordnung|Form|Eile|Ruhe|Zukunft|Anfang|Natur|Herzen)\b)"
-    r"([A-ZÄÖÜ][\w-]*\w)"
+_GERMAN_NOUN = r"[A-ZÄÖÜ][\w-]*\w"
+_GERMAN_KIN = (
+    r"Schwester|Bruder|Tochter|Sohn|Mutter|Vater|Mama|Papa|Oma|Opa|Tante|Onkel|Cousine?|Nichte|Neffe|Freundin|Freund"
+    r"|Frau|Mann|Herrn?|Kolleg(?:e|in)|Nachbar(?:in)?|Chef(?:in)?"
+)
+_GERMAN = regex(  # behind "von" and "in", behind who it is, and behind words that say what somebody is called
+    r"\b(?:von|in) (?!(?:Beruf|Hause?|Urlaub|Rente|Ordnung|Form|Eile|Ruhe|Zukunft|Anfang|Natur|Herzen"
+    rf"|{_GERMAN_KIN})\b)"
+    rf"(?P<of>{_GERMAN_NOUN})"
+    rf"|\b(?:{_GERMAN_KIN}) (?:(?:Dr\.|Prof\.|Doktor|Professor(?:in)?|Direktor(?:in)?) ?)*"
+    rf"(?!(?:{_GERMAN_KIN}|Dr|Prof|Doktor|Direktor|Professor|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch)\b)"
+    rf"(?P<kin>{_GERMAN_NOUN}(?: {_GERMAN_NOUN})?)"
+    rf"|(?<![Dd]as )\b(?:[Hh]ei(?:ß|ss)(?:e|t|en)|namens) (?P<called>{_GERMAN_NOUN})(?: und (?P<other>{_GERMAN_NOUN}))?"
 )
 _PLACED = regex(  # before the name of a place
     r"\b(?:(?:in|at|near|around|inside|outside)|(?:mov|go|went|fl[ey]|flew|driv|drove|travel|trip|relocat|return|back"
@@ -117,7 +127,8 @@ _PERSONS = frozenset((Referent.SHE, Referent.HE, Referent.SOMEBODY))
 def names_in(text: str) -> tuple[str, ...]:
     """The people and places of a text, and the things that have a name, in order; "my car" has none."""
     if _is_german(text):  # each noun is written like a name
-        return tuple(dict.fromkeys(_GERMAN.findall(text)))
+        named = (name for found in _GERMAN.finditer(text) for name in found.groups() if name)
+        return tuple(dict.fromkeys(named))
     found = (one.name for one in entities_in(text) if one.referent is not Referent.IT or one.name[0].isupper())
     return tuple(dict.fromkeys(found))
 

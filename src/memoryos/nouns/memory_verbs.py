@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memoryos.kinds import Kind
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.pages import Pages
 from memoryos.nouns.profiles import Profiles
@@ -42,18 +41,7 @@ class MemoryVerbs(Protocol):
         """Store something that was said."""
         ...
 
-    def search(
-        self,
-        query: str,
-        *,
-        pages: int | None = None,
-        facts: int | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        kinds: Sequence[Kind | str] = (),
-        session: str | None = None,
-        mounts: Sequence[str] | None = None,
-    ) -> Recall:
+    def search(self, query: str, *, mounts: Sequence[str] | None = None) -> Recall:
         """Find memories."""
         ...
 

@@ -36,6 +36,7 @@ class Pages(Noun):
         cursor: str | None = None,
         as_of: datetime | str | None = None,
         latest: bool = False,
+        segment: str | None = None,
         **only: Unpack[arguments.PageFilters],
     ) -> Listing[MemCube]:
         """List the dialogue pages of a tier (default: all tiers), in the order in which they were added.
@@ -45,24 +46,31 @@ class Pages(Noun):
         `limit` bounds the length of the list, and the `cursor` of a list returns the next part; pages that are added or
         deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
         included. `session`, `speaker` and `role` select by session and by who spoke. `tags` and `filters` work as in
-        `search`. `as_of` (a moment, or the name of a snapshot) lists the pages as they were then, in
-        the tier where they are now. With `tier`, the call first waits until the pages that were just added have moved
-        to their tiers; without it, they may still be in STM.
+        `search`. `segment` (an id) lists the pages of one topic. `as_of` (a moment, or the name of a snapshot) lists
+        the pages as they were then, in the tier and the topic where they are now. With `tier`, the call first waits
+        until the pages that were just added have moved to their tiers; without it, they may still be in STM. Raises
+        NotFound if there is no such segment.
         """
         then, is_latest = looked_back(self._engine, self._scope, as_of), arguments.flag("latest", latest)
         with self._read(tier) as reader:
-            return listed(reader, self._selection(tier, **only), limit, cursor, then, is_latest=is_latest)
+            wanted = self._selection(reader, tier, segment, **only)
+            return listed(reader, wanted, limit, cursor, then, is_latest=is_latest)
 
     def count(
-        self, *, tier: Tier | None = None, as_of: datetime | str | None = None, **only: Unpack[arguments.PageFilters]
+        self,
+        *,
+        tier: Tier | None = None,
+        as_of: datetime | str | None = None,
+        segment: str | None = None,
+        **only: Unpack[arguments.PageFilters],
     ) -> int:
         """Return the number of pages; the filters are those of `list`, and so is the wait with `tier`.
 
         The documents are read only for a filter that needs them. So a damaged one, which `list` leaves out, may count.
         """
-        then, wanted = looked_back(self._engine, self._scope, as_of), self._selection(tier, **only)
+        then = looked_back(self._engine, self._scope, as_of)
         with self._read(tier) as reader:
-            return counted(reader, wanted, then)
+            return counted(reader, self._selection(reader, tier, segment, **only), then)
 
     def _read(self, tier: Tier | None) -> AbstractContextManager[Reader]:
         """A reader; who asks for a tier first waits until every page is in its own."""
@@ -77,9 +85,15 @@ class Pages(Noun):
         with engine.housekeeping.call(), engine.vault.view(self._scope.owner) as reader:
             yield reader
 
-    def _selection(self, tier: Tier | None, **only: Unpack[arguments.PageFilters]) -> Selection:
+    def _selection(
+        self, reader: Reader, tier: Tier | None, segment: str | None, **only: Unpack[arguments.PageFilters]
+    ) -> Selection:
+        if segment is not None:  # who may not read the topic must not learn which pages are in it
+            found = reader.one(arguments.cube_id(segment, field="segment"))
+            if found is None or found.kind is not Kind.SEGMENT:
+                raise NotFound(f"there is no segment {segment!r} of this user and agent")
         tiers = [] if tier is None else [arguments.tier(tier, "pages", Tier.STM, Tier.MTM, Tier.ARCHIVE)]
-        return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, **only)
+        return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, segment=segment, **only)
 
     def swept(self, source_ids: Sequence[str]) -> Sequence[str]:
         """Of these message ids (`source_id`), return those whose pages expired and were removed.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
@@ -16,6 +17,9 @@ from memoryos.infrastructure.vault.records import CubePlace, LinkKind
 from memoryos.kinds import Kind, Origin, State
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.operation.correction.rederive import derived_from
+from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.operation.recall.search import Search
 from memoryos.operation.requests.chosen import NEAR, chosen
 from memoryos.operation.requests.memory_call import CallReach, MemoryCall, MemoryOperation
 from memoryos.operation.requests.request_limits import begins_like_an_order
@@ -133,11 +137,25 @@ class RequestSelection:
             if since is None and until is None and Kind.PAGE in kinds:
                 raise InvalidInput("text", "does not say what it is about", "Name a topic or a time")
             return self._of_time(kinds, since, until), []
-        found = self.memory.search(
-            call.query, pages=MOST_PAGES, facts=MOST_FACTS, kinds=CHOSEN_KINDS, mounts=(), since=since, until=until
-        )
-        taken, near = chosen(call.query, found.ranked, kinds)
+        taken, near = chosen(call.query, self._found(call).ranked, kinds)
         return taken, near
+
+    def _found(self, call: MemoryCall) -> Recall:
+        """What a search finds for the topic. It is no visit: nobody used what is about to go."""
+        engine = self.engine
+        text = engine.question(call.query, self.scope)
+        since, until = arguments.period(*call.said_between)
+        filters = Filters(engine.clock(), kinds=frozenset(CHOSEN_KINDS), since=since, until=until)
+        search = Search(
+            Strategy.HYBRID,
+            MOST_PAGES,
+            filters,
+            reranker=engine.recaller.reranker,
+            facts=MOST_FACTS,
+            least_trust=engine.settings.min_trust,
+        )
+        engine.responder.wait()  # what was answered a moment ago is part of the memory
+        return engine.hand.shown(engine.recaller.recall(self.scope, text, search, (), counts=False))
 
     def _of_time(self, kinds: Collection[Kind], since: datetime | None, until: datetime | None) -> list[MemCube]:
         """All memories of a time, or of a kind that is made of what was said: "my profile"."""

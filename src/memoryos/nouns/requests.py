@@ -78,8 +78,8 @@ class Requests(Noun):
     def preview(self, text: str | MemoryCall) -> RequestPreview:
         """Return what a request would do, with the token that confirms exactly that. Nothing is changed.
 
-        It lists the memories that would go, be frozen or thawed: their ids, first words and number. Raises NotFound if
-        there are none, and PermissionDenied and InvalidInput as the operation would.
+        It lists the memories that would go, be frozen or thawed: their ids, first words and number. They do not count
+        as found. Raises NotFound if there are none, and PermissionDenied and InvalidInput as the operation would.
         """
         return self._selection.preview(self._call(text))
 

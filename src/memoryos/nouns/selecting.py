@@ -29,6 +29,7 @@ def selection(
     session: str | None = None,
     speaker: str | None = None,
     role: Role | str | None = None,
+    segment: str | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
     tags: Sequence[str] = (),
@@ -44,6 +45,7 @@ def selection(
         *arguments.period(since, until),
         None if speaker is None else checked_text("speaker", speaker, limit=ID_LIMIT),
         None if role is None else arguments.one_of("role", role, Role),
+        segment,
         Filter.of(filters, tags=arguments.tags(tags)),
     )
 

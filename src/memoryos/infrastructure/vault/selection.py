@@ -24,6 +24,7 @@ class Selection:
     until: datetime | None = None  #: nor after
     speaker: str | None = None  #: of one of a page's turns
     role: Role | None = None  #: the same
+    segment: str | None = None  #: id of the segment that has the page
     filter: Filter = EVERYTHING  #: which labels it must have, and which not
     looks_back: bool = False  #: whether what was withdrawn is selected, too: an earlier time may show it
 

@@ -10,13 +10,14 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, selec
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import State
 from memoryos.lifecycle import PROPOSALS, UNBELIEVED
 
 _AT_ONCE = 500  # cubes read at a time
-_cubes = tables.cubes
+_cubes, _links = tables.cubes, tables.links
 
 Readable = Callable[[str, str, int | None], MemCube | None]
 
@@ -67,7 +68,11 @@ class SelectionPart:
 
     def _selected(self, wanted: Selection) -> ColumnElement[bool]:
         mine = (_cubes.c[name] == self._owner[name] for name in OWNER)
-        return and_(*mine, *_conditions(wanted))
+        return and_(*mine, *_conditions(wanted), true() if wanted.segment is None else self._is_in(wanted.segment))
+
+    def _is_in(self, segment: str) -> ColumnElement[bool]:
+        joins = (_links.c.target == segment, _links.c.kind == LinkKind.MEMBER_OF.value)
+        return _cubes.c.id.in_(select(_links.c.source).where(_links.c.tenant == self._owner["tenant"], *joins))
 
 
 def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:

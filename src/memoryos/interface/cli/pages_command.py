@@ -29,6 +29,7 @@ from memoryos.interface.cli.options import (
 from memoryos.kinds import Tier
 
 In = Annotated[Tier | None, typer.Option(help="Pages of this tier.")]
+Topic = Annotated[str | None, typer.Option(help="Pages of this segment (id).", show_default=False)]
 Page = Annotated[str, typer.Argument(help="Id of the page.")]
 
 
@@ -44,6 +45,7 @@ def list_pages(
     speaker: Speaker = None,
     role: By = None,
     tier: In = None,
+    segment: Topic = None,
     session: Session = None,
     as_of: AsOf = None,
     user: User = "default",
@@ -54,7 +56,7 @@ def list_pages(
 ) -> None:
     """List the pages of a user in the order in which they were added."""
     said = {"since": since, "until": until, "session": session, "speaker": speaker, "role": role, "tier": tier}
-    said |= {"as_of": as_of, **labels(tag, any_tag, no_tag, meta)}
+    said |= {"as_of": as_of, "segment": segment, **labels(tag, any_tag, no_tag, meta)}
     Listed("pages", db, user, agent, tenant, json=json).list(limit=limit, cursor=cursor, **said)
 
 
@@ -68,6 +70,7 @@ def count_pages(
     speaker: Speaker = None,
     role: By = None,
     tier: In = None,
+    segment: Topic = None,
     session: Session = None,
     as_of: AsOf = None,
     user: User = "default",
@@ -78,7 +81,7 @@ def count_pages(
 ) -> None:
     """Count the pages; the filters are those of `pages list`."""
     said = {"since": since, "until": until, "session": session, "speaker": speaker, "role": role, "tier": tier}
-    said |= {"as_of": as_of, **labels(tag, any_tag, no_tag, meta)}
+    said |= {"as_of": as_of, "segment": segment, **labels(tag, any_tag, no_tag, meta)}
     Listed("pages", db, user, agent, tenant, json=json).count(**said)
 
 

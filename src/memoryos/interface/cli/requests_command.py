@@ -9,6 +9,7 @@ import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, Yes, open_memory
+from memoryos.interface.faults import UNCONFIRMED
 
 if TYPE_CHECKING:
     from memoryos.nouns.requests import RequestOutcome
@@ -45,7 +46,7 @@ def preview(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Show what a request would do, with the token that confirms it; what it finds counts as found by a search."""
+    """Show what a request would do, with the token that confirms it. What it finds does not count as found."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
         found = memory.requests.preview(text)
     if json:
@@ -67,12 +68,18 @@ def do(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Do what a person asks of the memory in plain words; what removes or shares anything is shown first."""
+    """Do what a person asks of the memory in plain words.
+
+    What removes, freezes or shares anything is shown first; without --confirm, --yes or a yes nothing is changed, and
+    the exit code is 6.
+    """
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         done = memory.requests.do(text, confirm=confirm)
         if done.preview and (yes or _agrees(done.preview, json=json)):
             done = memory.requests.do(done.call, confirm=done.preview.confirm)
     _show(done, json=json)
+    if not done.is_done:
+        raise typer.Exit(UNCONFIRMED)
 
 
 def _agrees(preview: RequestPreview, *, json: bool) -> bool:

@@ -17,6 +17,7 @@ from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.interface.rest.rest_limits import RestLimits
 
 if TYPE_CHECKING:
+    from memoryos.config import Settings
     from memoryos.memory_os import MemoryOS
 
 UnnamedUser = Annotated[
@@ -78,7 +79,7 @@ def serve(
     store = _opened(db, changed, demo=demo, quiet=json)
     try:
         server = RestServer.bound(store, host, port, limits, partial(rest_app, added=added_doors(store.settings)))
-        _tell(server.url, has_keys=store.keys.exist(), json=json)
+        _tell(server.url, store.settings, has_keys=store.keys.exist(), json=json)
         server.run()
     finally:
         try:
@@ -95,11 +96,23 @@ def _opened(db: str | None, changed: Mapping[str, Any], *, demo: bool, quiet: bo
     return demo_store(changed, quiet=quiet)
 
 
-def _tell(url: str, *, has_keys: bool, json: bool) -> None:
-    page = f"{url}/ui/"
-    if json:
-        typer.echo(dumps({"url": url, "keys": has_keys, "page": page}))  # one line, before the server runs
+def _tell(url: str, settings: Settings, *, has_keys: bool, json: bool) -> None:
+    from memoryos.interface.proxy.proxy_terms import unnamed_user
+
+    page, user = f"{url}/ui/", None if has_keys or not settings.upstream else unnamed_user(settings)
+    if json:  # one line, before the server runs
+        typer.echo(dumps({"url": url, "keys": has_keys, "page": page, "proxied_user": user}))
         return
     whom = "with an API key" if has_keys else "without a key, from this machine alone"
-    told = f"Answering at {url} ({whom}). The page for people is {page}. Ctrl-C stops."
+    proxied = f" {_whose(user, has_keys=has_keys)}" if settings.upstream else ""
+    told = f"Answering at {url} ({whom}). The page for people is {page}.{proxied} Ctrl-C stops."
     render.console().print(told, markup=False, soft_wrap=True)
+
+
+def _whose(user: str | None, *, has_keys: bool) -> str:
+    """Whose memory a client of the proxy uses that says nothing of it."""
+    if has_keys:
+        return "Proxied requests use the memory of the user of their key, or of the one they name."
+    if user is None:
+        return "Proxied requests must name their user: neither --user nor MEMORYOS_USER is set."
+    return f"Proxied requests that name no user use the memory of {user!r}."

@@ -22,7 +22,7 @@ from memoryos.interface.proxy.message_items import Item
 from memoryos.interface.proxy.proxied_answer import ProxiedAnswer
 from memoryos.interface.proxy.proxied_memory import ProxiedMemory, ProxiedNotes, RecentExchanges
 from memoryos.interface.proxy.proxied_request import ProxiedRequest
-from memoryos.interface.proxy.proxy_terms import ProxyMode, ProxyTerms
+from memoryos.interface.proxy.proxy_terms import ProxyMode, ProxyTerms, unnamed_user
 from memoryos.interface.proxy.relay import AnswerCut, Check, begin, each, end, is_events, pour, until_gone
 from memoryos.interface.proxy.upstream import Upstream
 from memoryos.interface.rest.desk import Desk
@@ -104,9 +104,7 @@ class ProxyDoor:
 
     def _read(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         asked = ProxiedRequest.read(body, self.dialogue or "")
-        settings = self.desk.store.settings
-        named = settings.user if "user" in settings.model_fields_set else None
-        terms = ProxyTerms.of(request, asked.user if asked else None, named)
+        terms = ProxyTerms.of(request, asked.user if asked else None, unnamed_user(self.desk.store.settings))
         if terms.owner is None:
             return _OFF
         if asked is None or not asked.is_read:

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from memoryos.choice import Choice
+from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.interface.rest.admission import Asking
 from memoryos.interface.rest.replays import KEY_CHARS
@@ -18,6 +19,11 @@ OWN_PARAMETERS = ("user", "agent", "session", "namespace")  # of the address; th
 _NAMING = "Name the user in the address (?user=ann), in X-MemoryOS-User, or as `user` of the body"
 _NAMING_ALL = "or for all requests, on a store without API keys, with MEMORYOS_USER or `memoryos serve --user`"
 _MOST_TOKENS = 1_000_000
+
+
+def unnamed_user(settings: Settings) -> str | None:
+    """The user of requests that name none, on a store without keys; None: they are refused."""
+    return settings.user if "user" in settings.model_fields_set else None
 
 
 class ProxyMode(Choice):

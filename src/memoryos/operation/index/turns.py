@@ -364,7 +364,8 @@ class TurnIndex:
         self._ends.extend([_OPEN if extent.end is None else extent.end for extent in extents])
         self._before.extend(np.full(rows, NOBODY))
         self._after.extend(np.full(rows, NOBODY))
-        self._page_ids.extend(passage.page for passage in passages)
+        once: dict[str, str] = {}  # an id is in memory once, and not once for each passage
+        self._page_ids.extend(once.setdefault(passage.page, passage.page) for passage in passages)
 
     def _follow(self, row: int, page: str) -> None:
         """Append the first row of a page to its session."""

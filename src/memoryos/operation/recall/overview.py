@@ -79,11 +79,10 @@ class SegmentView(Plain):
     page_ids: tuple[str, ...]  #: ids of its pages
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the segment with its heat, pages and usage."""
+        """Return the segment with its heat, usage and number of pages, of which there may be thousands."""
         used = {"visits": self.cube.behaviour.visits, "interactions": self.cube.behaviour.interactions}
         named = {"keywords": list(self.keywords), "entities": list(self.entities)}
-        pages = {**named, "page_ids": list(self.page_ids)}
-        return {**self.cube.to_dict(), "heat": self.heat, **pages, **used}
+        return {**self.cube.to_dict(), "heat": self.heat, **named, "pages": len(self.page_ids), **used}
 
     @property
     def id(self) -> str:

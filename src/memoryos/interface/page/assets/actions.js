@@ -5,6 +5,7 @@ import { useAnswer } from "./asked.js";
 import { Asking } from "./dialog.js";
 import { Choice, Field } from "./field.js";
 import { tell, Waiting, Wrong } from "./notice.js";
+import { sayText } from "./own_words.js";
 import { Stored } from "./stored.js";
 import { say, sayName } from "./words.js";
 
@@ -90,7 +91,7 @@ function Forget({ memory, owner, onChange, onClose }) {
   const derived = found.data?.derived.length ?? 0;
   return html`<${Asking} title=${say("forget-one")} verb=${say("forget")} act=${act} onClose=${onClose} isDangerous isReady=${Boolean(found.data)}>
     <p>${say("forget-told")}</p>
-    <${Stored} as="blockquote" text=${memory.text} most=${400} />
+    <${Stored} as="blockquote" text=${sayText(memory)} most=${400} />
     <${Wrong} error=${found.error} /><${Waiting} isLoading=${found.isLoading && !found.data} />
     ${found.data && html`<ul class="preview">
       <li>${say("preview.memory", { kind: sayName("kind", memory.kind) })}</li>

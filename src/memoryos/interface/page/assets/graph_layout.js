@@ -13,7 +13,7 @@ const GOLDEN = 2.399963; // the golden angle
 export function graphOf(segments) {
   const topics = [...segments].sort((one, other) => other.heat - one.heat).slice(0, MOST_TOPICS);
   const hottest = Math.max(...topics.map((topic) => topic.heat), 1e-9);
-  const topicNodes = topics.map((topic) => ({ id: topic.id, topic, label: topic.keywords.slice(0, 2).join(", ") || topic.text.slice(0, 24), radius: 8 + 2.6 * Math.sqrt(topic.page_ids.length), warmth: topic.heat / hottest }));
+  const topicNodes = topics.map((topic) => ({ id: topic.id, topic, label: topic.keywords.slice(0, 2).join(", ") || topic.text.slice(0, 24), radius: 8 + 2.6 * Math.sqrt(topic.pages), warmth: topic.heat / hottest }));
   const byId = new Map(topicNodes.map((node) => [node.id, node]));
   const names = namesOf(topics);
   const said = new Set(names.flatMap(([name]) => name.toLowerCase().split(/\s+/)));

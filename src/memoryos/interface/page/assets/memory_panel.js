@@ -10,7 +10,7 @@ import { go } from "./place.js";
 import { Stored } from "./stored.js";
 import { Tabs } from "./tabs.js";
 import { Life, Versions } from "./versions.js";
-import { sayText } from "./own_words.js";
+import { sayText, speakerOf } from "./own_words.js";
 import { moment, say, sayName } from "./words.js";
 
 export function MemoryPanel({ id, owner, onChange }) {
@@ -73,7 +73,7 @@ const Property = ({ name, children }) => html`<div><dt>${name}</dt><dd>${childre
 
 function TurnSaid({ turn }) {
   return html`<div class=${`turn turn-${turn.role}`}>
-    <p class="turn-head"><${Stored} class="speaker" text=${turn.speaker ?? sayName("role", turn.role)} most=${60} /><time datetime=${turn.at}>${moment(turn.at)}</time></p>
+    <p class="turn-head"><${Stored} class="speaker" text=${speakerOf(turn)} most=${60} /><time datetime=${turn.at}>${moment(turn.at)}</time></p>
     <${Stored} as="p" text=${turn.text} />
     ${turn.attachments.map((one, index) => html`<p class="small" key=${index}>${say("attachment")}: <${Stored} text=${one.caption} most=${300} /></p>`)}
   </div>`;

@@ -2,6 +2,7 @@
 import { html } from "./html.js";
 import { Labels, State, Tier } from "./marks.js";
 import { Stored } from "./stored.js";
+import { speakerOf } from "./own_words.js";
 import { day, moment } from "./words.js";
 
 const SHOWN = 400; // characters; the row cuts what does not fit
@@ -12,7 +13,7 @@ export function PageRow({ page, isTierShown = true }) {
       ${isTierShown && html`<${Tier} tier=${page.tier} />`}<${State} state=${page.state} /><${Labels} labels=${page.tags} most=${3} />
     </span>
     ${(page.turns ?? []).slice(0, 2).map((turn, index) => html`<span class="said" key=${index}>
-      <${Stored} class="speaker" text=${turn.speaker ?? turn.role} most=${40} /><${Stored} text=${turn.text} most=${SHOWN} />
+      <${Stored} class="speaker" text=${speakerOf(turn)} most=${40} /><${Stored} text=${turn.text} most=${SHOWN} />
     </span>`)}
     ${!page.turns && html`<${Stored} class="said" text=${page.text} most=${SHOWN} />`}`;
 }

@@ -25,7 +25,7 @@ export function Wrong({ error, again }) {
   return html`<div class="wrong" role="alert">
     <p><strong>${KNOWN[error.status] ? say(KNOWN[error.status]) : say("problem.other")}</strong></p>
     ${error.field && html`<p>${say("problem.field", { field: error.field })}</p>`}
-    <p class="small">${error.message}${error.fix && ` — ${error.fix}`}</p>
+    <p class="small" lang="en">${error.message}${error.fix && ` — ${error.fix}`}</p>
     ${again && html`<button type="button" onClick=${again}>${say("try-again")}</button>`}
   </div>`;
 }

@@ -32,6 +32,19 @@ export const TRAITS = {
   "Need of guidance": "需要指导", "Interest in price": "关注价格", "Preference for a call": "偏好电话",
 };
 
+// By its pattern, the reason of a trait that rules or a model found.
+export const GROUNDS = [
+  [/^mentioned ([^]*)$/, "提到 {0}"],
+  [/^said "([^]*)"$/, "说过“{0}”"],
+  [/^spoke against it$/, "说过相反的话"],
+];
+
+// By its pattern, the cause of a change of state that the program wrote itself, and that has no name.
+export const CAUSES = [
+  [/^not used: rule ([^]*)$/, "未使用：规则 {0}"],
+  [/^the memory that it was merged into is gone$/, "它所并入的记忆已不存在"],
+];
+
 // By its pattern, a reason of a tuned value; {0} is its first number.
 export const REASONS = [
   [/^set by hand$/, "手动设置"],

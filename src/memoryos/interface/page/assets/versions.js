@@ -5,6 +5,7 @@ import { useAnswer } from "./asked.js";
 import { Asking } from "./dialog.js";
 import { Field } from "./field.js";
 import { tell, Waiting, Wrong } from "./notice.js";
+import { sayCause, sayPart } from "./own_words.js";
 import { Stored } from "./stored.js";
 import { moment, say, sayName } from "./words.js";
 
@@ -49,7 +50,7 @@ function Difference({ id, from, to, owner }) {
   if (!found.data) return html`<${Wrong} error=${found.error} /><${Waiting} isLoading=${found.isLoading} />`;
   if (!found.data.changes.length) return html`<p class="small">${say("same")}</p>`;
   return found.data.changes.map((change) => html`<div class="difference" key=${change.field}>
-    <p class="small"><${Stored} text=${change.field} /></p>
+    <p class="small"><${Stored} text=${sayPart(change.field)} /></p>
     <p>${change.unified.map((told, index) => word(told, index, signs))}</p>
   </div>`);
 }
@@ -67,7 +68,7 @@ export function Life({ memory, owner }) {
     <li><p><strong>${sayName("state", "generated")}</strong> <span class="small">${moment(memory.recorded_at)}</span></p></li>
     ${found.data.items.map((one, index) => html`<li key=${index}>
       <p><strong>${sayName("state", one.after)}</strong> <span class="small">${moment(one.at)} · <${Stored} text=${one.by} most=${60} /></span></p>
-      <p class="small"><${Stored} text=${sayName("cause", one.cause)} most=${300} /></p>
+      <p class="small"><${Stored} text=${sayCause(one.cause)} most=${300} /></p>
     </li>`)}
   </ol>`;
 }

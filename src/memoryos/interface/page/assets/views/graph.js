@@ -25,7 +25,7 @@ export function Graph({ owner, round }) {
     </svg></div>
     <details class="card"><summary>${say("as-list")}</summary><ul class="graph-list">
       ${graph.nodes.filter((node) => node.topic).map((node) => html`<li key=${node.id}>
-        <button type="button" class="plain" onClick=${() => go({ memory: node.id })}><${Stored} text=${node.label} /></button> <span class="small">${say("count.page", { n: node.topic.page_ids.length })}, ${say("heat")} ${decimal(node.topic.heat)}: <${Stored} text=${[...node.topic.entities, ...node.topic.keywords].join(", ")} /></span>
+        <button type="button" class="plain" onClick=${() => go({ memory: node.id })}><${Stored} text=${node.label} /></button> <span class="small">${say("count.page", { n: node.topic.pages })}, ${say("heat")} ${decimal(node.topic.heat)}: <${Stored} text=${[...node.topic.entities, ...node.topic.keywords].join(", ")} /></span>
       </li>`)}</ul></details>`;
 }
 
@@ -37,7 +37,7 @@ function Node({ node, isFar, onNear }) {
     ${node.isName ? html`<rect x="-5" y="-5" width="10" height="10" rx="2" />` : html`<circle r="4" />`}<text y="-9" direction="ltr">${node.label.slice(0, 24)}</text></g>`;
   const open = () => go({ memory: node.id });
   const press = (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), open());
-  return html`<g class=${`topic${far}`} role="button" tabindex="0" aria-label=${`${node.label}, ${say("count.page", { n: node.topic.page_ids.length })}`}
+  return html`<g class=${`topic${far}`} role="button" tabindex="0" aria-label=${`${node.label}, ${say("count.page", { n: node.topic.pages })}`}
       transform=${`translate(${node.x} ${node.y})`} onMouseEnter=${onNear} onFocus=${onNear} onClick=${open} onKeyDown=${press}>
     <circle class="under" r=${node.radius} /><circle r=${node.radius} style=${{ fillOpacity: 0.35 + 0.65 * node.warmth }} /><text y=${node.radius + 15}>${node.label.slice(0, 32)}</text></g>`;
 }

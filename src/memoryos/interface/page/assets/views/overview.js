@@ -22,7 +22,7 @@ export function Overview({ owner, round }) {
       <${TierCard} tier="mtm" view="topics" count=${`${say("count.segment", { n: stats.mtm_segments })} · ${say("count.page", { n: stats.mtm_pages })}`} told=${say("mtm-told")}>
         ${topics.map((topic) => html`<li key=${topic.id}><button type="button" class="row" onClick=${() => go({ memory: topic.id })}>
           <${Stored} class="row-title" text=${topic.keywords.slice(0, 4).join(", ")} most=${120} />
-          <span class="row-head"><${Measure} value=${topic.heat} most=${topics[0].heat} label=${say("heat")} /><span>${say("count.page", { n: topic.page_ids.length })}</span></span>
+          <span class="row-head"><${Measure} value=${topic.heat} most=${topics[0].heat} label=${say("heat")} /><span>${say("count.page", { n: topic.pages })}</span></span>
         </button></li>`)}
       <//>
       <${TierCard} tier="lpm" view="knowledge" count=${`${say("count.fact", { n: stats.user_facts + stats.agent_facts })} · ${say("count.trait", { n: stats.traits })}`} told=${say("lpm-told")}>

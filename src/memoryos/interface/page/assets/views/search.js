@@ -42,7 +42,7 @@ function FoundHit({ hit }) {
   return html`<article class="card hit">
     <button type="button" class="row" onClick=${() => go({ memory: hit.id })}>
       <span class="row-head"><${Kind} kind=${hit.kind} /><${Tier} tier=${hit.tier} /><${State} state=${hit.state} /><time datetime=${hit.at}>${moment(hit.at)}</time>
-        ${hit.topic && html`<${Labels} labels=${hit.topic.split(", ")} most=${4} />`}</span>
+        ${hit.segment && hit.topic && html`<${Labels} labels=${hit.topic.split(", ")} most=${4} />`}</span>
       <${Stored} class="said" text=${sayText(hit)} most=${600} />
     </button>
     <${Score} hit=${hit} />

@@ -24,8 +24,10 @@ export function Usage({ owner, round }) {
 const spent = (first) => Object.keys(first).map((name) => ({
   label: sayName("usage", name),
   isNumber: typeof first[name] === "number",
-  show: (row) => (typeof row[name] === "number" ? number(row[name]) : String(row[name] ?? "")),
+  show: (row) => shown(name, row[name]),
 }));
+
+const shown = (name, value) => (typeof value === "number" ? number(value) : name === "purpose" ? sayName("purpose", value) : String(value ?? ""));
 
 const tuned = () => [
   { label: say("setting"), show: (row) => html`<code>${row.name}</code>` },
