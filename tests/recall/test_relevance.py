@@ -75,6 +75,22 @@ def test_a_word_alone_is_found_where_it_is(memory, word):
     assert memory.search("xylophone", min_score=0.9).ranked == ()
 
 
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("We met at the café.", ["café", "cafe", "cafe\u0301", "Tell me about the café"]),
+        ("Zoë lives in München.", ["Zoë", "Zoe", "MÜNCHEN"]),
+        ("José is from Málaga.", ["José", "Jose", "Málaga"]),
+        ("Nguyễn likes phở.", ["Nguyễn", "pho"]),
+    ],
+)
+def test_a_word_with_accents_is_found_with_and_without_them(tmp_path, said, asked):
+    with memoryos.open(tmp_path / "m.db", user="alice") as memory:
+        added = memory.add(said)
+        found = [[hit.id for hit in memory.search(one, min_score=0.5).hits] for one in asked]
+        assert found == [[added]] * len(asked)
+
+
 def test_a_bound_of_tokens_leaves_the_least_score_in_force(memory):
     found = memory.search("What is my sailing boat called?", min_score=0.5, tokens=500)
     assert len(found.hits) == 1

@@ -10,7 +10,7 @@ from memoryos.text_cache import short_text_cache
 
 LONGEST = 2_000  # characters of a text that are looked at
 
-_ASCII_WORD = regex(r"[a-z0-9_]+")
+_LATIN_WORD = regex(r"[a-z0-9_\u00df-\u024f\u0300-\u036f\u1e00-\u1eff]+")  # also with accents, which a stem has not
 _DIGIT = regex(r"\d")
 
 
@@ -20,7 +20,7 @@ class SaidText:
 
     text: str  #: as it was said
     folded: str  #: in lower case
-    stems: frozenset[str]  #: of its words in ASCII
+    stems: frozenset[str]  #: of its words in Latin letters
 
     @classmethod
     def of(cls, whole: str) -> SaidText:
@@ -28,7 +28,7 @@ class SaidText:
         text = whole[:LONGEST]
         folded = text.lower()
         if not text.isascii():
-            return cls(text, folded, frozenset(map(stem, _ASCII_WORD.findall(folded))))
+            return cls(text, folded, frozenset(map(stem, _LATIN_WORD.findall(folded))))
         return cls(text, folded, frozenset(map(stem, index_words(text) if _DIGIT.search(text) else words(text))))
 
 
