@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 
 from memoryos import MemoryOS, load_settings
+from answers import check_answer
 from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
@@ -46,7 +47,9 @@ class Served:
         query = {name: value for name, value in ({"user": "ann"} | query).items() if value is not None}
         told = headers.items() if isinstance(headers, dict) else headers or ()
         content = {} if body is None else {"json": body}
-        return self.http.request(verb, "/v1" + path, params=query, headers=[*more.items(), *told], **content)
+        answer = self.http.request(verb, "/v1" + path, params=query, headers=[*more.items(), *told], **content)
+        check_answer(verb, path, answer)
+        return answer
 
     def raw(self, sent: bytes) -> bytes:
         """Everything that the server says to these bytes."""

@@ -383,7 +383,7 @@ def test_each_answer_has_an_example_of_its_schema():
     assert [(name, kind) for name, kind, told in shown if "example" not in told] == []
     assert len(shown) > 150
     for _, _, told in shown:
-        jsonschema.validate(told["example"], told.get("schema", {}))
+        jsonschema.validate(told["example"], {**told.get("schema", {}), "components": document["components"]})
     assert {"/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/models"} <= document["paths"].keys()
 
 

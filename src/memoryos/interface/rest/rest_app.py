@@ -25,6 +25,7 @@ from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
+from memoryos.interface.rest.answer_schema import AnswerSchemas
 from memoryos.interface.rest.configured_traces import traces_of
 from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
@@ -160,7 +161,7 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
     with_upload(document["paths"])
     _with_answers(document["paths"])
     parts = document["components"]
-    parts["schemas"]["Problem"] = _SCHEMA
+    parts["schemas"] |= {**_ANSWERS.classes, "Problem": _SCHEMA}
     parts["responses"] = {f"Problem{status}": _described(status, *one) for status, one in _TOLD.items()}
     for address, path in document["paths"].items():
         for operation in path.values():
@@ -192,7 +193,7 @@ def _has_answer(route: Route) -> bool:
 def _shown(route: Route) -> dict[str, Any]:
     """The names that a document has, and one of its kind."""
     example = answer_sample(route)
-    return {"schema": {"type": "object", "properties": {name: {} for name in example}}, "example": example}
+    return {"schema": _ANSWERS.answer(route, example), "example": example}
 
 
 def _operation_id(route: Route) -> str:
@@ -303,6 +304,7 @@ def _described(status: int, name: str, detail: str) -> dict[str, Any]:
     return {"description": detail, "content": {MEDIA_TYPE: {"schema": _PROBLEM, "example": example}}}
 
 
+_ANSWERS = AnswerSchemas()
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 _SCHEMA: dict[str, Any] = {
     "type": "object",

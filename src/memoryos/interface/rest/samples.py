@@ -96,11 +96,17 @@ _KINDS = {
 
 def answer_sample(route: Route) -> Any:
     """The document of an answer, made of a sample of what its operation returns; None: it has none."""
-    kind = get_type_hints(route.method, include_extras=True)["return"]
+    kind, of = answer_kind(route)
     if kind is type(None):
         return None
-    made = sample(kind, of=_KINDS.get(route.name.partition(".")[0], Kind.PAGE))
+    made = sample(kind, of=of)
     return document_of(_TEXTS["id"] if isinstance(made, str) and not route.named else made, route.named)
+
+
+def answer_kind(route: Route) -> tuple[Any, Kind]:
+    """The type of what the operation of a route returns, and the kind of the memories in it."""
+    returned = get_type_hints(route.method, include_extras=True)["return"]
+    return returned, _KINDS.get(route.name.partition(".")[0], Kind.PAGE)
 
 
 def sample(kind: Any, name: str = "", depth: int = 0, *, of: Kind = Kind.PAGE) -> Any:
