@@ -206,36 +206,3 @@ def test_no_store_is_made_by_a_command_that_takes_from_one(folder):
     for command in (("export", "new", "--user", "alice"), ("forget", "--user", "alice", "--yes")):
         assert same_process.memoryos(*command, "--db", "nosuch", cwd=folder).returncode == 2
     assert not (folder / "nosuch").exists()
-
-
-WRONG_FIRST = """
-add x --at yesterday
-add x --tag ' '
-add x --meta a
-add x --ttl 5 --expires-at 2999-01-01
-add x --attach nosuch
-add x --title ' '
-documents add there --at yesterday
-documents add nosuch
-facts add ' '
-facts add x --ttl soon
-profile set name ' '
-proposals publish x --source ' '
-snapshots create ' '
-branches create ' '
-governance delegate ' '
-governance retain x
-governance hold --reason x --memory nosuch
-archiving add x --unused soon
-keys create ' '
-roles grant x --role ' '
-retention add x --yes
-""".strip().splitlines()
-
-
-@pytest.mark.parametrize("line", WRONG_FIRST)
-def test_no_store_is_made_by_a_command_whose_input_is_wrong(tmp_path, line):
-    (tmp_path / "there").write_text("I keep bees.", "utf-8")
-    done = same_process.memoryos(*shlex.split(line), "--db", "new.db", cwd=tmp_path)
-    assert done.returncode != 0, done.stdout
-    assert [one.name for one in tmp_path.iterdir()] == ["there"]

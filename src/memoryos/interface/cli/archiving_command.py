@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
-from memoryos.interface.cli.trial import tried
 from memoryos.kinds import Kind
 
 Name = Annotated[str, typer.Argument(help="Name of the rule.")]
@@ -32,14 +30,10 @@ def add(
     json: Json = False,
 ) -> None:
     """Archive pages or facts that were not used for a while. A rule of the same name is replaced."""
-    said: dict[str, Any] = {
-        "unused": seconds_of(unused),
-        "visits": visits,
-        "tags": tag or (),
-        "kinds": kind or (Kind.PAGE,),
-    }
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    rule = tried(db, opening, lambda memory: memory.archiving.add(name, **said))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        rule = memory.archiving.add(
+            name, unused=seconds_of(unused), visits=visits, tags=tag or (), kinds=kind or (Kind.PAGE,)
+        )
     if json:
         render.print_json(rule.to_dict())
     else:

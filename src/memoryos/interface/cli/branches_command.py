@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,6 @@ import typer
 from memoryos.interface.cli import render
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
-from memoryos.interface.cli.trial import tried
 
 if TYPE_CHECKING:
     from memoryos.cube import MemCube
@@ -29,8 +27,8 @@ def create(
     json: Json = False,
 ) -> None:
     """Copy a memory into a branch, which Python programs use: `memory.branch(NAME)`."""
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    made = tried(db, opening, lambda memory: memory.branches.create(name, ttl=seconds_of(ttl)))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        made = memory.branches.create(name, ttl=seconds_of(ttl))
     if json:
         render.print_json(made.to_dict())
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,6 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
-from memoryos.interface.cli.trial import tried
 
 if TYPE_CHECKING:
     from memoryos.delegation import Delegation
@@ -33,9 +31,8 @@ def delegate(
     json: Json = False,
 ) -> None:
     """Let another caller do with the memories of a user what the user may do, until it ends."""
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    may = action or ("read",)
-    made = tried(db, opening, lambda memory: memory.governance.delegate(to, may, ttl=seconds_of(ttl)))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        made = memory.governance.delegate(to, action or ("read",), ttl=seconds_of(ttl))
     if json:
         render.print_json(made.to_dict())
     else:

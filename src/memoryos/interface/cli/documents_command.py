@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +21,6 @@ from memoryos.interface.cli.options import (
     open_memory,
     seconds_of,
 )
-from memoryos.interface.cli.trial import try_first
 from memoryos.operation.intake.decoded import Decoded
 from memoryos.operation.intake.text_source import PIECE_CHARS
 
@@ -49,23 +47,13 @@ def add(
     json: Json = False,
 ) -> None:
     """Store a document of any length; it is read and stored part by part."""
-    said: dict[str, Any] = {"title": title, "source": source, "tags": tag or (), "metadata": metadata_of(meta)}
-    said |= {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "at": at}
-    said |= {"idempotency_key": idempotency_key}
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant, session=session)
-    try_first(db, opening, lambda memory: memory.documents.add(_sample(path), **said))
-    with opening(db) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
+        said: dict[str, Any] = {"title": title, "source": source, "tags": tag or (), "metadata": metadata_of(meta)}
+        said |= {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at}
         text = Decoded(iter(lambda: sys.stdin.buffer.read(PIECE_CHARS), b"")) if path == "-" else Path(path)
-        pages = memory.documents.add(text, **said)
+        pages = memory.documents.add(text, at=at, idempotency_key=idempotency_key, **said)
     if json:
         render.print_json({"ids": pages})
     else:
         count = "1 page" if len(pages) == 1 else f"{len(pages)} pages"
         render.say(f"Stored as {count}, from {pages[0]} to {pages[-1]}.")
-
-
-def _sample(path: str) -> Path | str:
-    """What is tried: the file; a short text in the place of a stream, and of a file that takes long."""
-    file = Path(path)
-    is_short = file.is_file() and file.stat().st_size <= PIECE_CHARS
-    return file if is_short or (path != "-" and not file.exists()) else "A text."

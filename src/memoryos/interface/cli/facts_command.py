@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -26,7 +25,6 @@ from memoryos.interface.cli.options import (
     open_memory,
     seconds_of,
 )
-from memoryos.interface.cli.trial import tried
 from memoryos.kinds import Subject, Tier
 
 About = Annotated[Subject, typer.Option(help="Facts about the user or about the agent.")]
@@ -48,10 +46,10 @@ def add(
     json: Json = False,
 ) -> None:
     """Store a fact; one that is known already, in the same or other words, is not stored twice."""
-    said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at}
-    said |= {"tags": tag or (), "metadata": metadata_of(meta)}
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    fact = tried(db, opening, lambda memory: memory.facts.add(text, subject=subject, at=at, **said))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at}
+        said |= {"tags": tag or (), "metadata": metadata_of(meta)}
+        fact = memory.facts.add(text, subject=subject, at=at, **said)
     if json:
         render.print_json({"id": fact})
     else:

@@ -11,7 +11,6 @@ from rich.text import Text
 from memoryos.caller import Action
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Tenant, open_store, seconds_of
-from memoryos.interface.cli.trial import tried
 
 if TYPE_CHECKING:
     from memoryos.api_key import ApiKey, NewApiKey
@@ -45,10 +44,8 @@ def create(
     json: Json = False,
 ) -> None:
     """Create a key and show it. It is shown only now: the store keeps a hash."""
-    made = tried(
-        db,
-        open_store,
-        lambda store: store.keys.create(
+    with open_store(db) as store:
+        made = store.keys.create(
             identity,
             tenant=tenant,
             roles=role or (),
@@ -58,8 +55,7 @@ def create(
             purposes=purpose or (),
             application=application,
             session=session,
-        ),
-    )
+        )
     _tell(made, json=json)
 
 

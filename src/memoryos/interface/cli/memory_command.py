@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,8 +42,6 @@ from memoryos.interface.cli.options import (
     seconds_of,
 )
 from memoryos.interface.cli.private_file import new_file
-from memoryos.interface.cli.stated_context import stated_settings
-from memoryos.interface.cli.trial import tried
 from memoryos.kinds import AccessMode, Tier
 from memoryos.operation.intake.decoded import Decoded
 from memoryos.operation.recall.hit import Recall, Strategy
@@ -111,12 +108,12 @@ def add(
 ) -> None:
     """Store one exchange, a document (`memoryos add - < notes.md`), or chat messages (`--messages chat.json`)."""
     said_now = _spoken(query, response, attach, messages)
-    said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "title": title}
-    said |= {"tags": tag or (), "metadata": metadata_of(meta), "source": source}
-    said |= {"sensitivity": sensitivity or (), "access": access, "at": at, "idempotency_key": idempotency_key}
-    said |= {"attachments": attachments_of(attach, stated_settings().max_attachment_bytes)}
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant, session=session)
-    stored = tried(db, opening, lambda memory: memory.add(said_now, response, **said))
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
+        said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "title": title}
+        said |= {"tags": tag or (), "metadata": metadata_of(meta), "source": source}
+        said |= {"sensitivity": sensitivity or (), "access": access}
+        files = attachments_of(attach, memory.settings.max_attachment_bytes)
+        stored = memory.add(said_now, response, at=at, attachments=files, idempotency_key=idempotency_key, **said)
     if json:
         render.print_json({"ids": stored} if isinstance(stored, list) else {"id": stored})
     else:

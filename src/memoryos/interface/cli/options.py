@@ -130,13 +130,12 @@ def open_memory(
     tenant: str = "default",
     session: str | None = None,
     must_exist: bool = False,
-    changed: Mapping[str, Any] | None = None,
 ) -> Memory:
-    """Open one owner's memory, with settings that were `changed`; `must_exist` refuses to create a store."""
+    """Open one owner's memory; `must_exist` refuses to create a store, for commands that need what is in it."""
     from memoryos.arguments import naming
     from memoryos.memory_os import open as opening
 
-    settings = stated_settings(**(changed or {}))
+    settings = stated_settings()
     path = _path(db, settings, must_exist=must_exist)
     with naming("--db"):
         return opening(

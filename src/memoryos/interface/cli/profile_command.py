@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,7 +9,6 @@ import typer
 from memoryos.interface.cli import render
 from memoryos.interface.cli.hint import hint
 from memoryos.interface.cli.options import Agent, AsOf, Db, Json, Tenant, User, memory_of, open_memory, open_store
-from memoryos.interface.cli.trial import tried
 from memoryos.kinds import Subject
 
 
@@ -46,8 +44,8 @@ def set_(
     json: Json = False,
 ) -> None:
     """Set a field of the profile; what is said about it later replaces the value."""
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    stored = tried(db, opening, lambda memory: memory.profile.set(field, value, subject=subject))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        stored = memory.profile.set(field, value, subject=subject)
     if json:
         render.print_json({"id": stored})
     else:

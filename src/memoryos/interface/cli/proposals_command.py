@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +11,6 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.interface.cli.trial import tried
 from memoryos.kinds import Subject
 
 if TYPE_CHECKING:
@@ -46,8 +44,8 @@ def publish(
     json: Json = False,
 ) -> None:
     """Store facts of a trusted source; those that contradict what is known become proposals."""
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    found = tried(db, opening, lambda memory: memory.proposals.publish(facts, source=source, subject=subject))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        found = memory.proposals.publish(facts, source=source, subject=subject)
     if json:
         render.print_json({"proposals": [_as_json(proposal) for proposal in found]})
     else:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -12,7 +11,6 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tags, Tenant, User, open_memory, seconds_of
-from memoryos.interface.cli.trial import tried
 from memoryos.scope import path_of
 
 if TYPE_CHECKING:
@@ -43,9 +41,10 @@ def retain(
     """Keep memories only so long: those stored already and those to come. A rule of the same name is replaced."""
     seconds = seconds_of(ttl) if ttl else None
     fading = seconds_of(half_life, "--half-life") if half_life else None
-    said: dict[str, Any] = {"ttl": seconds, "until": until, "half_life": fading, "kinds": kind or (), "tags": tag or ()}
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    rule = tried(db, opening, lambda memory: memory.governance.retain(name, **said))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        rule = memory.governance.retain(
+            name, ttl=seconds, until=until, half_life=fading, kinds=kind or (), tags=tag or ()
+        )
     if json:
         render.print_json(rule.to_dict())
     else:
@@ -96,8 +95,8 @@ def hold(
     json: Json = False,
 ) -> None:
     """Place a legal hold on a memory, a session or everything: nothing deletes, changes or expires it."""
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    placed = tried(db, opening, lambda one: one.governance.hold(reason=reason, memory=memory, session=session))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as opened:
+        placed = opened.governance.hold(reason=reason, memory=memory, session=session)
     if json:
         render.print_json(placed.to_dict())
     else:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Tenant, open_store, seconds_of
-from memoryos.interface.cli.trial import tried
 
 if TYPE_CHECKING:
     from memoryos.role_grant import RoleGrant
@@ -26,8 +25,8 @@ def grant(
     json: Json = False,
 ) -> None:
     """Give an identity roles, which policies then see beside those with which it calls."""
-    lasts = seconds_of(ttl) if ttl else None
-    made = tried(db, open_store, lambda store: store.roles.grant(identity, role, name=name, tenant=tenant, ttl=lasts))
+    with open_store(db) as store:
+        made = store.roles.grant(identity, role, name=name, tenant=tenant, ttl=seconds_of(ttl) if ttl else None)
     if json:
         render.print_json(made.to_dict())
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,7 +9,6 @@ import typer
 from memoryos.interface.cli import render
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory, seconds_of
-from memoryos.interface.cli.trial import tried
 
 Name = Annotated[str, typer.Argument(help="Name of the snapshot.", autocompletion=names("snapshot"))]
 
@@ -26,9 +24,8 @@ def create(
     json: Json = False,
 ) -> None:
     """Name a moment: `--as-of NAME` then shows the memory as it was. Nothing is copied."""
-    kept = seconds_of(ttl) if ttl else None
-    opening = partial(open_memory, user=user, agent=agent, tenant=tenant)
-    made = tried(db, opening, lambda memory: memory.snapshots.create(name, at=at, ttl=kept))
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        made = memory.snapshots.create(name, at=at, ttl=seconds_of(ttl) if ttl else None)
     if json:
         render.print_json(made.to_dict())
     else:

@@ -11,7 +11,6 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Tags, Tenant, Yes, open_store, seconds_of
 from memoryos.interface.cli.retention_command import Kinds, Name, print_rules
-from memoryos.interface.cli.trial import tried
 from memoryos.scope import namespace_from_path
 
 
@@ -35,10 +34,8 @@ def add(
     """Keep the memories of all users only so long: those stored already and those to come."""
     if not yes:
         _confirm(tenant, json=json)
-    rule = tried(
-        db,
-        open_store,
-        lambda store: store.retention.add(
+    with open_store(db) as store:
+        rule = store.retention.add(
             name,
             ttl=seconds_of(ttl) if ttl else None,
             until=until,
@@ -47,8 +44,7 @@ def add(
             tags=tag or (),
             namespace=None if namespace is None else namespace_from_path(namespace),
             tenant=tenant,
-        ),
-    )
+        )
     if json:
         render.print_json(rule.to_dict())
     else:

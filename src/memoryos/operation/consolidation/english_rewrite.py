@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from memoryos.operation.consolidation import english_clauses as clauses
-from memoryos.operation.consolidation.english_deaths import is_death
 from memoryos.operation.consolidation.english_elliptic import completed
 from memoryos.operation.consolidation.english_words import HABIT_VERBS, PREFERENCE_VERBS
 from memoryos.regex import regex
@@ -64,8 +63,6 @@ def third_person(quote: str, name: str) -> str | None:
         return None
     if spoken := completed(plain, name):
         return _ended(spoken)
-    if is_death(plain):
-        return _ended(plain)
     if match := _MY.match(plain):
         return _ended(_possessive(match["rest"], name))
     match = _SUBJECT.match(plain)

@@ -17,5 +17,5 @@ class Finding:
     pages: tuple[str, ...]  #: ids of the pages that support it
     event_at: datetime  #: when it was last said; of a home, when one moved there if that was long before
     semantic_type: SemanticType
-    is_over: bool = False  #: a field no longer holds (empty: whichever did); a fact only ends others, and is none alone
+    is_over: bool = False  #: of a profile field: it no longer holds; an empty value stands for whichever did
     moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out

@@ -16,7 +16,6 @@ from memoryos.operation.consolidation import (
     chinese_profile,
     english,
     english_clauses,
-    english_deaths,
     english_profile,
     english_rewrite,
 )
@@ -39,9 +38,9 @@ _NAME_ALONE = regex(  # a sentence that says no more than the name: the profile 
 )
 # What each shape of a statement or of a profile field has: a text without any tells nothing.
 _TELLS = regex(
-    r"\b(?=[imwthanfbgudp])"  # far faster than to try each
+    r"\b(?=[imwthanfbgu])"  # far faster than to try each
     r"(?:i(?:m|ve)?|m[ye]|we|this is|as an?|here|moved|any ?more|any longer|no longer|again|at last|finally|fan of|been"
-    r"|having|died|passed away|put down|put to sleep|got (?:fired|laid off)|from now on|going forward)\b"
+    r"|having|got (?:fired|laid off)|from now on|going forward)\b"
 )
 
 
@@ -97,9 +96,6 @@ def _read(utterance: Utterance) -> Iterator[Finding]:
         for statement in statements:
             if not _is_in_profile(statement, claims):
                 yield _fact_finding(statement, claims, utterance, is_chinese)
-        if utterance.subject is Subject.USER and not is_chinese:
-            for death in english_deaths.deaths(sentence, english_clauses.plain(sentence)):
-                yield replace(_fact_finding(death, claims, utterance, is_chinese), is_over=True)
 
 
 def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim]:

@@ -15,7 +15,6 @@ from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import stem, words
 from memoryos.operation.knowledge.filling import MEAT, NO, NONE_LEFT, WORK, YES, Filling, Slot
 from memoryos.operation.knowledge.person import is_person
-from memoryos.operation.knowledge.pet_slots import of_pet
 from memoryos.regex import regex
 
 # Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.
@@ -295,10 +294,6 @@ _OBJECT_WORDS = 8  # more are a story, not an object
 
 def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says "I"."""
-    return of_pet(text, _filled(text, speaker))
-
-
-def _filled(text: str, speaker: str) -> Filling | None:
     begins = without_leading_time(text)
     found = _with_next(begins, speaker) if begins != text else None
     if found and (found.is_change or _TURNS.search(begins)):

@@ -94,8 +94,6 @@ class Knowledge:
         known = self._open.get(self._ids.get(identity(payload), ""))
         verdict = Verdict.SAME
         chain = self._chain(payload.subject, found.slot.family) if found else Chain()
-        if lesson.is_over and not chain:
-            return
         former = chain.called(identity(payload))
         if known is None and former is None:
             known, verdict = self._like(lesson, found, chain)

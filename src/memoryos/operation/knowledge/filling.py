@@ -10,7 +10,6 @@ from memoryos.language.occupations import is_one
 YES, NO = "yes", "no"  # the values of a slot that asks whether
 # Relations that a statement about another one may end: who quits a job has neither occupation nor employer left.
 WORK, NONE_LEFT = "work", "none"
-LIFE = "life"  # of a pet: its end is that of all that is told of it
 MARRIED = frozenset({"married", "engaged", "已婚", "订婚"})  # a break-up ends each of them
 MEAT = "meat"  # what a diet leaves out: it ends together with whether somebody eats that
 _WHOLE = frozenset({"e-mail", "phone"})
@@ -39,13 +38,10 @@ class Slot:
     holder: str  #: whose it is, lower case; empty is whom the persona describes
     relation: str  #: "residence", "favourite", "like" ...
     of: str = ""  #: what kind of object: the color of a favourite color
-    pet: str = ""  #: the name of the pet of which it tells, lower case
 
     @property
     def family(self) -> Slot:
         """The family of slots that may end together with it."""
-        if self.pet:
-            return Slot("", LIFE, pet=self.pet)
         of = MEAT if self.relation == "diet" else self.of
         return Slot(self.holder, _FAMILIES.get(self.relation, self.relation), of)
 
@@ -72,8 +68,6 @@ class Filling:
     def ends_other(self, known: Filling) -> bool:
         """Whether it ends what fills another slot of the family: "left Mercy" ends a nurse at Mercy."""
         left = self.value if self.is_denied and self.slot.relation == "employer" else ""
-        if self.slot.relation == LIFE:
-            return self.value == NO
         return known.slot.relation in self.ends or (known.employer != "" and known.employer == left)
 
     @property

@@ -29,7 +29,7 @@ class Lesson:
     vector: Vector | None = None
     moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out
     mode: AccessMode = AccessMode.PRIVATE
-    is_over: bool = False  #: a field no longer holds (empty: whichever did); a fact only ends others, and is none alone
+    is_over: bool = False  #: of a profile field: it no longer holds; an empty value stands for whichever did
     about: About = NOTHING  #: what was said of it beside its words
     is_told: bool = False  #: a caller says it now, whom its labels can be refused
     is_published: bool = False  #: by a trusted source: what contradicts it is not changed, but a change proposed
