@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx
 
-from memoryos import MemoryOS, load_settings
 from answers import check_answer
+from memoryos import MemoryOS, load_settings
 from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
