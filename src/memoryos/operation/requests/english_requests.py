@@ -27,6 +27,9 @@ _END = (
     r"(?:,?\s+(?:please|thanks|thank you|ok|okay|for me|right now|immediately|again|any ?more|from now on|forever"
     r"|for good|completely|entirely))*[\s.!?…]*\Z"
 )
+_CALM_END = (
+    r"(?:,?\s+(?:please|thanks|thank you|now|for good|completely|entirely|again))*[\s.?]*\Z"  # "Forget the diet!"
+)
 _STRONG = r"(?:forget|unlearn)"
 _OWN_STRONG = rf"(?<!let's )(?<!let us ){_STRONG}"  # "let's forget about the trip" is said of a plan
 _WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub)"
@@ -90,6 +93,7 @@ _SLOT = (  # what a profile has a place for, and no device or program
 )
 
 _ME = r"(?:about me|on me|of me|about us)"
+_FORGET_ME = (rf"{_OWN_STRONG} me",)
 _FORGET_ALL = (
     (
         rf"{_STRONG}(?: about)? (?:absolutely )?(?:everything|all(?: of it)?|it all)"
@@ -135,6 +139,18 @@ _FORGET_TOPIC = (
     rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
     rf"{_OWN_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
 )
+_NO_TOPIC = (  # what people say of life and of the talk itself: "forget the past", "forget the last one"
+    r"(?!.*\b(?:past|future|rest|matter|things?|stuff|ideas?|points?|plans?|questions?|jokes?|above|below|following"
+    r"|previous|last|first|next|other|others|old|bad|instructions?|rules?|context|prompt|system|hype|haters?|noise"
+    r"|world|odds|details?|numbers?|stress|fears?|pain|worr(?:y|ies)|rumou?rs?|critics|doubts?|consequences|money|cost"
+    r"|price|time|clock|traffic|weather|rain|diet|deadline|usual|ways?|nonsense|drama|excuses|gossip|mistakes?"
+    r"|failures?|pleasantries|formalities|small talk)\b)"
+)
+_CLAUSE = r"(?:and|or|but|so|because|for|when|if|who|that|you|he|she|they|it|is|are|was|were)"
+_NAMED_THING = rf"the {_NO_TOPIC}[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,4}}?"
+_NO_NAME = r"(?!(?:it|me|you|him|her|us|them|that|this|what|everything|everyone|all|about|the|my|our)\b)"
+_CAPITAL = rf"{_NO_NAME}(?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+){{0,2}}"
+_FORGET_THIS = (rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",)
 _REMEMBER = (
     rf"(?:keep|bear) in mind[:,]? {_CONTENT}",
     rf"(?:write|note|jot|put|take) (?:this|that|the following) down(?::|,| ?-) ?{_CONTENT}",
@@ -223,6 +239,8 @@ _ORDERS = (
     *request_rules(_OP.FORGET, _FORGET_LAST, _END, CallReach.LAST),
     *request_rules(_OP.FORGET, _FORGET_SESSION, _END, CallReach.SESSION),
     *request_rules(_OP.FORGET, _FORGET_TOPIC, _END),
+    *request_rules(_OP.FORGET, _FORGET_ME, _CALM_END, CallReach.ALL, is_alone=True),
+    *request_rules(_OP.FORGET, _FORGET_THIS, _CALM_END, is_alone=True),
     *request_rules(_OP.UNSHARE, _UNSHARE, _END),
     *request_rules(_OP.SHARE, _SHARE, _END),
     *request_rules(_OP.THAW, _chosen(r"(?:unfreeze|thaw|unlock|unprotect|unpin)"), _END),

@@ -1,0 +1,68 @@
+"""Requests in plain words: short and less usual ways to give an order, and what is said like them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memoryos.operation.requests.request_reader import RequestReader
+from memoryos.scope import Scope
+
+NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)  # a Wednesday
+
+
+def call_of(text):
+    return RequestReader("ann", Scope("ann"), NOW, []).read(text)
+
+
+def read(text):
+    call = call_of(text)
+    return str(call.operation.value), str(call.reach.value), call.query
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Forget the trip.", "the trip"),
+        ("forget the bees", "the bees"),
+        ("Hi! Could you forget the surgery, please?", "the surgery"),
+        ("I want you to forget Laura.", "Laura"),
+        ("You can forget about Japan now.", "Japan"),
+    ],
+)
+def test_a_text_that_only_tells_to_forget_a_thing_or_a_name_is_an_order(text, topic):
+    assert read(text) == ("forget", "topic", topic)
+
+
+@pytest.mark.parametrize("text", ["Forget me.", "please forget me", "Could you forget me completely?"])
+def test_forget_me_means_all_that_is_known(text):
+    assert read(text) == ("forget", "all", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It's raining. Forget the picnic.",
+        "Forget Python. Let's use Rust.",
+        "Forget Python, use Rust instead.",
+        "Forget the diet!",
+        "Forget the past.",
+        "Forget the next step.",
+        "Forget the cake and eat fruit.",
+        "Forget the man you met.",
+        "You should forget Laura.",
+        "You have to just forget the wedding.",
+        "Let's forget the trip.",
+        "We can forget Norway now.",
+        "Forget him.",
+        "Forget It",
+        "Never forget me.",
+        "Forget me not.",
+        "Don't forget me.",
+        "I can't forget the trip.",
+        "Forget Monday.",
+    ],
+)
+def test_what_people_say_of_life_is_no_order_to_forget(text):
+    assert call_of(text).operation != "forget"
