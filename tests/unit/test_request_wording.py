@@ -66,3 +66,26 @@ def test_forget_me_means_all_that_is_known(text):
 )
 def test_what_people_say_of_life_is_no_order_to_forget(text):
     assert call_of(text).operation != "forget"
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Delete my PIN", "my PIN"),
+        ("Please delete my credit card PIN.", "my credit card PIN"),
+        ("I'd like you to erase my credit card PIN.", "my credit card PIN"),
+        ("Remove my passport number, please.", "my passport number"),
+        ("Erase my sister's phone number", "my sister's phone number"),
+        ("Clear my blood type.", "my blood type"),
+    ],
+)
+def test_what_a_profile_keeps_and_no_program_does_can_be_deleted_by_its_name(text, topic):
+    assert read(text) == ("forget", "topic", topic)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Delete my essay.", "Remove my pins from the map", "Delete my page numbers", "Clear my card", "Delete my account"],
+)
+def test_what_a_program_may_keep_is_not_deleted_from_memory(text):
+    assert read(text) == ("none", "topic", "")

@@ -89,7 +89,10 @@ def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
 
 _SLOT = (  # what a profile has a place for, and no device or program
     r"(?:(?:(?:tele|mobile |cell ?)?phone|mobile) number|address|e-?mail address|birthday|birth date|date of birth|age"
-    r"|name|nickname|occupation|employer|salary|weight|height|home ?town)"
+    r"|name|nickname|occupation|employer|salary|weight|height|home ?town|blood (?:type|group)|(?:shoe|clothes) size"
+    r"|allerg(?:y|ies)|religion|marital status|(?:(?:credit|debit|bank) )?(?:card )?PIN(?: (?:code|number))?"
+    r"|(?:passport|(?:(?:credit|debit|bank) )?card|(?:bank )?account|social security|(?:health )?insurance|tax|ID"
+    r"|licen[cs]e|membership|customer) number)"
 )
 
 _ME = r"(?:about me|on me|of me|about us)"
@@ -134,7 +137,7 @@ _FORGET_TOPIC = (
     rf"{_OWN_STRONG} (?:the fact )?that (?P<thing>\S.*? .*?)",
     rf"{_OWN_STRONG} (?P<thing>(?:my|our) [^,]+?)(?:, I\b.*?)?",
     r"(?:delete|erase) (?P<who>(?-i:[A-Z][a-z]+))",
-    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
+    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:\w+'s )?(?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
     rf"{_WEAK} (?P<sort>my profile)",
     rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
     rf"{_OWN_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
