@@ -89,3 +89,45 @@ def test_what_a_profile_keeps_and_no_program_does_can_be_deleted_by_its_name(tex
 )
 def test_what_a_program_may_keep_is_not_deleted_from_memory(text):
     assert read(text) == ("none", "topic", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Stop remembering my favourite colour.", "my favourite colour"),
+        ("Please stop remembering that I smoke.", "I smoke"),
+        ("Scrap what I said about Japan.", "Japan"),
+        ("Discard everything I told you about the merger.", "the merger"),
+    ],
+)
+def test_other_verbs_give_the_same_order(text, topic):
+    assert read(text) == ("forget", "topic", topic)
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Note to self: dentist on Friday at 3.", "dentist on Friday at 3."),
+        ("memo to myself - buy stamps", "buy stamps"),
+        ("Note to self: the key is out.\nIt hangs left.", "the key is out.\nIt hangs left."),
+    ],
+)
+def test_a_note_to_self_is_remembered(text, content):
+    call = call_of(text)
+    assert (call.operation, call.content) == ("remember", content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Scrap the plan.",
+        "Discard the second draft.",
+        "Stop remembering the bad times.",
+        "My phone won't stop remembering my old wifi.",
+        "She can't stop remembering my face.",
+        "He left a note to himself: sell everything.",
+        "What is a note to self?",
+    ],
+)
+def test_what_only_has_these_verbs_changes_nothing(text):
+    assert call_of(text).operation in ("none", "recall")

@@ -32,7 +32,7 @@ _CALM_END = (
 )
 _STRONG = r"(?:forget|unlearn)"
 _OWN_STRONG = rf"(?<!let's )(?<!let us ){_STRONG}"  # "let's forget about the trip" is said of a plan
-_WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub)"
+_WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub|scrap|discard|expunge)"
 _ANY = rf"(?:{_STRONG}|{_WEAK})"
 _FROM_MEMORY = r"(?:\s+(?:from|in|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes?|database|profile|history))?"
 _TOLD = (
@@ -87,6 +87,7 @@ def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
     )
 
 
+_WHICH = r"(?:(?:old|new|former|current|home|work|private|personal) )?"
 _SLOT = (  # what a profile has a place for, and no device or program
     r"(?:(?:(?:tele|mobile |cell ?)?phone|mobile) number|address|e-?mail address|birthday|birth date|date of birth|age"
     r"|name|nickname|occupation|employer|salary|weight|height|home ?town|blood (?:type|group)|(?:shoe|clothes) size"
@@ -134,10 +135,11 @@ _FORGET_TOPIC = (
     rf"{_WEAK} (?P<thing>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<thing>\S.*?)",
     rf"(?:{_NOT}|stop) (?:remember|keep|stor)(?:ing|e)? (?:anything|everything|what I {_TOLD}) about{_TOPIC}",
+    r"(?:stop|quit) (?:remembering|memori[sz]ing)(?: that)? (?P<thing>(?:my|our|I|we)\b[^,]+?)",
     rf"{_OWN_STRONG} (?:the fact )?that (?P<thing>\S.*? .*?)",
     rf"{_OWN_STRONG} (?P<thing>(?:my|our) [^,]+?)(?:, I\b.*?)?",
     r"(?:delete|erase) (?P<who>(?-i:[A-Z][a-z]+))",
-    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:\w+'s )?(?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
+    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:\w+'s )?{_WHICH}{_SLOT})",
     rf"{_WEAK} (?P<sort>my profile)",
     rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
     rf"{_OWN_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
@@ -170,6 +172,7 @@ _REMEMBER = (
         rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b)"
         rf"(?!(?:everything|anything|all|any of|what|that|this|it)\b){_CONTENT}"
     ),
+    rf"(?:note|memo) to (?:self|myself)(?::|,| ?[-–—]) ?{_CONTENT}",
     rf"just so you remember[:,]? {_CONTENT}",
     rf"add (?:to|in) (?:your|my|the) (?:memory|notes|records)(?: that|: ?) ?{_CONTENT}",
     rf"for (?:future reference|the record|your memory)[:,] ?{_CONTENT}",
