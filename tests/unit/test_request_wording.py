@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -131,3 +132,37 @@ def test_a_note_to_self_is_remembered(text, content):
 )
 def test_what_only_has_these_verbs_changes_nothing(text):
     assert call_of(text).operation in ("none", "recall")
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "query"),
+    [
+        ("Forget everything I said in the last hour", 60, ""),
+        ("Delete what we discussed in the past 30 minutes.", 30, ""),
+        ("Forget what I said about the trip in the last two hours.", 120, "the trip"),
+        ("Forget what I told you within the last half an hour.", 30, ""),
+        ("忘掉我最近一小时说的话", 60, ""),
+        ("忘掉我過去半個小時說的話", 30, ""),
+        ("把我最近二十分钟说的话忘掉", 20, ""),
+    ],
+)
+def test_the_latest_hours_are_a_time_range(text, minutes, query):
+    call = call_of(text)
+    assert (call.operation, call.query) == ("forget", query)
+    assert call.said_between == (NOW - timedelta(minutes=minutes), NOW)
+
+
+def test_what_was_said_in_the_latest_hours_is_looked_up_there():
+    call = call_of("What did I say in the last hour?")
+    assert (call.operation, call.said_between) == ("recall", (NOW - timedelta(hours=1), NOW))
+
+
+def test_an_hour_in_which_the_clock_is_changed_is_an_hour():
+    now = datetime(2026, 3, 29, 3, 30, tzinfo=ZoneInfo("Europe/Berlin"))  # it was 1:30 an hour before
+    call = RequestReader("ann", Scope("ann"), now, []).read("Forget everything I said in the last hour")
+    assert call.since.astimezone(UTC) == now.astimezone(UTC) - timedelta(hours=1)
+
+
+@pytest.mark.parametrize("text", ["Forget what I said in the last few hours.", "Forget what I said an hour ago."])
+def test_hours_that_are_not_counted_are_not_understood(text):
+    assert read(text) == ("none", "topic", "")
