@@ -166,3 +166,51 @@ def test_an_hour_in_which_the_clock_is_changed_is_an_hour():
 @pytest.mark.parametrize("text", ["Forget what I said in the last few hours.", "Forget what I said an hour ago."])
 def test_hours_that_are_not_counted_are_not_understood(text):
     assert read(text) == ("none", "topic", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("请把我关于花生过敏的记录删掉", "花生过敏"),
+        ("麻烦删掉我有关贷款的信息", "贷款"),
+        ("删除Laura的一切", "Laura"),
+        ("把王芳的一切都忘了吧", "王芳"),
+        ("刪除我以前在銀行工作的記憶", "我以前在銀行工作"),
+        ("把我在上海读书的记忆删掉", "我在上海读书"),
+    ],
+)
+def test_chinese_orders_name_their_topic_in_other_places(text, topic):
+    assert read(text) == ("forget", "topic", topic)
+
+
+@pytest.mark.parametrize("text", ["帮我删掉上周说的话", "把上周说的话都忘掉吧", "请忘掉上周聊的内容"])
+def test_what_was_said_needs_nobody_who_said_it(text):
+    call = call_of(text)
+    assert (call.operation, call.query, call.since.day, call.until.day) == ("forget", "", 11, 17)
+
+
+@pytest.mark.parametrize("text", ["请删除我所有的聊天记录", "把我全部的对话都删掉"])
+def test_all_chats_are_all_that_is_known(text):
+    assert read(text) == ("forget", "all", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "微信满了。删除我所有的聊天记录",
+        "删除文件夹的一切",
+        "忘掉世界的一切",
+        "删除我电脑的一切",
+        "他删掉了上周说的话",
+        "忘了上周说的话",
+        "忘记上周说的话了",
+        "删掉昨天说的话了",
+        "删掉上周老板说的话",
+        "把老师说的话忘了",
+        "我忘了带伞",
+        "我的记忆很差",
+        "删除记忆卡里的照片",
+    ],
+)
+def test_what_only_sounds_like_a_chinese_order_is_none(text):
+    assert call_of(text).operation != "forget"
