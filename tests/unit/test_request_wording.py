@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from memoryos.operation.requests.request_limits import begins_like_an_order
 from memoryos.operation.requests.request_reader import RequestReader
 from memoryos.scope import Scope
 
@@ -214,3 +215,42 @@ def test_all_chats_are_all_that_is_known(text):
 )
 def test_what_only_sounds_like_a_chinese_order_is_none(text):
     assert call_of(text).operation != "forget"
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        (
+            "Forget what I told you about my old job and remember that I work at a bakery",
+            "and remember that I work at a bakery",
+        ),
+        ("Freeze what I said about my will and share my memories with Bob", "and share my memories with Bob"),
+        ("Forget everything about my old job. Remember that I bake.", "Remember that I bake"),
+        ("忘掉关于我旧工作的事。记住我在面包店上班。", "记住我在面包店上班"),
+    ],
+)
+def test_a_second_order_is_named_and_not_dropped(text, second):
+    call = call_of(text)
+    assert call.operation.needs_confirmation
+    assert call.limit == second
+
+
+@pytest.mark.parametrize("text", ["Delete my PIN, then forget my address.", "忘掉我旧工作的事，然后记住我在面包店上班"])
+def test_two_orders_that_are_not_told_apart_are_not_understood(text):
+    assert call_of(text).operation == "none"
+    assert begins_like_an_order(text)  # so the answer says so
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget what I told you about my rent and my cat.",
+        "Forget that I left the bank and sold the house.",
+        "Forget everything about my boss. I like tea.",
+        'Forget what I said about the book "Delete Me and Forget My Name".',
+        "忘掉关于我的房租和我的猫的事",
+    ],
+)
+def test_one_order_has_no_second_one(text):
+    call = call_of(text)
+    assert (call.operation, call.limit) == ("forget", "")

@@ -58,6 +58,10 @@ class RequestSentence:
     is_all: bool  #: whether the text is so short that it may order a change of what is known
     is_alone: bool = False  #: whether the text says nothing else, but for a greeting
 
+    def part(self, start: int, end: int) -> RequestSentence:
+        """What stands between two places of it, which is not alone."""
+        return RequestSentence(self.words[start:end], self.masked[start:end], "", self.is_all)
+
 
 def own_sentences(text: str) -> Iterator[RequestSentence]:
     """The first sentences of a text up to one that tells what others say, with what follows each."""
