@@ -42,6 +42,11 @@ def test_forget_me_means_all_that_is_known(text):
     assert read(text) == ("forget", "all", "")
 
 
+@pytest.mark.parametrize("text", ["Don't forget me.", "Never forget us!"])
+def test_not_to_forget_somebody_is_nothing_to_store(text):
+    assert call_of(text).operation == "none"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -170,7 +170,7 @@ _REMEMBER = (
     rf"{_NOT} forget(?: that|: ?| this: ?) ?{_CONTENT}",
     (
         rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b)"
-        rf"(?!(?:everything|anything|all|any of|what|that|this|it)\b){_CONTENT}"
+        rf"(?!(?:everything|anything|all|any of|what|that|this|it)\b)(?!(?:me|us|him|her|them)\W*\Z){_CONTENT}"
     ),
     rf"(?:note|memo) to (?:self|myself)(?::|,| ?[-–—]) ?{_CONTENT}",
     rf"just so you remember[:,]? {_CONTENT}",
