@@ -111,6 +111,7 @@ def test_a_changed_memory_is_a_conflict_also_where_everything_would_go(memory, t
         ("Freeze everything about my old job until 2030.", "'until 2030'"),
         ("Share my memories with Bob for a week.", "'for a week'"),
         ("Share my memories with Bob and Carol.", "for one person or program"),
+        ("Forget what I told you about my old job and remember that I bake.", "'and remember that I bake'.*one order"),
         ("Share my memories with everyone.", "for one person or program"),
     ],
 )

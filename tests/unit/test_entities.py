@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryos.language.entities import names_in
+from memoryos.language.entities import entities_in, names_in
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,26 @@ from memoryos.language.entities import names_in
         ("The User wrote to Ann.", ("Ann",)),
         ("She said: 'Max' is nice. 'Tom' too.", ("Max", "Tom")),
         ("I'm Anna. I've met Bob.", ("Anna", "Bob")),
+        ("We swim with Ann on Wednesdays and Sundays.", ("Ann",)),
         ("The Louvre is in Paris.", ("Louvre", "Paris")),
         ("", ()),
     ],
 )
 def test_names_are_those_of_people_places_and_things(text, names):
     assert names_in(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Forget everything about my blood pressure.", ["my blood pressure"]),
+        ("Delete my credit card PIN", ["my credit card PIN"]),
+        ("My car broke yesterday, so my sister drove.", ["my car", "my sister"]),
+        ("my code works", ["my code"]),
+        ("你还记得我的猫叫什么吗", ["我的猫"]),
+        ("我的猫叫咪咪。", ["我的猫", "咪咪"]),
+        ("你知道她叫谁吗", []),
+    ],
+)
+def test_a_thing_has_its_whole_name_and_a_question_names_nobody(text, names):
+    assert [one.name for one in entities_in(text)] == names

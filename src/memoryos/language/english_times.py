@@ -30,14 +30,14 @@ from memoryos.language.period import (
 from memoryos.language.rule import absolute, fixed, relative
 from memoryos.regex import regex
 
-_NUMBERS = {
+_NUMBER_WORDS = {
     word: number
     for number, words in enumerate(
         ("", "a an one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     )
     for word in words.split()
 }
-_NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBER_WORDS)})"
 _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3}
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _WEEKDAY = "|".join(WEEKDAYS)
@@ -131,22 +131,23 @@ def _away_from_date(match: re.Match[str], _today: date) -> Period:
     """`two weeks before 9 June 2023`, as `two weeks ago` said on that day."""
     anchor = english_date(match["date"])
     is_before = match["side"].lower() == "before"
-    count = _count(match)
+    count = counted(match)
     return shifted(match["unit"].lower(), -count if is_before else count, anchor.first if is_before else anchor.last)
 
 
-def _count(match: re.Match[str]) -> int:
+def counted(match: re.Match[str]) -> int:
+    """The value of the group `number` of a match of NUMBER: "two", "12"; one if it is not there."""
     word = (match["number"] or "one").lower()
-    return int(word) if word.isdigit() else _NUMBERS[word]
+    return int(word) if word.isdigit() else _NUMBER_WORDS[word]
 
 
 def _ago(match: re.Match[str], today: date) -> Period:
-    return shifted(match["unit"].lower(), -_count(match), today)
+    return shifted(match["unit"].lower(), -counted(match), today)
 
 
 def _span(match: re.Match[str], today: date) -> Period:
     """`the last two weeks`: up to today."""
-    return span(match["unit"].lower(), _count(match), today)
+    return span(match["unit"].lower(), counted(match), today)
 
 
 def _beside(match: re.Match[str], today: date) -> Period:
@@ -218,7 +219,7 @@ ENGLISH = (
         _beside_date,
         "before after",
     ),
-    absolute(rf"\b{_NUMBER} {_UNIT}s? {_SIDE} (?P<date>{_DATE})", _away_from_date, "before after"),
+    absolute(rf"\b{NUMBER} {_UNIT}s? {_SIDE} (?P<date>{_DATE})", _away_from_date, "before after"),
     absolute(
         rf"\b(?P<place>first|second|third|fourth) (?P<unit>week|weekend) (?:of|in) (?P<date>{_MONTH})\b",
         _in_month,
@@ -235,9 +236,9 @@ ENGLISH = (
     relative(r"\b(?:yesterday|last night)\b", fixed("day", -1), "yesterday night"),
     relative(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", fixed("day", 0), "today tonight this_"),
     relative(r"\btomorrow\b", fixed("day", 1), "tomorrow"),
-    relative(rf"\b{_NUMBER} {_UNIT}s? ago\b", _ago, "_ago"),
+    relative(rf"\b{NUMBER} {_UNIT}s? ago\b", _ago, "_ago"),
     relative(r"\b(?:the )?(?P<unit>week|weekend|month|year) before last\b", _before_last, "before_last"),
-    relative(rf"\b(?:the|over|in|during) (?:last|past) (?:{_NUMBER} )?{_UNIT}s?\b(?! of\b|-)", _span, "last_ past_"),
+    relative(rf"\b(?:the|over|in|during) (?:last|past) (?:{NUMBER} )?{_UNIT}s?\b(?! of\b|-)", _span, "last_ past_"),
     relative(rf"\blast (?P<holiday>{ENGLISH_HOLIDAY})\b", _last_holiday, "last_"),
     relative(rf"\b{_NO_SPAN}{_WHICH} (?P<weekday>{_WEEKDAY})\b", _named_day, _STEP),
     relative(rf"\b{_NO_SPAN}{_WHICH} weekend\b", _weekend, "weekend"),

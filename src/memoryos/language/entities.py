@@ -37,6 +37,10 @@ _PEOPLE = (
     r"|flatmate|landlord|kid|child"
 )
 _LOOKS = r"(?:new|old|first|last|next|other|own|favou?rite|little|small|big|red|blue|green|black|white|phone|e-mail)"
+_HEADS = (  # of a thing with a name of two words: "my blood pressure", "my credit card PIN"
+    r"(?:pressure|sugar|type|numbers?|card|code|PIN|password|address|account|history|tests?|exams?|results?|appointment"
+    r"|party|insurance|licen[cs]e|lessons?|class|team|club|contract|colou?r|size)"
+)
 _BEGINS = (
     r"(?!(?:I|The|Hi|Hey|Hello|And|But|So|In|At|From|With|Yes|No)(?![\w-]))"  # "I'm" of "I'm Anna" is no part of it
 )
@@ -45,14 +49,15 @@ _ENGLISH = regex(
     rf"\b(?P<kin>[Mm]y (?:\w+ )?(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|(?P<person>{_PEOPLE}))\b)"
     rf"(?: (?P<called>{_NAME}))?"
     rf"|\b(?P<met>{_NAME}), (?:who is )?my (?:\w+ )?(?:(?P<her>{_FEMALE})|(?P<him>{_MALE})|(?P<other>{_PEOPLE}))\b"
-    rf"|\b(?P<thing>[Mm]y (?:{_LOOKS} )?[a-z]{{3,}}(?: [a-z]{{3,}}(?= (?:is|was|has|had|are|were)\b))?)\b"
+    rf"|\b(?P<thing>[Mm]y (?:{_LOOKS} )?[a-z]{{3,}}"
+    rf"(?:(?: {_HEADS}\b)+| [a-z]{{3,}}(?= (?:is|was|has|had|are|were)\b))?)\b"
     rf"|\b(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_NAME})"
 )
 _CHINESE = regex(
     r"(?P<kin>我的?(?:(?P<she>妹妹|姐姐|妈妈|母亲|老婆|妻子|女儿|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|婆婆|岳母)"
     r"|(?P<he>弟弟|哥哥|爸爸|父亲|老公|丈夫|儿子|男朋友|男友|爷爷|外公|姥爷|叔叔|舅舅|岳父|公公)"
     r"|(?P<person>朋友|老板|同事|邻居|医生|牙医|老师|室友|房东|孩子|经理)))"
-    r"|(?:叫|名叫)(?P<name>[\u4e00-\u9fff]{2,3})(?=[\s，,。！？；]|\Z)"
+    r"|(?:叫|名叫)(?P<name>(?!什么|什麼|啥|谁|誰|哪|怎|[我你您他她它这那])[\u4e00-\u9fff]{2,3})(?=[\s，,。！？；]|\Z)"
     r"|(?P<thing>我的?(?:狗|猫|车|房子|工作|公司|手机|电脑|学校|城市|家乡))"
 )
 _GERMAN_WORDS = FOREIGN["de"] - ENGLISH
@@ -87,7 +92,10 @@ _NO_NAME = frozenset(
     "i january february march april may june july august september october november december"
     " user assistant today tonight tomorrow yesterday".split()
 )
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_DAYS = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays"
+    " sundays weekends".split()
+)
 _ORDER_WORDS = frozenset(  # that begin requests, and name nothing
     "forget delete remember remind please update share freeze lock unlock erase remove stop let give revoke note save"
     " correction change tell show describe search hello hi thanks".split()

@@ -52,8 +52,8 @@ class RequestSelection:
     def preview(self, call: MemoryCall) -> RequestPreview:
         """What the request would do. Raises NotFound if it would do nothing, and what the operation itself raises."""
         if call.limit:
-            problem = f"names an exception, a condition or an end, which cannot be kept: {call.limit!r}"
-            raise InvalidInput("text", problem, "Leave it out, or name only what is meant")
+            problem = f"names an exception, a condition, an end or another order, which cannot be kept: {call.limit!r}"
+            raise InvalidInput("text", problem, "Leave it out, name only what is meant, and give one order at a time")
         if call.operation is MemoryOperation.FORGET and call.reach in (CallReach.ALL, CallReach.SESSION):
             return self._everything(call)
         if call.operation in (MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW):

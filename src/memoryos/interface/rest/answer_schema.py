@@ -162,7 +162,7 @@ def _types(kind: type) -> dict[str, Any]:
         for name, one in vars(kind).items()
         if isinstance(one, property)
     }
-    return about | properties | known | _TOLD.get(kind, {})
+    return {**about, **properties, **known, **_TOLD.get(kind, {})}
 
 
 def _object(properties: Mapping[str, Schema]) -> Schema:

@@ -65,7 +65,7 @@ _SLOT = (
 
 def _chosen(verbs: str, things: str = _NAMED) -> tuple[str, ...]:
     """The ways to name memories by a topic, before and behind these verbs."""
-    about = rf"(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{things}"
+    about = rf"(?:{_TOLD}的?|我们?的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{things}"
     ways = (about, _TOLD_ABOUT, *_TIMES_SAID)
     before = tuple(rf"(?:把|将){one}(?:给|都|全)*(?:{_IN_MEMORY})?{verbs}" for one in ways)
     return (*(rf"{verbs}{one}" for one in ways), *before)
@@ -110,6 +110,21 @@ _FORGET_TOPIC = (
     rf"(?:把|将)(?P<thing>(?:我|我们)[^，,。！？!?]+?)(?:都|给)*(?:{_STRONG}|忘了)",
     r"(?:别|不要|不用|我?不(?:想|希望|愿意|要)(?:让)?你)再?(?:记着|记得|记住|知道|保留)(?P<thing>(?:我|关于|有关)[^，,。！？!?]+?)",
 )
+_NOT_DONE = r"(?!.*[^忘删]了\W*\Z)"  # 删除昨天说的话了 tells what is done
+_WHO = r"(?P<who>[^，,。！？!?的我你]{1,20})的(?:一切|全部|所有(?:事情?|信息|记忆|记录|资料|内容))"
+_THEN_SAID = rf"{_TIMELY}(?P<when>[^，,。！？!?我]{{1,20}}?)(?:说|聊|讲)(?:过|了)?的(?:所有)?(?:话|事情?|内容|一切)"
+_OWN_MEMORY = r"(?P<thing>我们?[^，,。！？!?]+?)的记忆"  # nobody else has memories
+_FORGET_NAMED = (
+    rf"{_NOT_DONE}{_ANY}{_WHO}",
+    rf"{_NOT_DONE}{_WEAK}{_OWN_MEMORY}",
+    *(rf"(?:把|将){one}(?:都|给|全)*(?:{_ANY}|忘了|删了)" for one in (_WHO, _OWN_MEMORY)),
+)
+_FORGET_SAID = (
+    rf"{_NOT_DONE}{_ANY}{_THEN_SAID}",
+    rf"(?:把|将){_THEN_SAID}(?:都|给|全)*(?:{_ANY}|忘了|删了)",
+)
+_MY_CHATS = r"我们?的?(?:所有|全部)的?(?:聊天|对话)(?:记录|历史)?"
+_FORGET_CHATS = (rf"{_NOT_DONE}{_ANY}{_MY_CHATS}", rf"(?:把|将){_MY_CHATS}(?:都|全|给)*(?:{_ANY}|忘了|删了)")
 _KEEP = r"(?:记住|记下来?|记录下?|记着|记|保存|存储?|留存|备注)"
 _THIS = r"(?:这个|这些|这条|这句话?|这一?条(?:消息|内容)?|这段话?|这件事|这次对话|这条消息|刚才那句)(?:消息|内容|话)?"
 _SKIP = (
@@ -174,7 +189,10 @@ _ORDERS = (
     *request_rules(_OP.FORGET, _FORGET_ALL, _END, CallReach.ALL),
     *request_rules(_OP.FORGET, _FORGET_LAST, _END, CallReach.LAST),
     *request_rules(_OP.FORGET, _FORGET_SESSION, _END, CallReach.SESSION),
+    *request_rules(_OP.FORGET, _FORGET_CHATS, _END, CallReach.ALL, is_alone=True),
+    *request_rules(_OP.FORGET, _FORGET_SAID, _END),
     *request_rules(_OP.FORGET, _FORGET_TOPIC, _END),
+    *request_rules(_OP.FORGET, _FORGET_NAMED, _END),
     *request_rules(_OP.UNSHARE, _UNSHARE, _END),
     *request_rules(_OP.SHARE, _SHARE, _END),
     *request_rules(_OP.THAW, _chosen(r"(?:解冻|解锁|解除锁定|解除冻结|取消锁定)"), _END),

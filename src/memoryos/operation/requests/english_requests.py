@@ -27,9 +27,12 @@ _END = (
     r"(?:,?\s+(?:please|thanks|thank you|ok|okay|for me|right now|immediately|again|any ?more|from now on|forever"
     r"|for good|completely|entirely))*[\s.!?…]*\Z"
 )
+_CALM_END = (
+    r"(?:,?\s+(?:please|thanks|thank you|now|for good|completely|entirely|again))*[\s.?]*\Z"  # "Forget the diet!"
+)
 _STRONG = r"(?:forget|unlearn)"
 _OWN_STRONG = rf"(?<!let's )(?<!let us ){_STRONG}"  # "let's forget about the trip" is said of a plan
-_WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub)"
+_WEAK = r"(?:delete|remove|erase|wipe(?: out)?|clear|purge|get rid of|drop|scrub|scrap|discard|expunge)"
 _ANY = rf"(?:{_STRONG}|{_WEAK})"
 _FROM_MEMORY = r"(?:\s+(?:from|in|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes?|database|profile|history))?"
 _TOLD = (
@@ -84,12 +87,17 @@ def _chosen(verbs: str, more: str = "") -> tuple[str, ...]:
     )
 
 
+_WHICH = r"(?:(?:old|new|former|current|home|work|private|personal) )?"
 _SLOT = (  # what a profile has a place for, and no device or program
     r"(?:(?:(?:tele|mobile |cell ?)?phone|mobile) number|address|e-?mail address|birthday|birth date|date of birth|age"
-    r"|name|nickname|occupation|employer|salary|weight|height|home ?town)"
+    r"|name|nickname|occupation|employer|salary|weight|height|home ?town|blood (?:type|group)|(?:shoe|clothes) size"
+    r"|allerg(?:y|ies)|religion|marital status|(?:(?:credit|debit|bank) )?(?:card )?PIN(?: (?:code|number))?"
+    r"|(?:passport|(?:(?:credit|debit|bank) )?card|(?:bank )?account|social security|(?:health )?insurance|tax|ID"
+    r"|licen[cs]e|membership|customer) number)"
 )
 
 _ME = r"(?:about me|on me|of me|about us)"
+_FORGET_ME = (rf"{_OWN_STRONG} me",)
 _FORGET_ALL = (
     (
         rf"{_STRONG}(?: about)? (?:absolutely )?(?:everything|all(?: of it)?|it all)"
@@ -127,14 +135,27 @@ _FORGET_TOPIC = (
     rf"{_WEAK} (?P<thing>\S.*?) (?:from|out of) (?:your|my|the) (?:memor(?:y|ies)|records?|notes|database)",
     rf"(?:I )?(?:don't|do not|no longer) want you to (?:remember|know|keep|store) (?!{_THIS}\b)(?P<thing>\S.*?)",
     rf"(?:{_NOT}|stop) (?:remember|keep|stor)(?:ing|e)? (?:anything|everything|what I {_TOLD}) about{_TOPIC}",
+    r"(?:stop|quit) (?:remembering|memori[sz]ing)(?: that)? (?P<thing>(?:my|our|I|we)\b[^,]+?)",
     rf"{_OWN_STRONG} (?:the fact )?that (?P<thing>\S.*? .*?)",
     rf"{_OWN_STRONG} (?P<thing>(?:my|our) [^,]+?)(?:, I\b.*?)?",
     r"(?:delete|erase) (?P<who>(?-i:[A-Z][a-z]+))",
-    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:(?:old|new|former|current|home|work|private|personal) )?{_SLOT})",
+    rf"(?:delete|erase|remove|clear) (?P<thing>my (?:\w+'s )?{_WHICH}{_SLOT})",
     rf"{_WEAK} (?P<sort>my profile)",
     rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
     rf"{_OWN_STRONG} about (?P<topic>(?:my|our|the|what)\b[^,]+?)",
 )
+_NO_TOPIC = (  # what people say of life and of the talk itself: "forget the past", "forget the last one"
+    r"(?!.*\b(?:past|future|rest|matter|things?|stuff|ideas?|points?|plans?|questions?|jokes?|above|below|following"
+    r"|previous|last|first|next|other|others|old|bad|instructions?|rules?|context|prompt|system|hype|haters?|noise"
+    r"|world|odds|details?|numbers?|stress|fears?|pain|worr(?:y|ies)|rumou?rs?|critics|doubts?|consequences|money|cost"
+    r"|price|time|clock|traffic|weather|rain|diet|deadline|usual|ways?|nonsense|drama|excuses|gossip|mistakes?"
+    r"|failures?|pleasantries|formalities|small talk)\b)"
+)
+_CLAUSE = r"(?:and|or|but|so|because|for|when|if|who|that|you|he|she|they|it|is|are|was|were)"
+_NAMED_THING = rf"the {_NO_TOPIC}[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,4}}?"
+_NO_NAME = r"(?!(?:it|me|you|him|her|us|them|that|this|what|everything|everyone|all|about|the|my|our)\b)"
+_CAPITAL = rf"{_NO_NAME}(?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+){{0,2}}"
+_FORGET_THIS = (rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",)
 _REMEMBER = (
     rf"(?:keep|bear) in mind[:,]? {_CONTENT}",
     rf"(?:write|note|jot|put|take) (?:this|that|the following) down(?::|,| ?-) ?{_CONTENT}",
@@ -149,8 +170,9 @@ _REMEMBER = (
     rf"{_NOT} forget(?: that|: ?| this: ?) ?{_CONTENT}",
     (
         rf"{_NOT} forget (?!(?:to|about|where|how|who|what|when|why)\b)"
-        rf"(?!(?:everything|anything|all|any of|what|that|this|it)\b){_CONTENT}"
+        rf"(?!(?:everything|anything|all|any of|what|that|this|it)\b)(?!(?:me|us|him|her|them)\W*\Z){_CONTENT}"
     ),
+    rf"(?:note|memo) to (?:self|myself)(?::|,| ?[-–—]) ?{_CONTENT}",
     rf"just so you remember[:,]? {_CONTENT}",
     rf"add (?:to|in) (?:your|my|the) (?:memory|notes|records)(?: that|: ?) ?{_CONTENT}",
     rf"for (?:future reference|the record|your memory)[:,] ?{_CONTENT}",
@@ -223,6 +245,8 @@ _ORDERS = (
     *request_rules(_OP.FORGET, _FORGET_LAST, _END, CallReach.LAST),
     *request_rules(_OP.FORGET, _FORGET_SESSION, _END, CallReach.SESSION),
     *request_rules(_OP.FORGET, _FORGET_TOPIC, _END),
+    *request_rules(_OP.FORGET, _FORGET_ME, _CALM_END, CallReach.ALL, is_alone=True),
+    *request_rules(_OP.FORGET, _FORGET_THIS, _CALM_END, is_alone=True),
     *request_rules(_OP.UNSHARE, _UNSHARE, _END),
     *request_rules(_OP.SHARE, _SHARE, _END),
     *request_rules(_OP.THAW, _chosen(r"(?:unfreeze|thaw|unlock|unprotect|unpin)"), _END),

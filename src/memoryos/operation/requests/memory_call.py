@@ -112,7 +112,7 @@ class MemoryCall(PlainContent):
     to: str | None = None  #: identity with which the memory is shared
     read_by: ReadBy = ReadBy.RULES  #: who read it
     reason: str = ""  #: why the rules read it although a model is configured
-    limit: str = ""  #: an exception, a condition or an end that it names; such an order is refused
+    limit: str = ""  #: an exception, a condition, an end or a second order that it names; such an order is refused
 
     @property
     def said_between(self) -> tuple[datetime | None, datetime | None]:

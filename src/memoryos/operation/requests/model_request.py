@@ -30,7 +30,8 @@ RECENT_CHARS = 300  # of each of the latest exchanges that the model sees
 _TAG = "dialogue"
 _WORDS = {  # one of which a text has that orders this
     MemoryOperation.FORGET: regex(
-        r"forg[eo]t|delet|eras|remov|wip|clear|purge|rid of|drop|scr|remember|keep|out of|忘|删|清|抹|去掉|移除|记",
+        r"forg[eo]t|delet|eras|remov|wip|clear|purge|rid of|drop|scr|discard|expunge"
+        r"|remember|keep|out of|忘|删|清|抹|去掉|移除|记",
         re.IGNORECASE,
     ),
     MemoryOperation.FREEZE: regex(r"freez|lock|protect|pin|冻|锁|保护", re.IGNORECASE),

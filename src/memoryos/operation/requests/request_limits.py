@@ -56,7 +56,8 @@ _INTRODUCES = regex(
 )
 _ORDER_HEAD = regex(
     r"\s*(?:(?:please|could you|can you|would you|kindly|also|and)\b[,\s]*)*"
-    r"(?:forget|unlearn|delete|remove|erase|wipe|purge|freeze|unfreeze|lock|unlock|share|unshare|stop sharing|revoke)\b"
+    r"(?:forget|unlearn|stop remembering|delete|remove|erase|wipe|purge|scrap|discard"
+    r"|freeze|unfreeze|lock|unlock|share|unshare|stop sharing|revoke)\b"
     r"|\s*请?(?:你|您|帮我|把|将)*\S{0,20}?(?:忘掉|忘记|忘了|删除|删掉|删了|清空|清除|冻结|锁定)",
     re.IGNORECASE,
 )

@@ -15,7 +15,7 @@ from memoryos.operation.requests.memory_call import CallReach, MemoryCall, Memor
 from memoryos.operation.requests.request_limits import request_limit
 from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
 from memoryos.operation.requests.request_times import TimeRange, is_only_time, names_part_of_day, time_range
-from memoryos.operation.requests.request_words import bare_topic, is_about_telling, read_words
+from memoryos.operation.requests.request_words import bare_topic, is_about_telling, read_words, second_order
 from memoryos.scope import Scope
 
 AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
@@ -65,7 +65,7 @@ class RequestReader:
             to=wish.to,
             read_by=read_by,
             reason=reason,
-            limit=request_limit(text, operation) if operation.needs_confirmation else "",
+            limit=(request_limit(text, operation) or second_order(text)) if operation.needs_confirmation else "",
         )
 
     def _told_when(self, wish: Wish, topic: str) -> TimeRange | None:

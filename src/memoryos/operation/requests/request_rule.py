@@ -21,22 +21,29 @@ _KINDS = (
 )
 
 
+_ADVICE = regex(  # to people: "you should forget Daniel", "let's forget the trip"
+    r"\b(?:you (?:should|must|need to|have to)|let's|let us|we|always|maybe)\b", re.IGNORECASE
+)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestRule:
     """A pattern of a whole sentence, and what it asks for.
 
     Its groups: `topic` (`thing` is one that keeps the times that it names, `more` the rest of it), `when` it was said,
     `who` is the name of a person, the `sort` of memories, `content`, `to`; `field` and `value` of "set my job to ...".
+    "Forget the trip" may also be a way to speak, so such a rule counts only where the text says nothing else.
     """
 
     operation: MemoryOperation
     pattern: re.Pattern[str]
     reach: CallReach = CallReach.TOPIC
+    is_alone: bool = False  #: whether the sentence must be all that is said, and no advice
 
     def read(self, sentence: RequestSentence, start: int, has_value: HasValue) -> Wish | None:
         """What the sentence asks for from this place on; None if the rule does not fit it."""
         found = self.pattern.match(sentence.masked, start)
-        if found is None:
+        if found is None or (self.is_alone and not _is_plain_order(sentence, start)):
             return None
         part = {name: sentence.words[slice(*found.span(name))].strip() for name in found.groupdict() if found[name]}
         if "who" in part and not is_person(part["who"]):
@@ -59,6 +66,10 @@ class RequestRule:
         )
 
 
+def _is_plain_order(sentence: RequestSentence, start: int) -> bool:
+    return sentence.is_alone and _ADVICE.search(sentence.masked[:start]) is None
+
+
 def named_kinds(sort: str) -> tuple[Kind, ...]:
     """The kinds of memories that a word names, such as "facts" or 消息; none for a word for all of them."""
     found = next((kinds for words, kinds in _KINDS if words.match(sort)), None)
@@ -66,11 +77,16 @@ def named_kinds(sort: str) -> tuple[Kind, ...]:
 
 
 def request_rules(
-    operation: MemoryOperation, expressions: Sequence[str], end: str, reach: CallReach = CallReach.TOPIC
+    operation: MemoryOperation,
+    expressions: Sequence[str],
+    end: str,
+    reach: CallReach = CallReach.TOPIC,
+    *,
+    is_alone: bool = False,
 ) -> tuple[RequestRule, ...]:
     """Rules for the ways to word an operation, each up to this end of a sentence."""
     flags = re.IGNORECASE | re.DOTALL
-    return tuple(RequestRule(operation, regex(f"(?:{one}){end}", flags), reach) for one in expressions)
+    return tuple(RequestRule(operation, regex(f"(?:{one}){end}", flags), reach, is_alone) for one in expressions)
 
 
 @dataclass(frozen=True, slots=True)

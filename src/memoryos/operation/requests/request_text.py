@@ -56,6 +56,11 @@ class RequestSentence:
     masked: str  #: the same without its quoted characters
     rest: str  #: what follows it in the text
     is_all: bool  #: whether the text is so short that it may order a change of what is known
+    is_alone: bool = False  #: whether the text says nothing else, but for a greeting
+
+    def part(self, start: int, end: int) -> RequestSentence:
+        """What stands between two places of it, which is not alone."""
+        return RequestSentence(self.words[start:end], self.masked[start:end], "", self.is_all)
 
 
 def own_sentences(text: str) -> Iterator[RequestSentence]:
@@ -66,13 +71,14 @@ def own_sentences(text: str) -> Iterator[RequestSentence]:
     is_all = len(text) <= ORDER_CHARS and not masked[end:].strip()
     bounds = [(start + first, start + last) for first, last in sentence_bounds(masked[start:end])]
     said = [bound for bound in bounds if masked[slice(*bound)].strip()]
+    is_alone = is_all and sum(not _GREETING.match(masked[slice(*bound)]) for bound in said) == 1
     for first, last in said[:SENTENCES]:
         if first - start > HEAD_CHARS:
             return
         sentence = masked[first:last]
         if _SPEECH.search(sentence):
             return
-        yield RequestSentence(text[first:last], sentence, text[last:], is_all and len(said) <= SENTENCES)
+        yield RequestSentence(text[first:last], sentence, text[last:], is_all and len(said) <= SENTENCES, is_alone)
         if _REPORTS.search(sentence):
             return
 

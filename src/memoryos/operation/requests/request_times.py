@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.times import TimeMention, asked_times, latest_times
 from memoryos.language.words import words
+from memoryos.operation.requests.request_hours import latest_hours
 from memoryos.regex import regex
 
 _BEFORE = regex(
@@ -55,11 +56,14 @@ class TimeRange:
 def time_range(text: str, now: datetime, *, is_latest: bool) -> TimeRange:
     """The time range that a text names: the days that all times in it have in common, or from the first to the last.
 
+    A text that names no day may name the latest hours or minutes.
+
     With `is_latest`, a weekday, and a month or day without a year, is the latest one; else these name no range.
     """
     mentions = latest_times(text, now) if is_latest else asked_times(text, now)
     if not mentions:
-        return TimeRange(None, None, text)
+        hours = latest_hours(text, now)
+        return TimeRange(hours.since, now, hours.rest) if hours else TimeRange(None, None, text)
     firsts = [mention.period.first for mention in mentions]
     lasts = [mention.period.last for mention in mentions]
     is_split = max(firsts) > min(lasts)

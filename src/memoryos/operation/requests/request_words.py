@@ -21,6 +21,9 @@ _ASIDE = regex(  # at the end alone: what is cut elsewhere would make the topic 
     r",\s?(?:he|she|it|they)(?:'s|'re| is| was| are| were)\s[^,，.!?]{1,40}\Z|[，,][他她它]们?是[^，,。！？!?]{1,20}\Z",
     re.IGNORECASE,
 )
+_AND = regex(
+    r"[,;]?\s+(?:and then|and also|and|then|but|also)\s+|[，,；;]?(?:然后|并且|而且|同时|并|再)", re.IGNORECASE
+)
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
     r"(?:(?:the|my|our)\s+)?(?:(?:agent|assistant|colleague|friend|user|caller)\s+)?(?=\S)|(?:我的)?(?:同事|朋友|助手|智能体)?(?=\S)",
@@ -32,12 +35,35 @@ def read_words(text: str) -> Wish:
     """What the text asks for."""
     sentences = list(own_sentences(text))
     for number, sentence in enumerate(sentences):
-        wish = next((wish for one in _languages(sentence) if (wish := one.order(sentence))), None)
+        wish = _order(sentence)
         if wish and (wish.operation in _SMALL or (sentence.is_all and not is_withdrawn(sentence, sentences[:number]))):
             return _tidied(wish)
     asked = (one.question(sentence) for sentence in sentences for one in _languages(sentence)[-1:])
     found = next((wish for wish in asked if wish), None)
     return _tidied(found) if found else Wish()
+
+
+def second_order(text: str) -> str:
+    """The words of another order behind the first one of a text: "and remember that I work at a bakery"."""
+    told = [(one, _second_half(one)) for one in own_sentences(text)]
+    first = next((place for place, (one, _) in enumerate(told) if _order(one)), None)
+    if first is None:
+        return ""
+    behind = [one.words for one, _ in told[first + 1 :] if _order(one)]
+    return next((words for words in (told[first][1], *behind) if words), "").strip(_MARKS)
+
+
+def _second_half(sentence: RequestSentence) -> str:
+    """What stands behind an "and" of a sentence, if both halves are orders."""
+    for found in _AND.finditer(sentence.masked):
+        halves = (sentence.part(0, found.start()), sentence.part(found.end(), len(sentence.words)))
+        if all(map(_order, halves)):
+            return sentence.words[found.start() :]
+    return ""
+
+
+def _order(sentence: RequestSentence) -> Wish | None:
+    return next((wish for one in _languages(sentence) if (wish := one.order(sentence))), None)
 
 
 def is_about_telling(question: str) -> bool:
