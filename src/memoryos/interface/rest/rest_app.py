@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from memoryos.caller import NAME_LIMIT
 from memoryos.distribution import VERSION as RELEASE
-from memoryos.errors import MemoryOSError
+from memoryos.errors import MemoryOSError, StorageError
 from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
@@ -40,7 +40,6 @@ from memoryos.interface.rest.route import VERSION, Route
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.samples import answer_sample
 from memoryos.interface.rest.server_metrics import ServerMetrics
-from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory_os import MemoryOS
 
 _OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
@@ -93,7 +92,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
     foreign = tuple(path for one in added for path in one.foreign)
     unread = tuple(path for one in added for path in one.unread)
     openai = tuple(path for one in added for path in one.openai)
-    admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope))
+    admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope), openai)
     desk = Desk(store, admission, limits, CapacityLimiter(limits.threads), traces)
     app = FastAPI(
         title="MemoryOS",
@@ -102,7 +101,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
-        lifespan=partial(_life, added, traces),
+        lifespan=partial(_life, added, desk),
         telemetry=_NO_TELEMETRY,
     )
     app.state.desk = desk
@@ -146,11 +145,13 @@ def is_open(path: str) -> bool:
 
 
 @asynccontextmanager
-async def _life(added: Sequence[AddedRoutes], traces: ServerTraces, _: FastAPI) -> AsyncIterator[None]:
+async def _life(added: Sequence[AddedRoutes], desk: Desk, _: FastAPI) -> AsyncIterator[None]:
+    with suppress(StorageError, Refusing):  # then the first request asks again
+        await desk.run(lambda: desk.admission.keys_seen.look(desk.store))
     yield
     for door in added:
         await door.close()
-    await traces.close()
+    await desk.traces.close()
 
 
 def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dict[str, Any]:
