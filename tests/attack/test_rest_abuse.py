@@ -193,6 +193,8 @@ NO_REQUESTS = [
     (b'"text"', 422),
     (b"null", 422),
     (b'{"query": null}', 422),
+    (b'{"query": "bees", "query": "wasps"}', 422),
+    (b'{"query": "bees", "filters": {"tags": ["a"], "tags": ["b"]}}', 422),
     (b'{"query": "a\\u0000b"}', 422),
     (b'{"query": "\\ud800"}', 422),
     (b'{"query": "bees", "min_score": NaN}', 422),
@@ -365,6 +367,19 @@ def test_a_repeated_request_tells_no_secret_and_makes_no_second_key(api, store):
     assert first.json()["key"].startswith("mos_")
     assert first.json()["key"] not in second.text
     assert len(store.keys.list()) == 2
+
+
+@pytest.mark.once
+def test_of_two_members_or_keys_of_a_request_none_is_chosen(api):
+    content, kind = b'{"query": "bees", "tags": ["a"], "tags": ["b"]}', {"Content-Type": "application/json"}
+    answer = api.http.post("/v1/memories?user=ann", content=content, headers=kind)
+    assert (*told(answer), answer.json()["field"]) == (422, "InvalidInput", "tags")
+    answer = api.ask("GET", "/pages", filters='{"any_tags": ["a"], "any_tags": ["b"]}')
+    assert (*told(answer), answer.json()["field"]) == (422, "InvalidInput", "any_tags")
+    keys = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+    answer = api.ask("POST", "/memories", {"query": "bees"}, headers=keys)
+    assert (*told(answer), answer.json()["field"]) == (422, "InvalidInput", "Idempotency-Key")
+    assert api("GET", "/pages/count")["count"] == 0
 
 
 @pytest.mark.once

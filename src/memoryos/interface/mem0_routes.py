@@ -7,7 +7,6 @@ is sent, calls a method of `Mem0Memory` with it, and answers with what that retu
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from memoryos.frameworks.mem0 import Mem0Memory
 from memoryos.interface.mem0_description import DESCRIBED
 from memoryos.interface.rest.admission import MEM0
 from memoryos.interface.rest.desk import Desk
+from memoryos.interface.rest.json_body import each_once, read_json
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.text import shown
@@ -116,7 +116,7 @@ class Mem0Absent:
 def _given(request: Request, body: bytes) -> Given:
     """What a request says in its address, its query and its body. Raises InvalidInput, and Refusing (400)."""
     try:
-        told = json.loads(body or b"{}", object_pairs_hook=_each_once)
+        told = read_json(body or b"{}")
     except InvalidInput:
         raise
     except (ValueError, RecursionError):
@@ -124,20 +124,11 @@ def _given(request: Request, body: bytes) -> Given:
     if not isinstance(told, dict):
         raise InvalidInput("body", "is no object", "Send a JSON object")
     given: Given = {}
-    for part in (told, _each_once(request.query_params.multi_items()), request.path_params):
+    for part in (told, each_once(request.query_params.multi_items()), request.path_params):
         if (twice := next((name for name in part if name in given), None)) is not None:
             raise InvalidInput(twice[:64], "is sent twice", "Send it once")
         given |= part
     return given
-
-
-def _each_once(pairs: Sequence[tuple[str, Any]]) -> Given:
-    """A mapping of names and values. Raises InvalidInput if a name stands twice: which one counts would be a guess."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise InvalidInput(twice[:64], "is sent twice", "Send it once")
-    return found
 
 
 def _call(name: str) -> Answer:

@@ -26,14 +26,15 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
 from memoryos.interface.rest.configured_traces import traces_of
-from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
+from memoryos.interface.rest.json_body import JsonRoute
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
 from memoryos.interface.rest.rate import Rate
-from memoryos.interface.rest.replays import KEY_CHARS
+from memoryos.interface.rest.replays import IDEMPOTENCY_KEY, KEY_CHARS
 from memoryos.interface.rest.request_guard import RequestGuard
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.route import VERSION, Route
@@ -231,7 +232,7 @@ async def _failed(refused: Callable[[Scope, Exception], Response], request: Requ
 @cache
 def _routes() -> list[BaseRoute]:
     """The routes of all applications of this process: to read what each takes is half of the work of making one."""
-    router = APIRouter()
+    router = APIRouter(route_class=JsonRoute)
     for route in ROUTES:
         _add(router, route, own_key if route is OWN_KEY else Desk.answer)
     _add(router, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
