@@ -250,6 +250,15 @@ def test_a_body_that_does_not_say_how_long_it_is_ends_at_the_limit(api):
 
 
 @pytest.mark.once
+def test_a_request_that_hides_another_one_is_refused_and_its_connection_closed(api):
+    head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\n" + JSON
+    hidden = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    said = api.raw(head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden)
+    assert said.startswith(b"HTTP/1.1 400")
+    assert said.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.once
 def test_a_body_that_does_not_come_is_not_awaited_for_ever(store):
     with serving(store, body_seconds=0.0) as api:
         head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n" + JSON + b"\r\n"

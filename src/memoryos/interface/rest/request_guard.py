@@ -86,6 +86,7 @@ class RequestGuard:
 
     async def _guarded(self, passage: RequestPassage, receive: Receive, send: Send) -> None:
         try:
+            _check_framing(Headers(scope=passage.scope))
             _check_names(passage.scope)
             await self._admit(Request(passage.scope))  # before it takes memory
             if self._is_streamed(passage.scope):
@@ -127,6 +128,16 @@ class RequestGuard:
             problem = "The content type of the body is not application/json"
             raise Refusing(415, "UnsupportedMediaType", problem, "Send JSON, with Content-Type: application/json")
         return body
+
+
+def _check_framing(headers: Headers) -> None:
+    """Refuse a body with two ends: a proxy in front may read another one, and what follows as the next request.
+
+    Raises Refusing, and the connection is closed (RFC 9112, 6.1).
+    """
+    if "content-length" in headers and "transfer-encoding" in headers:
+        problem, fix = "The request has Content-Length and Transfer-Encoding", "Send one of them"
+        raise Refusing(400, "Unreadable", problem, fix, {"Connection": "close"})
 
 
 def _check_names(scope: Scope) -> None:
