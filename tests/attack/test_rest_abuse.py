@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import logging
 import time
@@ -241,6 +242,22 @@ def test_a_body_of_another_type_is_refused(api):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
         answer = api.http.post("/v1/search?user=ann", content=b'{"query": "x"}', headers={"Content-Type": kind})
         assert told(answer) == (415, "UnsupportedMediaType"), kind
+
+
+@pytest.mark.once
+def test_a_packed_body_is_refused(api):
+    packed = gzip.compress(b'{"query": "bees"}')
+    for kind, path in (
+        ("application/json", "/v1/search"),
+        ("text/plain", "/v1/documents"),
+        ("application/json", "/mem0/search"),
+    ):
+        headers = {"Content-Type": kind, "Content-Encoding": "gzip"}
+        answer = api.http.post(f"{path}?user=ann", content=packed, headers=headers)
+        assert told(answer) == (415, "UnsupportedMediaType"), path
+        assert answer.headers["accept-encoding"] == "identity"
+    headers = {"Content-Type": "application/json", "Content-Encoding": "identity"}
+    assert api.http.post("/v1/search?user=ann", content=b'{"query": "bees"}', headers=headers).status_code == 200
 
 
 @pytest.mark.once

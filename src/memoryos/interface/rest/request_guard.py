@@ -89,6 +89,8 @@ class RequestGuard:
             _check_framing(Headers(scope=passage.scope))
             _check_names(passage.scope)
             await self._admit(Request(passage.scope))  # before it takes memory
+            if passage.scope["path"] not in self._unread:
+                _check_coding(Headers(scope=passage.scope))
             if self._is_streamed(passage.scope):
                 await self._app(passage.scope, receive, send)
                 return
@@ -138,6 +140,14 @@ def _check_framing(headers: Headers) -> None:
     if "content-length" in headers and "transfer-encoding" in headers:
         problem, fix = "The request has Content-Length and Transfer-Encoding", "Send one of them"
         raise Refusing(400, "Unreadable", problem, fix, {"Connection": "close"})
+
+
+def _check_coding(headers: Headers) -> None:
+    """Refuse a packed body. Raises Refusing."""
+    if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        told = {"Accept-Encoding": "identity"}
+        problem = "The body is packed (Content-Encoding)"
+        raise Refusing(415, "UnsupportedMediaType", problem, "Send it as it is, without Content-Encoding", told)
 
 
 def _check_names(scope: Scope) -> None:
