@@ -68,7 +68,7 @@ class Admission:
         PermissionDenied for a purpose or a session that the key does not have.
         """
         _refuse_other_sites(request)
-        address = request.client.host if request.client else "unknown"
+        address = _address(request)
         kind, key = _told_key(request)
         is_foreign = api_key.read(key) is None and self._is_for_others(request)
         info = self._known(key, address) if kind.lower() == "bearer" and not is_foreign else None
@@ -78,6 +78,10 @@ class Admission:
         else:
             caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
             request.state.asking = Asking(caller, info.tenant, info.id, info.users)
+
+    def count(self, request: Request) -> None:
+        """Count a request that needs no key, by its address. Raises Refusing: 429 beyond the rate."""
+        self.rate.take(_address(request))
 
     def check(self, asking: Asking) -> None:
         """Raise PermissionDenied if the key of a running request was revoked or has expired."""
@@ -126,6 +130,10 @@ class Admission:
                 raise
             return type(error).__name__
         return ""
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "unknown"
 
 
 def _stated(request: Request, header: str) -> str | None:

@@ -26,6 +26,7 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
 from memoryos.interface.rest.configured_traces import traces_of
+from memoryos.interface.rest.description import ADDRESS, Description
 from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.json_body import JsonRoute
@@ -43,7 +44,7 @@ from memoryos.interface.rest.samples import answer_sample
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.memory_os import MemoryOS
 
-_OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
+_OPEN = {"/health", "/ready", ADDRESS, PAGE}  # without a key
 
 Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
@@ -100,6 +101,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         version=RELEASE,
         description=_ABOUT,
         redirect_slashes=False,
+        openapi_url=None,  # it has a route of our own
         docs_url=None,
         redoc_url=None,
         lifespan=partial(_life, added, desk),
@@ -135,9 +137,21 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         unread=unread,
         is_streamed=is_upload,
     )
-    described = app.openapi
-    app.openapi = lambda: _with_problem(described(), added)  # type: ignore[method-assign]
+    _describe(app, desk, added)
     return app
+
+
+def _describe(app: FastAPI, desk: Desk, added: Sequence[AddedRoutes]) -> None:
+    """Add the address of the description. It needs no key, so its requests are counted by their address."""
+    described = app.openapi
+    description = Description(lambda: _with_problem(described(), added))
+    app.openapi = description.document  # type: ignore[method-assign]
+
+    async def answered(request: Request) -> Response:
+        desk.admission.count(request)
+        return await desk.run(lambda: description.answer(request))
+
+    app.add_route(ADDRESS, answered, include_in_schema=False)
 
 
 def is_open(path: str) -> bool:
