@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.frameworks.mem0 import Mem0Memory
+from memoryos.frameworks.mem0_neutral import with_meaning
 from memoryos.interface.mem0_description import DESCRIBED
 from memoryos.interface.rest.admission import MEM0
 from memoryos.interface.rest.desk import Desk
@@ -138,6 +139,7 @@ def _call(name: str) -> Answer:
     needed = [name for name, one in known.items() if one.default is inspect.Parameter.empty]
 
     def answer(memory: Mem0Memory, given: Given) -> Any:
+        given = with_meaning(name, given)
         _only(given, [*known])
         if (missing := next((one for one in needed if one not in given), None)) is not None:
             raise InvalidInput(missing, "is missing", "Send it")
@@ -162,6 +164,8 @@ def _get(memory: Mem0Memory, given: Given) -> Any:
 
 def _get_all(memory: Mem0Memory, given: Given) -> Any:
     """The list of mem0's own server, whose query has only texts."""
+    shown_too = {"show_expired": False} if given.get("show_expired") == "false" else {}
+    given = with_meaning("get_all", given | shown_too)
     known = ["user_id", "agent_id", "run_id", "top_k", "limit"]
     numbers: Given = {name: _number(name, given[name]) for name in ("top_k", "limit") if name in given}
     return memory.get_all(**(_only(given, known) | numbers))
@@ -169,7 +173,7 @@ def _get_all(memory: Mem0Memory, given: Given) -> Any:
 
 def _pages(memory: Mem0Memory, given: Given) -> Any:
     """The list of the hosted clients, part by part."""
-    _only(given, ["filters", "page", "page_size"])
+    given = _only(with_meaning("get_all", given), ["filters", "page", "page_size"])
     page, size = _number("page", given.get("page", 1)), _number("page_size", given.get("page_size", _PAGE_SIZE))
     found = memory.get_all(filters=given.get("filters"), top_k=_ALL)["results"]
     end = page * size
