@@ -163,6 +163,12 @@ def _meaning(field: Any) -> str:
     return (field.description or "").replace("|", "\\|")
 
 
+_SERVED = (
+    "`memoryos serve` adds [errors of its own](../how-to/serve.md#errors). Two are about an `Idempotency-Key`: 409 "
+    "`StillRunning` while the first request with it runs, and 422 `KeyReused` if it belongs to another request."
+)
+
+
 def errors_page() -> str:
     """Every error with its base and default message, the exit codes of the command, and the statuses of HTTP."""
     head = [
@@ -181,7 +187,8 @@ def errors_page() -> str:
     ]
     codes = [f"| {code} | {meaning} |" for code, meaning in exit_codes()]
     middle = ["", "## Exit codes", "", "The command exits with one of these.", "", "| code | meaning |", "|---|---|"]
-    return "\n".join([*head, *rows, *middle, *codes, ""])
+    more = ["", _SERVED]
+    return "\n".join([*head, *rows, *more, *middle, *codes, ""])
 
 
 def _errors() -> list[type]:

@@ -40,6 +40,19 @@ def asked(api, operation, **changed):
     return api.ask(route.verb, path, values if has_body else None, **query)
 
 
+def test_the_description_is_made_once_and_its_requests_are_counted():
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(":memory:", settings=settings, embedder=Hashing()) as store, serving(store, per_minute=3) as api:
+        first = api.http.get("/openapi.json")
+        tag = first.headers["etag"]
+        same = api.http.get("/openapi.json", headers={"If-None-Match": f'"other", {tag}'})
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+        assert api.http.get("/openapi.json").content == first.content
+        refused = api.http.get("/openapi.json")
+        assert (refused.status_code, refused.json()["title"]) == (429, "TooManyRequests")
+        assert api.http.get("/health").status_code == 200
+
+
 NUMBERS = [
     ("search", "pages"),
     ("search", "facts"),

@@ -130,15 +130,36 @@ def test_what_is_to_be_forgotten_is_shown_first(talk, db):
 
 
 def test_an_order_in_plain_words_is_shown_first(talk, model, db):
-    """One about which nothing is found may be none, so the model answers it."""
-    model.will(says("You kept bees."), says("Of what?"))
+    model.will(says("You kept bees."))
     order = "Forget what I told you about my old job."
-    code, out, _ = talk(order, "No, thanks.", order, "What did I keep?", "忘掉我的旧工作", order, "Yes, please!")
+    code, out, _ = talk(order, "No, thanks.", order, "What did I keep?", order, "Yes, please!")
     assert out.count("would go for good") == 3
     assert (out.count("Nothing was changed."), out.count("Removed for good: 1 page"), code) == (2, 1, 0)
     asked = [one["messages"][-1]["content"].rpartition("\n")[2] for one in model.requests]
-    assert asked == ["What did I keep?", "忘掉我的旧工作"]
+    assert asked == ["What did I keep?"]
     assert [text for text in pages(db) if "bank" in text] == []
+
+
+def test_an_order_about_which_nothing_is_found_reaches_no_model_and_is_not_stored(talk, model, db):
+    model.will(says("Behind the mill."))
+    before = pages(db)
+    code, out, err = talk(
+        "忘掉我的旧工作", "yes", "Forget what I told you about my yacht.", "是的", "Where are my bees?"
+    )
+    assert (err.count("no memory is about"), out.count("There was nothing to confirm."), code) == (2, 2, 3)
+    assert len(model.requests) == 1
+    assert [text for text in pages(db) if text not in before] == [
+        "user: Where are my bees?\nassistant: Behind the mill."
+    ]
+
+
+def test_what_is_not_utf_8_is_told_in_one_line_of_json(model, db):
+    done = subprocess.run(
+        command(db, "--json"), input=b"\xff\n", env=environment(model), capture_output=True, timeout=PATIENCE
+    )
+    told = json.loads(done.stdout)
+    assert (done.returncode, done.stdout.count(b"\n"), told["type"], told["error"]) == (2, 1, "error", "InvalidInput")
+    assert "UTF-8" in told["text"]
 
 
 def test_an_order_about_what_is_frozen_ends_no_chat(talk, model, db):

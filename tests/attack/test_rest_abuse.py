@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import logging
 import time
@@ -193,6 +194,8 @@ NO_REQUESTS = [
     (b'"text"', 422),
     (b"null", 422),
     (b'{"query": null}', 422),
+    (b'{"query": "bees", "query": "wasps"}', 422),
+    (b'{"query": "bees", "filters": {"tags": ["a"], "tags": ["b"]}}', 422),
     (b'{"query": "a\\u0000b"}', 422),
     (b'{"query": "\\ud800"}', 422),
     (b'{"query": "bees", "min_score": NaN}', 422),
@@ -242,9 +245,34 @@ def test_a_body_of_another_type_is_refused(api):
 
 
 @pytest.mark.once
+def test_a_packed_body_is_refused(api):
+    packed = gzip.compress(b'{"query": "bees"}')
+    for kind, path in (
+        ("application/json", "/v1/search"),
+        ("text/plain", "/v1/documents"),
+        ("application/json", "/mem0/search"),
+    ):
+        headers = {"Content-Type": kind, "Content-Encoding": "gzip"}
+        answer = api.http.post(f"{path}?user=ann", content=packed, headers=headers)
+        assert told(answer) == (415, "UnsupportedMediaType"), path
+        assert answer.headers["accept-encoding"] == "identity"
+    headers = {"Content-Type": "application/json", "Content-Encoding": "identity"}
+    assert api.http.post("/v1/search?user=ann", content=b'{"query": "bees"}', headers=headers).status_code == 200
+
+
+@pytest.mark.once
 def test_a_body_that_does_not_say_how_long_it_is_ends_at_the_limit(api):
     head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\n" + JSON + b"Transfer-Encoding: chunked\r\n\r\n"
     assert api.raw(head + b"1000\r\n" + b" " * 4_096 + b"\r\n").startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.once
+def test_a_request_that_hides_another_one_is_refused_and_its_connection_closed(api):
+    head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\n" + JSON
+    hidden = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    said = api.raw(head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden)
+    assert said.startswith(b"HTTP/1.1 400")
+    assert said.count(b"HTTP/1.1") == 1
 
 
 @pytest.mark.once
@@ -365,6 +393,19 @@ def test_a_repeated_request_tells_no_secret_and_makes_no_second_key(api, store):
     assert first.json()["key"].startswith("mos_")
     assert first.json()["key"] not in second.text
     assert len(store.keys.list()) == 2
+
+
+@pytest.mark.once
+def test_of_two_members_or_keys_of_a_request_none_is_chosen(api):
+    content, kind = b'{"query": "bees", "tags": ["a"], "tags": ["b"]}', {"Content-Type": "application/json"}
+    answer = api.http.post("/v1/memories?user=ann", content=content, headers=kind)
+    assert (*told(answer), answer.json()["field"]) == (422, "InvalidInput", "tags")
+    answer = api.ask("GET", "/pages", filters='{"any_tags": ["a"], "any_tags": ["b"]}')
+    assert (*told(answer), answer.json()["field"]) == (422, "InvalidInput", "any_tags")
+    keys = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+    answer = api.ask("POST", "/memories", {"query": "bees"}, headers=keys)
+    assert (*told(answer), answer.json()["field"]) == (422, "InvalidInput", "Idempotency-Key")
+    assert api("GET", "/pages/count")["count"] == 0
 
 
 @pytest.mark.once

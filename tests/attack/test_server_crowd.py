@@ -45,21 +45,40 @@ async def answers(url, count, sent):
 
 
 def test_connections_beyond_the_limit_are_refused_politely_and_those_within_it_go_on(store, long):
-    with serving(store, connections=50, head_seconds=3_600.0) as api, ExitStack() as held:
-        silent = [held.enter_context(closing(api.connected())) for _ in range(49)]
-        for connection in silent:
-            connection.sendall(HEAD)
+    body = b'{"query": "bees"}'
+    head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with serving(store, connections=50, body_seconds=3_600.0) as api, ExitStack() as held:
+        asking = [held.enter_context(closing(api.connected())) for _ in range(49)]
+        for connection in asking:
+            length = b"Expect: 100-continue\r\nContent-Length: %d\r\n" % len(body)
+            connection.sendall(head + b"Connection: close\r\n" + length + b"\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 100"), "its request runs"
         assert api.raw(HEAD + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 503")
         told = Counter[str]()
         for _ in range(50 if long else 1):  # 10,000 connections
             told += Counter(asyncio.run(answers(api.url, AT_ONCE, HEAD + b"Connection: close\r\n\r\n")))
         assert told.keys() == {"HTTP/1.1 503 Service Unavailable"}
         assert sum(told.values()) == (10_000 if long else AT_ONCE)
-        for connection in silent:
-            connection.sendall(b"Connection: close\r\n\r\n")
-        assert {connection.recv(12) for connection in silent} == {b"HTTP/1.1 200"}
+        for connection in asking:
+            connection.sendall(body)
+        assert {connection.recv(12) for connection in asking} == {b"HTTP/1.1 200"}
     with serving(store) as api:
         assert api.http.get("/health").status_code == 200
+
+
+def test_connections_that_ask_nothing_shut_nobody_out(store):
+    with serving(store, connections=50, head_seconds=3_600.0) as api, ExitStack() as held:
+        assert api.http.get("/health").status_code == 200  # from here on it is connected
+        silent = [held.enter_context(closing(api.connected())) for _ in range(60)]
+        for connection in silent[::2]:
+            connection.sendall(HEAD)
+        end = time.monotonic() + PATIENCE
+        while not api.raw(HEAD + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200"):
+            assert time.monotonic() < end
+        assert api.http.get("/health").status_code == 200
+        silent[-2].sendall(b"Connection: close\r\n\r\n")
+        assert silent[-2].recv(12) == b"HTTP/1.1 200"
+        assert silent[0].recv(12) == b"", "those that have waited longest have left"
 
 
 def test_many_streams_at_the_same_time_all_end(tmp_path, long):

@@ -54,6 +54,12 @@ def test_messages_come_back_as_they_were_also_in_another_process(llama, tmp_path
         assert chat.get_all() == []
 
 
+@pytest.mark.parametrize(("name", "value"), [("tokens", -1), ("tokens", 0), ("token_limit", 0), ("token_limit", 1.5)])
+def test_a_number_of_tokens_that_is_none_is_refused(llama, memory, name, value):
+    with pytest.raises(InvalidInput, match=name):
+        llama.LlamaIndexMemory.from_defaults(memory=memory, session_id="chat", **{name: value})
+
+
 def test_a_chat_engine_gets_notes_from_other_sessions(llama, memory):
     from llama_index.core.base.llms.types import ChatMessage
     from llama_index.core.chat_engine import SimpleChatEngine

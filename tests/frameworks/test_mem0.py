@@ -194,6 +194,15 @@ def test_an_unknown_argument_is_refused_by_its_name(shared, method, unknown):
         getattr(shared, method)(*([] if method == "get_all" else ["x"]), **given)
 
 
+def test_an_argument_that_asks_for_nothing_is_taken(store):
+    mem0 = Memory(store)
+    mem0.add("I row.", user_id="ann", prompt=None, memory_type=None)
+    assert texts(mem0.search("I row", user_id="ann", reference_date=None, show_expired=False))
+    assert texts(mem0.get_all(user_id="ann", show_expired=False))
+    same = AsyncMemory(store).search("I row", user_id="ann", reference_date=None)
+    assert texts(asyncio.run(same))
+
+
 def test_a_store_is_opened_by_a_config_of_mem0(tmp_path):
     path = str(tmp_path / "c.db")
     config = {"vector_store": {"provider": "memoryos", "config": {"path": path}}, "version": "v1.1"}

@@ -77,6 +77,15 @@ def test_what_was_stored_is_the_memory_of_the_rest_api(served):
     assert page["text"] == f"{Role.USER.value}: 我养蜜蜂。"
 
 
+def test_what_asks_for_nothing_is_taken(served):
+    said = {"messages": "I ride.", "user_id": "ann", "prompt": None, "memory_type": None}
+    assert ask(served, "POST", "/memories", said).status_code == 200
+    asked = {"query": "I ride", "user_id": "ann", "reference_date": None, "show_expired": False}
+    assert texts(ask(served, "POST", "/search", asked))
+    assert texts(ask(served, "GET", "/memories?user_id=ann&show_expired=false"))
+    assert texts(ask(served, "POST", "/v2/memories/", {"filters": {"user_id": "ann"}, "show_expired": False}))
+
+
 @pytest.mark.parametrize(
     ("verb", "path", "body", "field"),
     [

@@ -113,6 +113,12 @@ def test_what_is_no_item_is_refused_and_nothing_is_stored(memory):
     for items, told in (
         ([ITEMS[0], "Hi"], r"items\[1\]: expected a dict, got str"),
         ([{"role": "user", "content": {1, 2}}], r"items\[0\]: cannot be written as JSON"),
+        ([{}], r"items\[0\]: has neither a role nor a type"),
+        ([{"content": "Hi"}], r"items\[0\]: has neither a role nor a type"),
+        ([{"role": 5, "content": "Hi"}], r"items\[0\]: has neither a role nor a type"),
+        (ITEMS[0], r"items: expected a list, got dict"),
+        ("Hi", r"items: expected a list, got str"),
+        (None, r"items: expected a list, got NoneType"),
     ):
         with pytest.raises(InvalidInput, match=told):
             asyncio.run(session.add_items(items))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from memoryos import arguments
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.frameworks.session_items import SessionItem, SessionItems
 from memoryos.language.memory_notes import notes_of
@@ -38,7 +39,12 @@ class LlamaIndexMemory(BaseMemory):
     _items: SessionItems = PrivateAttr()
 
     def __init__(self, memory: Memory, session_id: str, *, tokens: int = 1_024, token_limit: int = 8_192) -> None:
-        """Keep the messages in this owner's memory. `get` returns `token_limit` at most, `tokens` of them for notes."""
+        """Keep the messages in this owner's memory. `get` returns `token_limit` at most, `tokens` of them for notes.
+
+        Raises InvalidInput.
+        """
+        for name, value in (("tokens", tokens), ("token_limit", token_limit)):
+            arguments.natural(name, value, least=1)
         super().__init__(session_id=session_id, tokens=tokens, token_limit=token_limit)
         self._items = SessionItems(memory, session_id, TAG)
 

@@ -20,6 +20,7 @@ from memoryos.clock import parse_end
 from memoryos.config import Settings, load_settings
 from memoryos.cube import MemCube, Page
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.frameworks.mem0_neutral import neutral
 from memoryos.frameworks.mem0_terms import (
     RAW,
     Mem0Filters,
@@ -69,6 +70,7 @@ class Mem0Memory:
         """Open a store by a config of mem0, of which `_configured` says what has a meaning. Raises InvalidInput."""
         return cls(**_configured(config_dict))
 
+    @neutral
     @keywords.named
     def add(
         self,
@@ -102,6 +104,7 @@ class Mem0Memory:
             stored = [page for one in spoken for page in memory.add([one], at=at, **about)]
         return {"results": [_added(memory, page) for page in stored]}
 
+    @neutral
     @keywords.named
     def search(
         self,
@@ -137,6 +140,7 @@ class Mem0Memory:
         told = ({**record_of(hit.cube, ids.scope), "score": hit.relevance, **_why(hit.parts)} for hit in found.ranked)
         return {"results": [*told][:most]}
 
+    @neutral
     @keywords.named
     def get_all(
         self,

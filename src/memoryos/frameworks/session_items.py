@@ -7,7 +7,7 @@ results, reasoning, images) are stored as JSON in turns of tools, on the page of
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -23,6 +23,7 @@ from memoryos.text import checked_text
 
 _FORM_CHARS = 400  # of what an item has beside its words; more of it goes into a turn of a tool
 _FORMS_CHARS = 10_000  # of all items of a call
+_FIX = "Pass input items of the SDK"
 _SPOKEN = {"user": Role.USER, "assistant": Role.ASSISTANT}
 _TEXTS = ("input_text", "output_text")
 
@@ -49,6 +50,8 @@ class SessionItems:
 
     def add(self, items: Sequence[Any]) -> None:
         """Store items, all of them or none. Raises InvalidInput, which names the item."""
+        if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+            raise InvalidInput("items", f"expected a list, got {type(items).__name__}", _FIX)
         told = [_turn(item, f"items[{number}]") for number, item in enumerate(items)]
         if told:
             self._add(told)
@@ -85,11 +88,13 @@ class SessionItems:
 def _turn(item: Any, field: str) -> tuple[Turn, SessionItem | None]:
     """An item as a turn, and its form without its words; None if the turn has all of it as JSON."""
     if not isinstance(item, Mapping):
-        raise InvalidInput(field, f"expected a dict, got {type(item).__name__}", "Pass input items of the SDK")
+        raise InvalidInput(field, f"expected a dict, got {type(item).__name__}", _FIX)
+    if not any(isinstance(item.get(name), str) for name in ("role", "type")):
+        raise InvalidInput(field, "has neither a role nor a type", _FIX)
     try:
         json.dumps(item, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(field, f"cannot be written as JSON: {error}", "Pass input items of the SDK") from None
+        raise InvalidInput(field, f"cannot be written as JSON: {error}", _FIX) from None
     words = _words(item)
     form = _filled(item, "") if words.strip() else None
     if form is None or len(json.dumps(form)) > _FORM_CHARS:

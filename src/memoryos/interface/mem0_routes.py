@@ -7,7 +7,6 @@ is sent, calls a method of `Mem0Memory` with it, and answers with what that retu
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +18,11 @@ from starlette.types import Receive, Scope, Send
 
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.frameworks.mem0 import Mem0Memory
+from memoryos.frameworks.mem0_neutral import with_meaning
 from memoryos.interface.mem0_description import DESCRIBED
 from memoryos.interface.rest.admission import MEM0
 from memoryos.interface.rest.desk import Desk
+from memoryos.interface.rest.json_body import each_once, read_json
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.server_metrics import ServerMetrics
 from memoryos.text import shown
@@ -116,7 +117,7 @@ class Mem0Absent:
 def _given(request: Request, body: bytes) -> Given:
     """What a request says in its address, its query and its body. Raises InvalidInput, and Refusing (400)."""
     try:
-        told = json.loads(body or b"{}", object_pairs_hook=_each_once)
+        told = read_json(body or b"{}")
     except InvalidInput:
         raise
     except (ValueError, RecursionError):
@@ -124,20 +125,11 @@ def _given(request: Request, body: bytes) -> Given:
     if not isinstance(told, dict):
         raise InvalidInput("body", "is no object", "Send a JSON object")
     given: Given = {}
-    for part in (told, _each_once(request.query_params.multi_items()), request.path_params):
+    for part in (told, each_once(request.query_params.multi_items()), request.path_params):
         if (twice := next((name for name in part if name in given), None)) is not None:
             raise InvalidInput(twice[:64], "is sent twice", "Send it once")
         given |= part
     return given
-
-
-def _each_once(pairs: Sequence[tuple[str, Any]]) -> Given:
-    """A mapping of names and values. Raises InvalidInput if a name stands twice: which one counts would be a guess."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise InvalidInput(twice[:64], "is sent twice", "Send it once")
-    return found
 
 
 def _call(name: str) -> Answer:
@@ -147,6 +139,7 @@ def _call(name: str) -> Answer:
     needed = [name for name, one in known.items() if one.default is inspect.Parameter.empty]
 
     def answer(memory: Mem0Memory, given: Given) -> Any:
+        given = with_meaning(name, given)
         _only(given, [*known])
         if (missing := next((one for one in needed if one not in given), None)) is not None:
             raise InvalidInput(missing, "is missing", "Send it")
@@ -171,6 +164,8 @@ def _get(memory: Mem0Memory, given: Given) -> Any:
 
 def _get_all(memory: Mem0Memory, given: Given) -> Any:
     """The list of mem0's own server, whose query has only texts."""
+    shown_too = {"show_expired": False} if given.get("show_expired") == "false" else {}
+    given = with_meaning("get_all", given | shown_too)
     known = ["user_id", "agent_id", "run_id", "top_k", "limit"]
     numbers: Given = {name: _number(name, given[name]) for name in ("top_k", "limit") if name in given}
     return memory.get_all(**(_only(given, known) | numbers))
@@ -178,7 +173,7 @@ def _get_all(memory: Mem0Memory, given: Given) -> Any:
 
 def _pages(memory: Mem0Memory, given: Given) -> Any:
     """The list of the hosted clients, part by part."""
-    _only(given, ["filters", "page", "page_size"])
+    given = _only(with_meaning("get_all", given), ["filters", "page", "page_size"])
     page, size = _number("page", given.get("page", 1)), _number("page_size", given.get("page_size", _PAGE_SIZE))
     found = memory.get_all(filters=given.get("filters"), top_k=_ALL)["results"]
     end = page * size

@@ -21,6 +21,7 @@ from memoryos.regex import regex
 if TYPE_CHECKING:
     from memoryos.memory import Memory
     from memoryos.operation.recall.hit import Hit
+    from memoryos.operation.requests.memory_call import MemoryCall
     from memoryos.operation.requests.request_preview import RequestPreview
 
 SHOWN = 5  # memories that are shown for each answer
@@ -60,20 +61,26 @@ class _Chat:
         self._asked = ""  # the last question
         self._failed = 0  # the exit code of the last question that failed
         self._is_in_line = False  # whether a part of an answer was told, and its line not ended
-        self._is_unasked = False  # whether the last line was a /forget whose preview failed
+        self._is_unasked = False  # whether the last line was an order whose preview failed
 
     def run(self) -> int:
         """Answer line by line; return the exit code."""
-        while (line := self._next()) is not None:
-            if line in ("/quit", "/exit"):
-                break
-            try:
-                self._answer(line)
-            except ModelNotConfigured:
-                raise
-            except (ModelError, InvalidInput, NotFound, Refused) as error:
-                self._fail(error)
+        while self._goes_on():
+            pass
         return self._failed
+
+    def _goes_on(self) -> bool:
+        """Answer the next line; False after the last."""
+        try:
+            line = self._next()
+            if line is None or line in ("/quit", "/exit"):
+                return False
+            self._answer(line)
+        except ModelNotConfigured:
+            raise
+        except (ModelError, InvalidInput, NotFound, Refused) as error:
+            self._fail(error)
+        return True
 
     def _answer(self, line: str) -> None:
         is_unasked, self._is_unasked = self._is_unasked, False
@@ -101,11 +108,7 @@ class _Chat:
         call = self._memory.requests.read(line)
         if not call.operation.needs_confirmation:
             return False
-        try:
-            preview = self._memory.requests.preview(call)
-        except NotFound:  # so it is no order, or the model has to say that there is nothing
-            return False
-        self._confirm(preview)
+        self._preview(call)  # also if nothing is found: a model would say that it has forgotten it
         return True
 
     def _respond(self, question: str) -> None:
@@ -139,7 +142,11 @@ class _Chat:
 
     def _forget(self, what: str) -> None:
         self._is_unasked = True
-        preview = self._memory.requests.preview(_order(self._memory, what))
+        self._preview(_order(self._memory, what))
+
+    def _preview(self, order: str | MemoryCall) -> None:
+        self._is_unasked = True
+        preview = self._memory.requests.preview(order)
         self._is_unasked = False
         self._confirm(preview)
 

@@ -25,6 +25,7 @@ from memoryos.interface.proxy.proxied_request import ProxiedRequest
 from memoryos.interface.proxy.proxy_terms import ProxyMode, ProxyTerms, unnamed_user
 from memoryos.interface.proxy.relay import AnswerCut, Check, begin, each, end, is_events, pour, until_gone
 from memoryos.interface.proxy.upstream import Upstream
+from memoryos.interface.rest.admission import Asking
 from memoryos.interface.rest.desk import Desk
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.route import VERSION
@@ -109,7 +110,10 @@ class ProxyDoor:
             return _OFF
         if asked is None or not asked.is_read:
             return _UNREAD
-        opened = partial(self._opened, request.state.asking.caller, terms.owner)
+        asking: Asking = request.state.asking
+        if asking.failed:
+            return ProxiedNotes(f"unavailable; {asking.failed}")
+        opened = partial(self._opened, asking.caller, terms.owner)
         return ProxiedMemory(opened, terms, asked, self.recent)
 
     def _opened(self, caller: Caller, owner: Owner) -> Memory:

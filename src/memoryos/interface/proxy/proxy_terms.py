@@ -11,7 +11,7 @@ from memoryos.choice import Choice
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.interface.rest.admission import Asking
-from memoryos.interface.rest.replays import KEY_CHARS
+from memoryos.interface.rest.replays import idempotency_key
 from memoryos.scope import PRIVATE, Scope
 
 PREFIX = "x-memoryos-"
@@ -51,7 +51,7 @@ class ProxyTerms:
         """
         mode = _mode(request.headers.get(PREFIX + "memory", ProxyMode.ON.value))
         owner = None if mode is ProxyMode.OFF else _owner(request, user, otherwise)
-        return cls(mode, owner, _tokens(request), _key(request))
+        return cls(mode, owner, _tokens(request), idempotency_key(request))
 
 
 def _mode(told: str) -> ProxyMode:
@@ -94,10 +94,3 @@ def _tokens(request: Request) -> int | None:
     if not (told.isascii() and told.isdecimal() and 0 < int(told[:9]) <= _MOST_TOKENS):
         raise InvalidInput("X-MemoryOS-Tokens", "is no number of tokens", f"Pass 1 to {_MOST_TOKENS:,}")
     return int(told)
-
-
-def _key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not 0 < len(key) <= KEY_CHARS:
-        raise InvalidInput("Idempotency-Key", f"has {len(key):,} characters", f"Pass 1 to {KEY_CHARS} characters")
-    return key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from starlette.requests import Request
 from starlette.types import Scope as HttpScope
@@ -11,7 +11,8 @@ from starlette.types import Scope as HttpScope
 from memoryos import api_key
 from memoryos.api_key import STORE_TENANT, ApiKey
 from memoryos.caller import NAME_LIMIT, Caller
-from memoryos.errors import InvalidInput, PermissionDenied
+from memoryos.errors import InvalidInput, PermissionDenied, StorageError
+from memoryos.interface.rest.keys_seen import KeysSeen
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import Rate
 from memoryos.memory_os import MemoryOS
@@ -36,6 +37,7 @@ class Asking:
     tenant: str
     name: str  #: for the rate limit and the log: the id of the key or the address
     users: frozenset[str] | None = None  #: the users whose memories its key opens; None: all of the tenant
+    failed: str = ""  #: the class of the error of a store that could not be asked: no memory is opened for the request
 
     @property
     def has_key(self) -> bool:
@@ -56,6 +58,8 @@ class Admission:
     rate: Rate
     proxied: tuple[str, ...] = ()  #: begins of paths on which a request may have a key for another server
     is_served: Callable[[HttpScope], bool] = lambda _: True  #: whether the address of a request is answered
+    without_memory: tuple[str, ...] = ()  #: begins of paths that are answered although the store cannot be asked
+    keys_seen: KeysSeen = field(default_factory=KeysSeen)
 
     def admit(self, request: Request) -> None:
         """Note who asks, in the state of the request.
@@ -64,7 +68,7 @@ class Admission:
         PermissionDenied for a purpose or a session that the key does not have.
         """
         _refuse_other_sites(request)
-        address = request.client.host if request.client else "unknown"
+        address = _address(request)
         kind, key = _told_key(request)
         is_foreign = api_key.read(key) is None and self._is_for_others(request)
         info = self._known(key, address) if kind.lower() == "bearer" and not is_foreign else None
@@ -74,6 +78,10 @@ class Admission:
         else:
             caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
             request.state.asking = Asking(caller, info.tenant, info.id, info.users)
+
+    def count(self, request: Request) -> None:
+        """Count a request that needs no key, by its address. Raises Refusing: 429 beyond the rate."""
+        self.rate.take(_address(request))
 
     def check(self, asking: Asking) -> None:
         """Raise PermissionDenied if the key of a running request was revoked or has expired."""
@@ -98,7 +106,8 @@ class Admission:
             return self.store.keys.caller(key, purpose=purpose, session=session, network=address)
 
     def _without_key(self, kind: str, address: str, request: Request) -> Asking:
-        if kind or self.store.keys.exist():
+        failed = "" if kind else self._failure(request)
+        if kind or self.keys_seen.exist:
             fix = "Send the header `Authorization: Bearer KEY`; `memoryos keys create` makes a key"
             bearer = {"WWW-Authenticate": "Bearer"}
             raise Refusing(401, "KeyNeeded", "The request has no valid API key", fix, bearer)
@@ -107,7 +116,24 @@ class Admission:
             raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
         caller = self.store._caller
         purpose, session = _stated(request, PURPOSE) or caller.purpose, _stated(request, SESSION) or caller.session
-        return Asking(replace(caller, purpose=purpose, session=session), STORE_TENANT, address)
+        return Asking(replace(caller, purpose=purpose, session=session), STORE_TENANT, address, failed=failed)
+
+    def _failure(self, request: Request) -> str:
+        """Look whether the store has keys; the class of the error if that fails, where memory can be done without.
+
+        A store that had no key when it was last asked is taken to have none: whoever asks gets nothing of it.
+        """
+        try:
+            self.keys_seen.look(self.store)
+        except StorageError as error:
+            if self.keys_seen.exist or not request.scope["path"].startswith(self.without_memory):
+                raise
+            return type(error).__name__
+        return ""
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "unknown"
 
 
 def _stated(request: Request, header: str) -> str | None:

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memoryos.caller import acting
-from memoryos.errors import InvalidInput, NotFound, StillRunning
+from memoryos.errors import NotFound, StillRunning
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.rest.admission import Admission, Asking
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
-from memoryos.interface.rest.replays import KEY_CHARS, Replays
+from memoryos.interface.rest.replays import Replays, idempotency_key
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory import Memory
@@ -31,7 +31,6 @@ from memoryos.regex import regex
 
 T = TypeVar("T")
 
-IDEMPOTENCY_KEY = "idempotency-key"
 _TAG = regex(r'"([0-9]{1,9})"')
 
 
@@ -101,7 +100,7 @@ class Desk:
         route = parameters.route
         several, named = parameters.arguments(asked.path, asked.query, asked.body)
         named |= _expected(asked.request, parameters, named)
-        key = _idempotency_key(asked.request) if route.changes else None
+        key = idempotency_key(asked.request) if route.changes else None
         if key is not None and "idempotency_key" in parameters.known:
             named.setdefault("idempotency_key", key)
             key = None  # the store keeps it
@@ -169,15 +168,6 @@ def _expected(request: Request, parameters: Parameters, named: Mapping[str, Any]
 
 def _unmatched(problem: str, fix: str) -> Refusing:
     return Refusing(400, "Unreadable", problem, fix)
-
-
-def _idempotency_key(request: Request) -> str | None:
-    """The key of a request. Raises InvalidInput."""
-    key = request.headers.get(IDEMPOTENCY_KEY)
-    if key is not None and not 0 < len(key) <= KEY_CHARS:
-        problem = f"has {len(key):,} characters"
-        raise InvalidInput("Idempotency-Key", problem, f"Pass 1 to {KEY_CHARS} characters")
-    return key
 
 
 def _told(asked: RestRequest, named: Mapping[str, Any]) -> bytes:

@@ -23,9 +23,10 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from memoryos.infrastructure.vault.patience import apart
-from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_repeated
+from memoryos.interface.rest.replays import idempotency_key
 from memoryos.interface.rest.request_guard import ClientGone, too_large, too_slow
 from memoryos.interface.rest.route import VERSION, Route
 from memoryos.operation.intake.decoded import Decoded
@@ -120,6 +121,6 @@ def with_upload(paths: dict[str, Any]) -> None:
 
 def _stored(desk: Desk, parameters: Parameters, asked: RestRequest) -> list[str]:
     _, named = parameters.arguments(asked.path, asked.query, None)
-    if (key := asked.request.headers.get(IDEMPOTENCY_KEY)) is not None:
+    if (key := idempotency_key(asked.request)) is not None:
         named.setdefault("idempotency_key", key)
     return apart(lambda: desk.memory(parameters, asked).documents.add(ArrivingText(desk, asked), **named))

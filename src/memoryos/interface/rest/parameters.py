@@ -6,7 +6,6 @@ Models are made of its signature, so that an address takes what the method takes
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memoryos.errors import InvalidInput
+from memoryos.interface.rest.json_body import read_json
 from memoryos.interface.rest.json_kinds import IN_BODY, LIMITS, TEXTS, BranchName, Id, JsonText, Moment, Text
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
@@ -112,7 +112,9 @@ def _set(model: BaseModel) -> dict[str, Any]:
 
 def _json(field: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError):
         raise InvalidInput(field, "is not JSON", f"Pass e.g. {_OBJECTS[field]}") from None
 

@@ -13,11 +13,16 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
+from starlette.requests import Request as HttpRequest
+
+from memoryos.errors import InvalidInput
 from memoryos.interface.rest.problems import Refusing
 
+IDEMPOTENCY_KEY = "idempotency-key"  #: the header
 MOST = 1_000
 KEY_CHARS = 256
 _ID_CHARS = 128
+_NAME = "Idempotency-Key"
 Request = tuple[str, ...]  #: who asked, for which operation, with which key
 Document = Mapping[str, Any]  #: of an answer
 
@@ -63,6 +68,16 @@ class Replays:
             with self._lock:
                 del self._running[request]
         return answer
+
+
+def idempotency_key(request: HttpRequest) -> str | None:
+    """The key of a request; None without one. Raises InvalidInput."""
+    keys = request.headers.getlist(IDEMPOTENCY_KEY)
+    if len(keys) > 1:
+        raise InvalidInput(_NAME, "is sent twice", "Send it once")
+    if keys and not 0 < len(keys[0]) <= KEY_CHARS:
+        raise InvalidInput(_NAME, f"has {len(keys[0]):,} characters", f"Pass 1 to {KEY_CHARS} characters")
+    return keys[0] if keys else None
 
 
 def _ids_and_counts(document: Document) -> Document:

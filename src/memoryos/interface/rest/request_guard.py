@@ -86,8 +86,11 @@ class RequestGuard:
 
     async def _guarded(self, passage: RequestPassage, receive: Receive, send: Send) -> None:
         try:
+            _check_framing(Headers(scope=passage.scope))
             _check_names(passage.scope)
             await self._admit(Request(passage.scope))  # before it takes memory
+            if passage.scope["path"] not in self._unread:
+                _check_coding(Headers(scope=passage.scope))
             if self._is_streamed(passage.scope):
                 await self._app(passage.scope, receive, send)
                 return
@@ -127,6 +130,24 @@ class RequestGuard:
             problem = "The content type of the body is not application/json"
             raise Refusing(415, "UnsupportedMediaType", problem, "Send JSON, with Content-Type: application/json")
         return body
+
+
+def _check_framing(headers: Headers) -> None:
+    """Refuse a body with two ends: a proxy in front may read another one, and what follows as the next request.
+
+    Raises Refusing, and the connection is closed (RFC 9112, 6.1).
+    """
+    if "content-length" in headers and "transfer-encoding" in headers:
+        problem, fix = "The request has Content-Length and Transfer-Encoding", "Send one of them"
+        raise Refusing(400, "Unreadable", problem, fix, {"Connection": "close"})
+
+
+def _check_coding(headers: Headers) -> None:
+    """Refuse a packed body. Raises Refusing."""
+    if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        told = {"Accept-Encoding": "identity"}
+        problem = "The body is packed (Content-Encoding)"
+        raise Refusing(415, "UnsupportedMediaType", problem, "Send it as it is, without Content-Encoding", told)
 
 
 def _check_names(scope: Scope) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -20,31 +20,32 @@ from starlette.types import Scope
 
 from memoryos.caller import NAME_LIMIT
 from memoryos.distribution import VERSION as RELEASE
-from memoryos.errors import MemoryOSError
+from memoryos.errors import MemoryOSError, StorageError
 from memoryos.interface.page.page_files import PAGE, page_routes
 from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
 from memoryos.interface.rest.answer_schema import AnswerSchemas
 from memoryos.interface.rest.configured_traces import traces_of
-from memoryos.interface.rest.desk import IDEMPOTENCY_KEY, Desk, RestRequest
+from memoryos.interface.rest.description import ADDRESS, Description
+from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
+from memoryos.interface.rest.json_body import JsonRoute
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
 from memoryos.interface.rest.rate import Rate
-from memoryos.interface.rest.replays import KEY_CHARS
+from memoryos.interface.rest.replays import IDEMPOTENCY_KEY, KEY_CHARS
 from memoryos.interface.rest.request_guard import RequestGuard
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.route import VERSION, Route
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.samples import answer_sample
 from memoryos.interface.rest.server_metrics import ServerMetrics
-from memoryos.interface.rest.server_traces import ServerTraces
 from memoryos.memory_os import MemoryOS
 
-_OPEN = {"/health", "/ready", "/openapi.json", PAGE}  # without a key
+_OPEN = {"/health", "/ready", ADDRESS, PAGE}  # without a key
 
 Answering = Callable[[Desk, Parameters, RestRequest], Awaitable[Response]]
 
@@ -94,16 +95,17 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
     foreign = tuple(path for one in added for path in one.foreign)
     unread = tuple(path for one in added for path in one.unread)
     openai = tuple(path for one in added for path in one.openai)
-    admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope))
+    admission = Admission(store, Rate(limits.per_minute), foreign, lambda scope: _is_served(app, scope), openai)
     desk = Desk(store, admission, limits, CapacityLimiter(limits.threads), traces)
     app = FastAPI(
         title="MemoryOS",
         version=RELEASE,
         description=_ABOUT,
         redirect_slashes=False,
+        openapi_url=None,  # it has a route of our own
         docs_url=None,
         redoc_url=None,
-        lifespan=partial(_life, added, traces),
+        lifespan=partial(_life, added, desk),
         telemetry=_NO_TELEMETRY,
     )
     app.state.desk = desk
@@ -136,9 +138,21 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
         unread=unread,
         is_streamed=is_upload,
     )
-    described = app.openapi
-    app.openapi = lambda: _with_problem(described(), added)  # type: ignore[method-assign]
+    _describe(app, desk, added)
     return app
+
+
+def _describe(app: FastAPI, desk: Desk, added: Sequence[AddedRoutes]) -> None:
+    """Add the address of the description. It needs no key, so its requests are counted by their address."""
+    described = app.openapi
+    description = Description(lambda: _with_problem(described(), added))
+    app.openapi = description.document  # type: ignore[method-assign]
+
+    async def answered(request: Request) -> Response:
+        desk.admission.count(request)
+        return await desk.run(lambda: description.answer(request))
+
+    app.add_route(ADDRESS, answered, include_in_schema=False)
 
 
 def is_open(path: str) -> bool:
@@ -147,11 +161,13 @@ def is_open(path: str) -> bool:
 
 
 @asynccontextmanager
-async def _life(added: Sequence[AddedRoutes], traces: ServerTraces, _: FastAPI) -> AsyncIterator[None]:
+async def _life(added: Sequence[AddedRoutes], desk: Desk, _: FastAPI) -> AsyncIterator[None]:
+    with suppress(StorageError, Refusing):  # then the first request asks again
+        await desk.run(lambda: desk.admission.keys_seen.look(desk.store))
     yield
     for door in added:
         await door.close()
-    await traces.close()
+    await desk.traces.close()
 
 
 def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dict[str, Any]:
@@ -231,7 +247,7 @@ async def _failed(refused: Callable[[Scope, Exception], Response], request: Requ
 @cache
 def _routes() -> list[BaseRoute]:
     """The routes of all applications of this process: to read what each takes is half of the work of making one."""
-    router = APIRouter()
+    router = APIRouter(route_class=JsonRoute)
     for route in ROUTES:
         _add(router, route, own_key if route is OWN_KEY else Desk.answer)
     _add(router, streamed_routes.RESPOND, streamed_routes.respond, streamed_routes.EVENTS)
