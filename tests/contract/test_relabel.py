@@ -11,8 +11,9 @@ import pytest
 
 from built_cubes import put_built
 from contract.test_versions import MADE
-from memoryos import AccessMode, Action, Caller, Memory, MemoryOS, Mount, Scope, load_settings
+from memoryos import AccessMode, Action, Caller, MemCube, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StaleVersion
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 from memoryos.operation.correction.branch_maker import BranchMaker
@@ -331,6 +332,30 @@ def test_what_was_built_from_it_is_gone(ann, clock):
         ann.governance.relabel(page, sensitivity=[f"of {source}"])
         with ann._engine.vault.read(ANN) as reader:
             assert not reader.kinds(one.id for one in built)
+
+
+@pytest.mark.parametrize("way", ["relabel", "update"])
+def test_a_state_of_a_topic_goes_when_one_of_its_pages_gets_other_labels(ann, clock, way):
+    page, topic = hiked(ann)
+    built = put_built(ann._engine.vault, topic, clock)
+    if way == "relabel":
+        ann.governance.relabel(page, sensitivity=["address"])
+    else:
+        ann.update(page, tags=["secret"])
+    with ann._engine.vault.read(ANN) as reader:
+        assert not reader.kinds(one.id for one in built)
+
+
+def hiked(memory: Memory, **about: list[str]) -> tuple[str, MemCube]:
+    """A page with an address, and the topic that it is in."""
+    page = memory.add("I live in Rome.", "ok", **about)
+    for number in range(4):
+        memory.add(f"I hiked in Norway {number}.", "ok")
+    memory.consolidate()
+    with memory._engine.vault.read(ANN) as reader:
+        (home,) = (link.target for link in reader.targets([page], LinkKind.MEMBER_OF))
+    (topic,) = (one.cube for one in memory.segments.list() if one.cube.id == home)
+    return page, topic
 
 
 # Who may
