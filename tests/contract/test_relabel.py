@@ -346,6 +346,28 @@ def test_a_state_of_a_topic_goes_when_one_of_its_pages_gets_other_labels(ann, cl
         assert not reader.kinds(one.id for one in built)
 
 
+def test_what_is_built_is_as_sensitive_as_the_pages_beneath_its_sources(store, ann, clock):
+    """Also if the words came by way of another one: a state of a fact that an adapter told."""
+    page, topic = hiked(ann, sensitivity=["address"])
+    fact = ann.get(learned(ann, page))
+    told = ann.get(ann.facts.add("Ann has wasps."))
+    built = [one for source in (fact, topic, told) for one in put_built(ann._engine.vault, source, clock)]
+    with ann._engine.vault.write(ANN) as writer:
+        writer.link([Link(told.id, LinkKind.COMPUTED_FROM, fact.id)])
+    for one in (page, fact, topic, told, *built):
+        assert ann.get(getattr(one, "id", one))
+        with pytest.raises(NotFound):
+            store.of(ANN, PORTER).get(getattr(one, "id", one))
+
+
+def test_what_is_built_of_open_memories_is_read(store, ann, clock):
+    page, topic = hiked(ann)
+    built = [
+        one for source in (topic, ann.get(learned(ann, page))) for one in put_built(ann._engine.vault, source, clock)
+    ]
+    assert all(store.of(ANN, PORTER).get(one.id) for one in built)
+
+
 def hiked(memory: Memory, **about: list[str]) -> tuple[str, MemCube]:
     """A page with an address, and the topic that it is in."""
     page = memory.add("I live in Rome.", "ok", **about)
