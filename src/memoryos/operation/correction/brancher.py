@@ -28,7 +28,8 @@ from memoryos.operation.correction.branch import (
 from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
-from memoryos.operation.correction.relabelled import NewLabels, Relabelling
+from memoryos.operation.correction.new_labels import NewLabels
+from memoryos.operation.correction.relabelled import Relabelling
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope

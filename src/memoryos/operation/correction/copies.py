@@ -55,9 +55,9 @@ class Copies:
         while True:
             done = acting(SYSTEM, lambda: self._restricted(change))
             with suppress(ChangedMeanwhile):  # a branch was made meanwhile: its copy may be as the memory was
-                changed = change.write(lambda done=done: acting(SYSTEM, self._ids) == done)  # type: ignore[misc]
+                changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done)  # type: ignore[misc]
                 break
-        while acting(SYSTEM, self._ids) != done:  # a persona that agents share is not locked with their branches
+        while not acting(SYSTEM, self._ids) <= done:  # other agents' are not locked: one may be made until now
             done = acting(SYSTEM, lambda: self._restricted(change))
         return changed
 
