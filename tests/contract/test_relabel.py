@@ -574,16 +574,19 @@ def test_what_the_caller_may_is_done(store, ann, name):
     assert store.of(ANN, caller).governance.relabel(page, **change).number == 2
 
 
+class Gate:
+    """A gate that lets a caller administer once."""
+
+    asked = 0
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        if action is Action.ADMINISTER:
+            self.asked += 1
+            if self.asked > 1:
+                raise PermissionDenied("not any more")
+
+
 def test_the_caller_is_asked_again_when_it_is_written(place, clock):
-    class Gate:
-        asked = 0
-
-        def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
-            if action is Action.ADMINISTER:
-                self.asked += 1
-                if self.asked > 1:
-                    raise PermissionDenied("not any more")
-
     gate = Gate()
     with closing(MemoryOS.open(place, embedder=Hashing(), clock=clock, gate=gate)) as store:
         memory = store.of(ANN)
@@ -693,3 +696,13 @@ def test_what_is_stated_again_is_opened_by_nobody_who_may_not_relabel_it(store, 
     assert labels(ann, fact)[0] == access
     assert ann.facts.add("Ann keeps bees.", access=then) == fact
     assert labels(ann, fact)[0] == then
+
+
+def test_the_caller_is_asked_again_when_a_fact_that_it_opens_is_written(place, clock):
+    gate = Gate()
+    with closing(MemoryOS.open(place, embedder=Hashing(), clock=clock, gate=gate)) as store:
+        memory = store.of(ANN)
+        fact = memory.facts.add("Ann keeps bees.")
+        with pytest.raises(PermissionDenied, match="not any more"):
+            memory.facts.add("Ann keeps bees.", access="shared")
+        assert (gate.asked, labels(memory, fact)[0]) == (2, "private")
