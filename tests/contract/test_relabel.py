@@ -295,6 +295,17 @@ def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, 
     assert {labels(ann, one)[0] for one in ids} == {after}
 
 
+def test_the_reason_of_a_hidden_version_is_told_by_no_way(store, ann):
+    page, nurse = ann.add("The bees sting.", access="shared"), store.of(ANN, NURSE)
+    ann.governance.relabel(page, access="private", reason="quuxing")
+    ann.governance.relabel(page, access="shared", reason="for review")
+    for told in (nurse.governance.provenance(page), nurse.log.events()):
+        assert "quuxing" not in repr(told)
+        assert "for review" in repr(told)
+    assert [one.sequence for one in nurse.log.events()] == [one.sequence for one in ann.log.events()]
+    assert "quuxing" in repr(ann.log.events())
+
+
 # Branches
 
 
