@@ -372,17 +372,21 @@ def test_copies_in_branches_get_what_is_stricter(store, ann, clock):
 
 
 @pytest.mark.parametrize("protect", ["freeze", "hold"])
-def test_a_copy_that_is_protected_in_its_branch_refuses_it(ann, protect):
+def test_a_copy_that_is_protected_in_its_branch_refuses_it(store, ann, protect):
     page = ann.add("The bees sting.", access="shared")
-    made = ann.branches.create("try")
-    there = ann.branch("try")
+    others = [ann.branches.create(name) for name in ("first", "try", "zest")]
+    made, there = others.pop(1), ann.branch("try")
     if protect == "freeze":
         there.governance.freeze(made.id_of(page))
     else:
-        there.governance.hold(memory=made.id_of(page), reason="a case")
-    with pytest.raises(CubeProtected):
-        ann.governance.relabel(page, access="private")
+        there.governance.hold(memory=made.id_of(page), reason="quuxing")
+    for caller in (Caller("ann"), WRITER):
+        with pytest.raises(CubeProtected, match="in the branch 'try'") as refused:
+            store.of(ANN, caller).governance.relabel(page, access="private")
+        assert refused.value.memory_id == made.id_of(page)
+        assert "quuxing" not in str(refused.value)
     assert labels(ann, page)[0] == "shared"
+    assert {labels(ann.branch(one.name), one.id_of(page))[0] for one in others} == {"shared"}
     assert ann.governance.relabel(page, access="shared", endless=True).number == 1
 
 
