@@ -112,7 +112,7 @@ class Relabelling:
         step = self._step(home, reader, changed, [changed.memory, *rest], checked)
 
         def write(writer: Writer) -> None:
-            if changed.memory[0] != changed.memory[1] and not are_copies_done():
+            if (rest or changed.memory[0] != changed.memory[1]) and not are_copies_done():
                 raise ChangedMeanwhile
             step.write(writer)
 
