@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 
 from built_cubes import put_built
 from contract.test_versions import MADE
-from memoryos import AccessMode, Action, Caller, Memory, MemoryOS, Mount, Scope, load_settings
+from memoryos import AccessMode, Action, Caller, MemCube, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StaleVersion
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 from memoryos.operation.correction.branch_maker import BranchMaker
 from memoryos.operation.correction.brancher import Brancher
+from memoryos.operation.correction.relabelled import Relabelling
 
 pytestmark = pytest.mark.each
 
@@ -194,6 +198,114 @@ def test_what_it_took_in_gets_the_same(store, ann, clock):
     assert not sees(nurse, second, "bees")
 
 
+def test_what_it_took_in_is_not_more_open_than_itself(place, clock, tmp_path):
+    (tmp_path / "tags.cedar").write_text(BY_TAGS)
+    settings = load_settings(short_term_capacity=1, policies=str(tmp_path / "tags.cedar"))
+    with closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as store:
+        ann, nurse = store.of(ANN, Caller("ann")), store.of(ANN, Caller("nurse"))
+        first, second = ann.add("The bees sting."), ann.add("The bees sting!")
+        ann.duplicates.merge([first, second])
+        ann.update(first, tags=["secret"])
+        ann.governance.relabel(first, access="shared")
+        for one in (first, second):
+            assert (ann.get(one).descriptive.tags, labels(ann, one)[0]) == (("secret",), "shared")
+            with pytest.raises(NotFound):
+                nurse.get(one)
+
+
+BY_TAGS = """
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+permit (principal == User::"nurse", action == Action::"read", resource is Cube)
+when { resource.access != "private" && !resource.tags.contains("secret") };
+permit (principal == User::"kim", action, resource is Cube);
+forbid (principal == User::"kim", action == Action::"administer", resource is Cube)
+when { !resource.tags.contains("open") };
+"""
+
+
+def test_who_may_not_open_what_it_took_in_opens_neither(place, clock, tmp_path):
+    (tmp_path / "tags.cedar").write_text(BY_TAGS)
+    settings = load_settings(short_term_capacity=1, policies=str(tmp_path / "tags.cedar"))
+    with closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as store:
+        ann, kim = store.of(ANN, Caller("ann")), store.of(ANN, Caller("kim"))
+        first, second = ann.add("The bees sting."), ann.add("The bees sting!")
+        ann.duplicates.merge([first, second])
+        ann.update(first, tags=["open"])
+        with pytest.raises(PermissionDenied, match="may not administer"):
+            kim.governance.relabel(first, access="shared")
+        assert [labels(ann, one)[0] for one in (first, second)] == ["private", "private"]
+
+
+class Killed(BaseException):
+    """Ends the program."""
+
+
+def merged(memory: Memory, access: str) -> list[str]:
+    ids = [memory.add("The bees sting" + "!" * (number % 2) + ".", access=access) for number in range(100)]
+    memory.duplicates.merge(ids)
+    return ids
+
+
+def updates(monkeypatch: pytest.MonkeyPatch, most: int | None = None) -> dict[int, int]:
+    """How many memories each transaction writes from now on; the program ends when it wants to write after `most`."""
+    rows: dict[int, int] = {}
+    writers: list[SqlWriter] = []  # kept, so that no other one has the same id
+    original = SqlWriter.update
+
+    def update(self: SqlWriter, entries: Sequence[Entry], operation: Operation, **more: Any) -> None:
+        if id(self) not in rows and len(rows) == most:
+            raise Killed
+        writers.append(self)
+        rows[id(self)] = rows.get(id(self), 0) + len(entries)
+        original(self, entries, operation, **more)
+
+    monkeypatch.setattr(SqlWriter, "update", update)
+    return rows
+
+
+@pytest.mark.parametrize("what", ["restricts", "opens", "ends"])
+def test_much_is_written_some_at_a_time(ann, clock, monkeypatch, what):
+    if what == "ends":
+        page = ann.add(" ".join(f"I like item{number} tea." for number in range(96)), "ok")
+        ann.consolidate()
+        rows = updates(monkeypatch)
+        ann.governance.relabel(page, ttl=HOUR)
+        ends = [one.governance.lifespan.expires_at for one in ann.facts.list()]
+        assert len(ends) > 64
+        assert set(ends) == {clock.now + HOUR}
+    else:
+        before, after = ("shared", "private") if what == "restricts" else ("private", "shared")
+        ids = merged(ann, before)
+        rows = updates(monkeypatch)
+        ann.governance.relabel(ids[0], access=after)
+        assert {labels(ann, one)[0] for one in ids} == {after}
+    assert max(rows.values()) <= 33
+
+
+@pytest.mark.parametrize(("before", "after"), [("shared", "private"), ("private", "shared")])
+def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, monkeypatch, before, after):
+    ids = merged(ann, before)
+    for _ in range(3):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            updates(patch, most=1)
+            ann.governance.relabel(ids[0], access=after)
+        first, *others = (AccessMode(labels(ann, one)[0]).openness for one in ids)
+        assert max(others) <= first
+    ann.governance.relabel(ids[0], access=after)
+    assert {labels(ann, one)[0] for one in ids} == {after}
+
+
+def test_the_reason_of_a_hidden_version_is_told_by_no_way(store, ann):
+    page, nurse = ann.add("The bees sting.", access="shared"), store.of(ANN, NURSE)
+    ann.governance.relabel(page, access="private", reason="quuxing")
+    ann.governance.relabel(page, access="shared", reason="for review")
+    for told in (nurse.governance.provenance(page), nurse.log.events()):
+        assert "quuxing" not in repr(told)
+        assert "for review" in repr(told)
+    assert [one.sequence for one in nurse.log.events()] == [one.sequence for one in ann.log.events()]
+    assert "quuxing" in repr(ann.log.events())
+
+
 # Branches
 
 
@@ -212,6 +324,33 @@ def test_a_shared_persona_is_hidden_in_branches_too(open_store):
     for memory, one in zip(there, made, strict=True):
         with pytest.raises(NotFound):
             memory.get(one.id_of(fact))
+
+
+def test_only_own_branches_are_looked_at_under_the_lock(open_store, monkeypatch):
+    """There may be any number of agents; what another one copies meanwhile is restricted after it."""
+    coder, friend = agents(open_store(persona_sharing="user"), "coder", "friend")
+    fact = coder.facts.add("Ann has wasps.", access="shared")
+    friend.branches.create("try")
+    locked, asked, write, ids = [False], list[tuple[bool, str | None]](), Relabelling.write, Brancher.ids
+
+    def written(change: Relabelling, is_done: Callable[[], bool] = lambda: True) -> MemCube:
+        def under_lock() -> bool:
+            locked[0] = True
+            done = is_done()
+            locked[0] = False
+            return done
+
+        return write(change, under_lock)
+
+    def named(brancher: Brancher) -> set[str]:
+        asked.append((locked[0], brancher.owner.agent))
+        return ids(brancher)
+
+    monkeypatch.setattr(Relabelling, "write", written)
+    monkeypatch.setattr(Brancher, "ids", named)
+    coder.governance.relabel(fact, access="private")
+    assert {agent for is_locked, agent in asked if is_locked} == {"coder"}
+    assert {agent for is_locked, agent in asked if not is_locked} >= {"coder", "friend"}
 
 
 def test_copies_in_branches_get_what_is_stricter(store, ann, clock):
@@ -233,17 +372,21 @@ def test_copies_in_branches_get_what_is_stricter(store, ann, clock):
 
 
 @pytest.mark.parametrize("protect", ["freeze", "hold"])
-def test_a_copy_that_is_protected_in_its_branch_refuses_it(ann, protect):
+def test_a_copy_that_is_protected_in_its_branch_refuses_it(store, ann, protect):
     page = ann.add("The bees sting.", access="shared")
-    made = ann.branches.create("try")
-    there = ann.branch("try")
+    others = [ann.branches.create(name) for name in ("first", "try", "zest")]
+    made, there = others.pop(1), ann.branch("try")
     if protect == "freeze":
         there.governance.freeze(made.id_of(page))
     else:
-        there.governance.hold(memory=made.id_of(page), reason="a case")
-    with pytest.raises(CubeProtected):
-        ann.governance.relabel(page, access="private")
+        there.governance.hold(memory=made.id_of(page), reason="quuxing")
+    for caller in (Caller("ann"), WRITER):
+        with pytest.raises(CubeProtected, match="in the branch 'try'") as refused:
+            store.of(ANN, caller).governance.relabel(page, access="private")
+        assert refused.value.memory_id == made.id_of(page)
+        assert "quuxing" not in str(refused.value)
     assert labels(ann, page)[0] == "shared"
+    assert {labels(ann.branch(one.name), one.id_of(page))[0] for one in others} == {"shared"}
     assert ann.governance.relabel(page, access="shared", endless=True).number == 1
 
 
@@ -301,15 +444,43 @@ def test_what_was_learned_from_a_page_ends_with_it(ann, clock):
     assert "Bern" not in repr(ann.facts.list())
 
 
-def test_what_other_agents_share_ends_with_the_page(open_store, clock):
+def agents(store: MemoryOS, *names: str) -> list[Memory]:
+    return [store.of(Scope("ann", one), Caller("ann")) for one in names]
+
+
+@pytest.mark.parametrize("change", [{"ttl": HOUR}, {"expires_at": "2999-01-01"}, {"endless": True}], ids=str)
+def test_the_end_of_a_page_is_refused_where_agents_share_what_was_learned(open_store, change):
+    """It lies in another scope, and in the branches of all agents: they would end at other times after a crash."""
     store = open_store(persona_sharing="user")
-    coder, friend = (store.memory("ann", agent=name) for name in ("coder", "friend"))
+    coder, friend = agents(store, "coder", "friend")
     page = coder.add("I work in Bern.", "ok")
     fact = learned(coder, page)
-    coder.governance.relabel(page, ttl=HOUR)
-    assert labels(friend, fact)[2] == clock.now + HOUR
-    coder.governance.relabel(page, endless=True)
-    assert labels(friend, fact)[2] is None
+    made = coder.branches.create("try")
+    for memory, one in ((coder, page), (coder.branch("try"), made.id_of(page))):
+        with pytest.raises(InvalidInput, match=r"shared by all agents.*governance\.expire"):
+            memory.governance.relabel(one, access="shared", **change)
+        assert (memory.get(one).number, labels(memory, one)[0]) == (1, "private")
+    assert coder.governance.relabel(page, access="shared", sensitivity=["address"]).number == 2
+    own = friend.facts.add("Ann has wasps.")
+    assert friend.governance.relabel(own, ttl=HOUR).number == 2
+    coder.governance.expire(page)
+    coder.wait()
+    assert fact not in repr(friend.facts.list())
+
+
+def test_what_rests_on_a_page_that_lies_elsewhere_has_no_end(open_store, clock):
+    """The persona that agents share has pages of its own, and knows nothing of the ends of theirs."""
+    store = open_store(persona_sharing="user")
+    everyone, (coder,) = store.of(Scope("ann", None), Caller("ann")), agents(store, "coder")
+    page = everyone.add("I work in Bern.", "ok")
+    fact = learned(everyone, page)
+    everyone.governance.relabel(page, ttl=2 * HOUR)
+    assert labels(everyone, fact)[2] == clock.now + 2 * HOUR
+    other = coder.add("I work in Bern.", "ok")
+    assert learned(coder, other) == fact
+    everyone.governance.relabel(page, ttl=HOUR)
+    assert {page, other} == set(everyone.get(fact).descriptive.provenance)
+    assert labels(everyone, fact)[2] is None
 
 
 def test_a_retention_rule_ends_it_all_the_same(ann, clock):
@@ -331,6 +502,52 @@ def test_what_was_built_from_it_is_gone(ann, clock):
         ann.governance.relabel(page, sensitivity=[f"of {source}"])
         with ann._engine.vault.read(ANN) as reader:
             assert not reader.kinds(one.id for one in built)
+
+
+@pytest.mark.parametrize("way", ["relabel", "update"])
+def test_a_state_of_a_topic_goes_when_one_of_its_pages_gets_other_labels(ann, clock, way):
+    page, topic = hiked(ann)
+    built = put_built(ann._engine.vault, topic, clock)
+    if way == "relabel":
+        ann.governance.relabel(page, sensitivity=["address"])
+    else:
+        ann.update(page, tags=["secret"])
+    with ann._engine.vault.read(ANN) as reader:
+        assert not reader.kinds(one.id for one in built)
+
+
+def test_what_is_built_is_as_sensitive_as_the_pages_beneath_its_sources(store, ann, clock):
+    """Also if the words came by way of another one: a state of a fact that an adapter told."""
+    page, topic = hiked(ann, sensitivity=["address"])
+    fact = ann.get(learned(ann, page))
+    told = ann.get(ann.facts.add("Ann has wasps."))
+    built = [one for source in (fact, topic, told) for one in put_built(ann._engine.vault, source, clock)]
+    with ann._engine.vault.write(ANN) as writer:
+        writer.link([Link(told.id, LinkKind.COMPUTED_FROM, fact.id)])
+    for one in (page, fact, topic, told, *built):
+        assert ann.get(getattr(one, "id", one))
+        with pytest.raises(NotFound):
+            store.of(ANN, PORTER).get(getattr(one, "id", one))
+
+
+def test_what_is_built_of_open_memories_is_read(store, ann, clock):
+    page, topic = hiked(ann)
+    built = [
+        one for source in (topic, ann.get(learned(ann, page))) for one in put_built(ann._engine.vault, source, clock)
+    ]
+    assert all(store.of(ANN, PORTER).get(one.id) for one in built)
+
+
+def hiked(memory: Memory, **about: list[str]) -> tuple[str, MemCube]:
+    """A page with an address, and the topic that it is in."""
+    page = memory.add("I live in Rome.", "ok", **about)
+    for number in range(4):
+        memory.add(f"I hiked in Norway {number}.", "ok")
+    memory.consolidate()
+    with memory._engine.vault.read(ANN) as reader:
+        (home,) = (link.target for link in reader.targets([page], LinkKind.MEMBER_OF))
+    (topic,) = (one.cube for one in memory.segments.list() if one.cube.id == home)
+    return page, topic
 
 
 # Who may
@@ -372,16 +589,19 @@ def test_what_the_caller_may_is_done(store, ann, name):
     assert store.of(ANN, caller).governance.relabel(page, **change).number == 2
 
 
+class Gate:
+    """A gate that lets a caller administer once."""
+
+    asked = 0
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        if action is Action.ADMINISTER:
+            self.asked += 1
+            if self.asked > 1:
+                raise PermissionDenied("not any more")
+
+
 def test_the_caller_is_asked_again_when_it_is_written(place, clock):
-    class Gate:
-        asked = 0
-
-        def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
-            if action is Action.ADMINISTER:
-                self.asked += 1
-                if self.asked > 1:
-                    raise PermissionDenied("not any more")
-
     gate = Gate()
     with closing(MemoryOS.open(place, embedder=Hashing(), clock=clock, gate=gate)) as store:
         memory = store.of(ANN)
@@ -491,3 +711,13 @@ def test_what_is_stated_again_is_opened_by_nobody_who_may_not_relabel_it(store, 
     assert labels(ann, fact)[0] == access
     assert ann.facts.add("Ann keeps bees.", access=then) == fact
     assert labels(ann, fact)[0] == then
+
+
+def test_the_caller_is_asked_again_when_a_fact_that_it_opens_is_written(place, clock):
+    gate = Gate()
+    with closing(MemoryOS.open(place, embedder=Hashing(), clock=clock, gate=gate)) as store:
+        memory = store.of(ANN)
+        fact = memory.facts.add("Ann keeps bees.")
+        with pytest.raises(PermissionDenied, match="not any more"):
+            memory.facts.add("Ann keeps bees.", access="shared")
+        assert (gate.asked, labels(memory, fact)[0]) == (2, "private")

@@ -29,7 +29,8 @@ from memoryos.operation.calls.permission import check_all, check_hold, may_all, 
 from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import kept_versions, numbered, version_before
-from memoryos.operation.correction.relabelled import NewLabels, Relabelling
+from memoryos.operation.correction.new_labels import NewLabels
+from memoryos.operation.correction.relabelled import Relabelling
 from memoryos.operation.correction.revised import KeptPayload
 from memoryos.operation.correction.states import expire, freeze, thaw
 from memoryos.operation.recall.provenance import Provenance, provenance_of
@@ -114,12 +115,13 @@ class MemGovernance(Noun):
 
         `sensitivity` joins what the memory has; `access`, and `ttl` (seconds or a timedelta) or `expires_at`, take the
         place of that; `endless` takes its end away. An earlier end by a retention rule counts all the same. What the
-        memory took in (`duplicates.merge`) gets the same, what was learned from a page ends with it, and copies in
-        branches get what is stricter; a branch that is being made is discarded. It takes WRITE for the memory as it is
-        and as it will be, SHARE if it is then shared or read-only, DELETE to let it end earlier, and ADMINISTER to open
-        it: to share more of it, or to lift read-only. `reason` is kept with the event. Raises NotFound, StaleVersion if
-        the stored version is not `expected_version`, PermissionDenied, CubeProtected, OnHold, and InvalidInput, also
-        for what was derived from other memories: it follows them.
+        memory took in (`duplicates.merge`) gets the same, with its tags and sensitivity, what was learned from a page
+        ends with it, and copies in branches get what is stricter; a branch that is being made is discarded. It takes
+        WRITE for the memory and what it took in, as they are and as they will be, SHARE if they are then shared or
+        read-only, DELETE to let them end earlier, and ADMINISTER to open them: to share more, or to lift read-only.
+        `reason` is kept with the event. Raises NotFound, StaleVersion if the stored version is not `expected_version`,
+        PermissionDenied, CubeProtected, OnHold, and InvalidInput, also for what was derived from other memories, which
+        follows them, and for another end of a page while agents share what is learned (`persona_sharing`).
         """
         checked, privacy = arguments.cube_id(memory_id), self._engine.privacy(self._scope)
         told = about(self._engine.clock(), ttl=ttl, expires_at=expires_at, sensitivity=sensitivity, access=access)

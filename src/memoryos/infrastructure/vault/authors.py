@@ -38,3 +38,16 @@ def read_author(detail: str | None) -> Author:
     told = json.loads(detail or "{}")
     context = CallContext(*map(told.get, _CONTEXT))
     return Author(told.get("by"), told.get("call"), told.get("reason", ""), told.get("restored"), context)
+
+
+def is_reasoned(detail: str | None) -> bool:
+    """Whether an event says why a caller made a version."""
+    return detail is not None and '"reason"' in detail
+
+
+def without_reason(detail: str | None) -> str | None:
+    """What an event says, without that."""
+    if detail is None or not is_reasoned(detail):
+        return detail
+    told = json.loads(detail)
+    return _encode({name: value for name, value in told.items() if name != "reason"})

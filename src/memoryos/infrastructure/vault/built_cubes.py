@@ -84,17 +84,23 @@ def outdated(
 ) -> Built:
     """What goes if these memories become so; those that are `over` end.
 
-    Others may read those that are `relabelled`, or until another time; so it is with what was learned from them.
+    Others may read those that are `relabelled`, or until another time; so it is with what was learned from them, and
+    with the topics that they are in.
     """
     wanted = [entry.cube.id for entry in entries] if operation in _CHANGES else over
-    links = reader.sources(relabelled, LinkKind.DERIVED_FROM) if relabelled else ()
-    resting = frozenset(link.source for link in links)
+    resting = _resting_on(reader, relabelled) if relabelled else _NONE
 
     def changed(used: Set[str]) -> tuple[Set[str], Set[str]]:
         told, said = _changed(reader, entries, used)
         return told | (resting & used), said | (resting & used)
 
     return _built(reader, [*wanted, *resting], changed)
+
+
+def _resting_on(reader: Reader, pages: Collection[str]) -> Set[str]:
+    """What was learned from pages, and the topics that they are in."""
+    learned = {link.source for link in reader.sources(pages, LinkKind.DERIVED_FROM)}
+    return learned.union(link.target for link in reader.targets(pages, LinkKind.MEMBER_OF))
 
 
 def _built(

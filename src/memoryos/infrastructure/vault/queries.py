@@ -221,23 +221,33 @@ REMOVED = select(_events.c.cube_id).where(
 
 
 def _beneath(cube: ColumnElement[str], page: ColumnElement[str], *kinds: LinkKind) -> Select[Any]:
-    """The labels of what cubes rest on; the pages of a shared persona lie in other scopes of the tenant."""
+    """The labels of what cubes rest on, and its id if they hold its words, for it may rest on others itself.
+
+    The pages of a shared persona lie in other scopes of the tenant.
+    """
     is_of_kind = or_(*(_links.c.kind == kind.value for kind in kinds))
+    source = case((_links.c.kind == LinkKind.COMPUTED_FROM.value, page))
     return (
-        select(cube, null(), _cubes.c.tags)
+        select(cube, null(), _cubes.c.tags, source)
         .distinct()
         .join(_cubes, same_cube(page))
         .where(_links.c.tenant == bindparam("tenant"), is_of_kind, _among(cube))
     )
 
 
+_BENEATH = (
+    _beneath(_links.c.source, _links.c.target, *RESTING),
+    _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF),
+)
+
 CLASSES: CompoundSelect[Any] = (
-    union_all(  # cubes with their kind and labels, and without a kind with those of the pages beneath them
-        select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags).where(_owned_by_key(), _among(_cubes.c.id)),
-        _beneath(_links.c.source, _links.c.target, *RESTING),
-        _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF),
+    union_all(  # cubes with their kind and labels, and without a kind with those of what is beneath them
+        select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, null()).where(_owned_by_key(), _among(_cubes.c.id)),
+        *_BENEATH,
     )
 )
+
+BENEATH: CompoundSelect[Any] = union_all(*_BENEATH)
 
 
 def _told_by(operation: Operation) -> Select[int, str | None]:

@@ -20,6 +20,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import CubeDamaged, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
+from memoryos.infrastructure.vault.beneath import Beneath, labels_beneath
 from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart
 from memoryos.infrastructure.vault.cube_documents import (
@@ -93,17 +94,20 @@ class StoredCubes:
         return set(ids)
 
     def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
-        found, beneath = dict[str, CubeClass](), list[tuple[str, str | None]]()
-        for cube_id, kind, labels in self._asked(queries.CLASSES, ids):
+        found, beneath = dict[str, CubeClass](), list[Beneath]()
+        for cube_id, kind, labels, source in self._asked(queries.CLASSES, ids):
             if kind is None:  # also asked for unknown ids, so that they take as long
-                beneath.append((cube_id, labels))
+                beneath.append((cube_id, labels, source))
             else:
                 found[cube_id] = CubeClass(self._scope, kind, labels)
         rests_on: dict[str, list[CubeClass]] = {}
-        for cube_id, labels in beneath:
+        for cube_id, labels in labels_beneath(beneath, self._beneath):
             if cube_id in found:
                 rests_on.setdefault(cube_id, []).append(found[cube_id]._replace(page_labels=labels))
         return {cube_id: rests_on.get(cube_id, [known]) for cube_id, known in found.items()}
+
+    def _beneath(self, ids: Iterable[str]) -> Iterator[Beneath]:
+        return ((cube_id, labels, source) for cube_id, _, labels, source in self._asked(queries.BENEATH, ids))
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))

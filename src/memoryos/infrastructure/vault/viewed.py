@@ -21,7 +21,7 @@ from memoryos.caller import View
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, Trait
 from memoryos.infrastructure.vault import queries, tables
-from memoryos.infrastructure.vault.authors import Author
+from memoryos.infrastructure.vault.authors import Author, is_reasoned, without_reason
 from memoryos.infrastructure.vault.records import (
     CHANGES_NO_CLASS,
     Census,
@@ -181,11 +181,14 @@ class ViewedReader(SqlReader):
         return [job for job in found if job.cube_id in known]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """The events of cubes that exist and may be read: of a deleted one, nobody can say who might."""
+        """The events of cubes that exist and may be read: of a deleted one, nobody can say who might.
+
+        Why a version was made is told only if this version may be read.
+        """
         while found := super().events(after=after, limit=limit):
             known = self.permitted(one.cube_id for one in found)
             if some := [one for one in found if one.cube_id in known]:
-                return some
+                return self._with_reasons(some)
             after = found[-1].sequence
         return []
 
@@ -199,6 +202,17 @@ class ViewedReader(SqlReader):
         return self._between_permitted(super().links_of(ids))
 
     # Parts of the above
+
+    def _with_reasons(self, events: Sequence[Event]) -> list[Event]:
+        told = {one.cube_id for one in events if is_reasoned(one.detail)}
+        cubes = (cube for cube_id in told for cube in (*self.history(cube_id), *self.get([cube_id]).values()))
+        seen = {(cube.id, cube.number) for cube in cubes}
+        return [
+            replace(one, detail=without_reason(one.detail))
+            if one.cube_id in told and (one.cube_id, one.version) not in seen
+            else one
+            for one in events
+        ]
 
     def _are_classes_of(self, sequence: int) -> bool:
         """Whether nothing since that event can have changed a class: only visits, and few of them."""

@@ -253,11 +253,15 @@ class Promoter:
         left = carried if known.whole is known else None  # what the caller may see can change between the parts
         planned = self.planned(known, scope, lessons, verdicts=verdicts, carried=left)
         added = planned.added
-        if any(lesson.about.expires_at for lesson in lessons):
-            check_end(self.vault, scope, reader, planned.ended())
-        if any(lesson.about.access for lesson in lessons):
-            check_opened(self.vault, scope, reader, planned.opened())
-        return planned.step(end=lambda _: new.update(added))
+        ended = planned.ended() if any(lesson.about.expires_at for lesson in lessons) else []
+        opened = planned.opened() if any(lesson.about.access for lesson in lessons) else []
+
+        def check(reader: Reader) -> None:
+            check_end(self.vault, scope, reader, ended)
+            check_opened(self.vault, scope, reader, opened)
+
+        check(reader)
+        return planned.step(check, lambda _: new.update(added))  # policies may be others when it is written
 
     def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
         with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards

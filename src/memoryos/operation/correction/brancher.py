@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -28,7 +28,8 @@ from memoryos.operation.correction.branch import (
 from memoryos.operation.correction.branch_maker import LEFT_AFTER, BranchMaker
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.forget import Forgetter, Forgotten
-from memoryos.operation.correction.relabelled import NewLabels, Relabelling
+from memoryos.operation.correction.new_labels import NewLabels
+from memoryos.operation.correction.relabelled import Relabelling
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.plain import Plain, PlainContent
 from memoryos.scope import Scope
@@ -144,12 +145,21 @@ class Brancher:
         done, places = set[str](), self._places()
         for branch in places:
             if _is_whole(branch):
-                with suppress(NotFound):
-                    Relabelling(self._corrector(branch), branch.id_of(cube_id), labels.for_copy).write()
+                with suppress(NotFound), _naming(branch, cube_id):
+                    self._restricting(branch, cube_id, labels).write()
                 done.add(branch.id)
             else:
                 doing(Action.DELETE, partial(self._discard_unfinished, branch.id))
         return done
+
+    def check_restricted(self, cube_id: str, labels: NewLabels) -> None:
+        """Raise CubeProtected if a copy of the memory may not get what is stricter in these labels."""
+        for branch in self._whole():
+            with suppress(NotFound), _naming(branch, cube_id):
+                self._restricting(branch, cube_id, labels).check()
+
+    def _restricting(self, branch: BranchPlace, cube_id: str, labels: NewLabels) -> Relabelling:
+        return Relabelling(self._corrector(branch), branch.id_of(cube_id), labels.for_copy)
 
     def discard_unfinished(self) -> Forgotten:
         """Discard the branches that are not whole, also those that somebody makes: they may hold what was erased."""
@@ -292,6 +302,20 @@ class BranchJob:
             if due := _due(writer, promoter.clock()):
                 writer.enqueue(JobKind.BRANCH, not_before=due)
         return ()
+
+
+@contextmanager
+def _naming(branch: BranchPlace, cube_id: str) -> Iterator[None]:
+    """Let what protects a copy name the branch, and say no more: whoever changes the memory need not administer it."""
+    try:
+        yield
+    except CubeProtected:
+        copy = branch.id_of(cube_id)
+        raise CubeProtected(
+            f"the copy {copy} of the memory in the branch {branch.name!r}, or what rests on it, is frozen or on hold"
+            " there, and the memory was not changed: thaw or release it there first",
+            memory_id=copy,
+        ) from None
 
 
 def _is_whole(place: BranchPlace) -> bool:

@@ -52,14 +52,19 @@ class Copies:
         change.check()
         if not change.labels.may_restrict:
             return change.write()
+        acting(SYSTEM, lambda: self._check_restricted(change))
         while True:
             done = acting(SYSTEM, lambda: self._restricted(change))
             with suppress(ChangedMeanwhile):  # a branch was made meanwhile: its copy may be as the memory was
-                changed = change.write(lambda done=done: acting(SYSTEM, self._ids) == done)  # type: ignore[misc]
+                changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done)  # type: ignore[misc]
                 break
-        while acting(SYSTEM, self._ids) != done:  # a persona that agents share is not locked with their branches
+        while not acting(SYSTEM, self._ids) <= done:  # other agents' are not locked: one may be made until now
             done = acting(SYSTEM, lambda: self._restricted(change))
         return changed
+
+    def _check_restricted(self, change: Relabelling) -> None:
+        for one in self._all:  # all of them first: what is protected in one branch changes no copy in another
+            one.check_restricted(change.cube_id, change.labels)
 
     def _restricted(self, change: Relabelling) -> set[str]:
         return set[str]().union(*(one.restrict(change.cube_id, change.labels) for one in self._all))

@@ -6,78 +6,29 @@ sensitive and as private as its pages anyway, because a read asks for their labe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memoryos.about import About, about_of
-from memoryos.caller import SYSTEM, Action, acting
+from memoryos.about import about_of
+from memoryos.caller import Action
 from memoryos.cube import MemCube, ends_earlier, is_opened
 from memoryos.errors import ChangedMeanwhile, InvalidInput, NotFound
-from memoryos.infrastructure.vault.built_cubes import undeletable
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
-from memoryos.kinds import MADE_OF_MEMORIES, AccessMode, Kind, Origin
+from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
 from memoryos.operation.calls.permission import check_end, check_new, check_opened, check_stored
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.merging import taken_in
+from memoryos.operation.correction.new_labels import NewLabels, Pair, Relabelled
 from memoryos.operation.correction.protectors import refuse_protected
-from memoryos.operation.correction.rederive import ReadCubes, derived_from
-from memoryos.operation.correction.remaining_pages import RemainingPages
 from memoryos.operation.correction.revised import check_version, next_version, refuse_absorbed
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.knowledge.page_ends import ending_at, last_end
-from memoryos.operation.scheduler.step import Step, some_at_a_time, take
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, take, take_all
 from memoryos.scope import Scope
 
 _LEARNED = (Origin.INFERENCE, Origin.FINETUNING)  # of facts, traits and fields that nobody stated
-
-
-@dataclass(frozen=True, slots=True)
-class NewLabels:
-    """What is said of a memory now, beside its words."""
-
-    about: About  #: its sensitivity joins that of the memory, its access and end take the place of those
-    is_endless: bool = False  #: whether the memory has no end any more
-    is_for_copy: bool = False  #: whether a copy in a branch gets what is stricter, and nothing else
-
-    @property
-    def changes_end(self) -> bool:
-        """Whether the memory gets another end, or none."""
-        return self.is_endless or self.about.expires_at is not None
-
-    @property
-    def for_copy(self) -> NewLabels:
-        """What of them a copy in a branch gets."""
-        return replace(self, is_for_copy=True)
-
-    @property
-    def may_restrict(self) -> bool:
-        """Whether others may see less of the memory, or for a shorter time."""
-        return bool(
-            self.about.sensitivity or self.about.expires_at or self.about.access not in (None, AccessMode.SHARED)
-        )
-
-    def of(self, cube: MemCube) -> MemCube:
-        """The memory with these labels. Raises InvalidInput if it would have too many."""
-        about = replace(self.about, access=self._access(cube), expires_at=None)
-        told, end = about.add_to(cube, is_told=not self.is_for_copy), self._end(cube)
-        lifespan = told.governance.lifespan
-        if lifespan.own_end == end:
-            return told
-        lifespan = replace(lifespan, expires_at=end, rule=None)
-        return replace(told, governance=replace(told.governance, lifespan=lifespan))
-
-    def _access(self, cube: MemCube) -> AccessMode | None:
-        known, new = cube.governance.access.mode, self.about.access
-        return min(known, new, key=lambda mode: mode.openness) if new and self.is_for_copy else new
-
-    def _end(self, cube: MemCube) -> datetime | None:
-        known, new = cube.governance.lifespan.own_end, self.about.expires_at
-        if self.is_for_copy:
-            return min(filter(None, (known, new)), default=None)
-        return None if self.is_endless else new or known
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +49,25 @@ class Relabelling:
         cube, home = self.corrector.find(self.cube_id, Action.WRITE)
         self.corrector.refuse_frozen([self.cube_id] if cube.kind is Kind.PAGE else [], [self.cube_id])
         with self._vault.read(home, Action.WRITE) as reader:
-            before = self._present(reader)
-            self._check_rights(home, reader, before, self.labels.of(before))
+            self._refuse_shared_end(home, self._present(reader))
+            changed = self._changed(reader)
+            self._check_rights(home, reader, [changed.memory, *changed.absorbed])
 
     def write(self, are_copies_done: Callable[[], bool] = lambda: True) -> MemCube:
-        """Store the labels in one step, and return the memory.
+        """Store the labels, and return the memory.
 
+        What it took in, and what was learned from it, changes in the same step if that is little. Of more, some at a
+        time gets what is stricter before, and the rest after it: a crash leaves nothing more open than the memory.
         Raises ChangedMeanwhile unless the copies in branches have got what is stricter, and what `check` raises.
         """
         home = self.corrector.find(self.cube_id, Action.WRITE)[1]
-        take(self._vault, home, lambda reader: self._planned(home, reader, are_copies_done))
-        if self.labels.changes_end and self.corrector.shares_persona and home != self.corrector.persona:
-            acting(SYSTEM, self._follow_in_persona)
+        checked = set[str]()  # a caller who restricts a memory may have no right to it after that
+        take_all(self._vault, home, lambda reader: self._before(home, reader, checked))
+        take(self._vault, home, lambda reader: self._planned(home, reader, checked, are_copies_done))
+        take_all(self._vault, home, lambda reader: self._after(home, reader, checked))
         with self._vault.read(home, Action.WRITE) as reader:  # whoever changed it may not read it any more
             if (cube := reader.one(self.cube_id)) is None:
-                raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
+                raise self._missing
             return cube
 
     @property
@@ -123,79 +78,110 @@ class Relabelling:
     def _now(self) -> datetime:
         return self.corrector.promoter.clock()
 
-    def _planned(self, home: Scope, reader: Reader, are_copies_done: Callable[[], bool]) -> Step:
-        before, changes = self._present(reader), Changes(reader)
-        ids = [before.id, *taken_in(reader, [before.id])]
-        pages = [one for one in ids if before.kind is Kind.PAGE]
-        segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
-        reached = refuse_protected(reader, pages, segments, ids)
-        for one in changes.get(ids):
-            later = next_version(one, self.labels.of(one), self._now)
-            if later != one:
-                changes.revise(Entry(later), self.detail)
-        evidence = RemainingPages(lambda some: {cube.id: cube for cube in changes.get(some)}, ())
-        derived = derived_from(reader, pages) if self.labels.changes_end else []
-        read = _follow_ends(changes, derived, evidence)
-        held = reader.retention.held(reached)
+    @property
+    def _missing(self) -> NotFound:
+        return NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
+
+    def _changed(self, reader: Reader) -> Relabelled:
+        before = self._present(reader)
+        after = next_version(before, self.labels.of(before), self._now)
+        return Relabelled.of(reader, (before, after), self.labels, self._now)
+
+    def _before(self, home: Scope, reader: Reader, checked: set[str]) -> Step:
+        """Some of what gets stricter before the memory does, if more changes than one step takes."""
+        changed = self._changed(reader)
+        is_much = len(changed.others) >= CUBES_AT_ONCE
+        return self._part(home, reader, changed, changed.first if is_much else [], checked)
+
+    def _after(self, home: Scope, reader: Reader, checked: set[str]) -> Step:
+        """Some of what is left to change, as the memory is now."""
+        stored = reader.one(self.cube_id)
+        if stored is None or stored.has_expired(self._now):
+            return Step(lambda _: None, [self.cube_id])
+        changed = Relabelled.of(reader, (stored, stored), self.labels, self._now)
+        return self._part(home, reader, changed, changed.others, checked)
+
+    def _part(self, home: Scope, reader: Reader, changed: Relabelled, left: Sequence[Pair], checked: set[str]) -> Step:
+        step = self._step(home, reader, changed, left[:CUBES_AT_ONCE], checked)
+        return replace(step, is_last=len(left) <= CUBES_AT_ONCE)
+
+    def _planned(self, home: Scope, reader: Reader, checked: set[str], are_copies_done: Callable[[], bool]) -> Step:
+        """The memory itself, with the rest if that is little, or else what others have merged into it meanwhile."""
+        changed = self._changed(reader)
+        rest = changed.others if len(changed.others) < CUBES_AT_ONCE else changed.first
+        step = self._step(home, reader, changed, [changed.memory, *rest], checked)
 
         def write(writer: Writer) -> None:
-            if not changes.touched:
-                return
-            self._check_rights(home, writer, before, self.labels.of(before))  # policies may be others since
-            if not are_copies_done():
+            if (rest or changed.memory[0] != changed.memory[1]) and not are_copies_done():
                 raise ChangedMeanwhile
-            changes.flush(writer)
+            step.write(writer)
+
+        return replace(step, write=write)
+
+    def _step(self, home: Scope, reader: Reader, changed: Relabelled, pairs: Sequence[Pair], checked: set[str]) -> Step:
+        """The step that stores some of it."""
+        ids, pages = changed.ids, changed.ids if changed.memory[0].kind is Kind.PAGE else []
+        segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
+        reached = refuse_protected(reader, pages, segments, ids)
+        held, told = reader.retention.held(reached), self._gather(reader, pairs, ids)
+
+        def write(writer: Writer) -> None:
+            if told.touched:
+                ours = [(before, after) for before, after in pairs if before.id in ids and before.id not in checked]
+                self._check_rights(home, writer, ours)  # policies may be others since
+                told.flush(writer)
+                checked.update(before.id for before, _ in ours)
 
         def holds(writer: Writer) -> bool:
-            return [before.id, *taken_in(writer, [before.id])] == ids and writer.retention.held(reached) == held
+            return [ids[0], *taken_in(writer, ids[:1])] == list(ids) and writer.retention.held(reached) == held
 
-        return Step(write, {*ids, *read, *changes.touched}, holds=holds)
+        return Step(write, {*ids, *changed.read, *told.touched}, holds=holds)
+
+    def _gather(self, reader: Reader, pairs: Sequence[Pair], ids: Sequence[str]) -> Changes:
+        """The changes that give these memories their labels, and others their ends."""
+        changes = Changes(reader)
+        for before, after in pairs:
+            if before.id not in ids:
+                changes.change(Entry(after), Operation.REFRESH)
+            elif before != after:
+                changes.revise(Entry(after), self.detail)
+        return changes
 
     def _present(self, reader: Reader) -> MemCube:
         """The memory, if its labels may be changed. Raises NotFound, InvalidInput, StaleVersion, CubeProtected."""
         cube = reader.one(self.cube_id)
         if cube is None:
-            raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
+            raise self._missing
         unexpired(cube, self._now)
-        if not self.labels.is_for_copy:
+        if not self.labels.is_strict:
             _refuse_derived(cube)
             refuse_absorbed(reader, cube)
             check_version(cube, self.expected)
         return cube
 
-    def _check_rights(self, home: Scope, reader: Reader, before: MemCube, after: MemCube) -> None:
-        """Raise PermissionDenied unless the caller may change the memory as it is, and store it as it will be."""
-        check_stored(self._vault, home, reader, [before.id], Action.READ)
-        check_stored(self._vault, home, reader, [before.id], Action.WRITE)
-        check_new(self._vault, home, after.kind, about_of(after).labels)
-        check_opened(self._vault, home, reader, [before.id] if is_opened(before, after) else [])
-        check_end(self._vault, home, reader, [before.id] if ends_earlier(before, after) else [])
+    def _refuse_shared_end(self, home: Scope, cube: MemCube) -> None:
+        """Raise InvalidInput for another end of a page from which agents share what was learned.
 
-    def _follow_in_persona(self) -> None:
-        """Let what other agents of the user share, and was learned from the page, end with its pages."""
-        persona = self.corrector.persona
-        with self._vault.read(persona) as reader:
-            derived = derived_from(reader, [self.cube_id, *self.corrector.absorbed([self.cube_id])])
-        for some in some_at_a_time(derived):
-            take(self._vault, persona, lambda reader, some=some: self._ends_in_persona(reader, some))  # type: ignore[misc]
+        That lies in another scope, and in the branches of all agents: no step could let all of it end together.
+        """
+        if self.labels.changes_end and cube.kind is Kind.PAGE and home != self.corrector.persona:
+            raise InvalidInput(
+                "endless" if self.labels.is_endless else "expires_at",
+                "is given for a page, and what is learned from pages is shared by all agents (persona_sharing): it"
+                " would not end with the page",
+                "Change its sensitivity or access alone; `governance.expire` and `delete` end it now, with what rests"
+                " on it",
+            )
 
-    def _ends_in_persona(self, reader: Reader, derived: Sequence[str]) -> Step:
-        changes, evidence = Changes(reader), RemainingPages(self.corrector.of_all_agents, ())
-        kept = undeletable(reader, derived)  # a hold, or a freeze, that came after the page got its end
-        _follow_ends(changes, [one for one in derived if one not in kept], evidence)
-        holds = lambda writer: evidence.is_as_it_was and undeletable(writer, derived) == kept  # noqa: E731
-        return Step(changes.flush, changes.touched, holds=holds)
-
-
-def _follow_ends(changes: Changes, derived: Sequence[str], read: ReadCubes) -> set[str]:
-    """Let these memories end with the pages that they rest on; returns the pages that decided it."""
-    known = changes.get(derived)
-    pages: Mapping[str, MemCube] = read({page for cube in known for page in cube.descriptive.provenance})
-    for cube in known:
-        later = ending_at(cube, last_end(pages[one] for one in cube.descriptive.provenance if one in pages))
-        if later != cube:
-            changes.change(Entry(later), Operation.REFRESH)
-    return set(pages)
+    def _check_rights(self, home: Scope, reader: Reader, pairs: Sequence[Pair]) -> None:
+        """Raise PermissionDenied unless the caller may change memories as they are, and store them as they will be."""
+        ids = [before.id for before, _ in pairs]
+        for action in (Action.READ, Action.WRITE) if ids else ():
+            check_stored(self._vault, home, reader, ids, action)
+        for kind, labels in {(after.kind, about_of(after).labels) for _, after in pairs}:
+            check_new(self._vault, home, kind, labels)
+        check_opened(self._vault, home, reader, [pair[0].id for pair in pairs if is_opened(*pair)])
+        check_end(self._vault, home, reader, [pair[0].id for pair in pairs if ends_earlier(*pair)])
 
 
 def _refuse_derived(cube: MemCube) -> None:
