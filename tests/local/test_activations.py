@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from mmap import mmap
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -133,7 +132,7 @@ def test_the_cube_has_the_strictest_of_its_sources(memory):
     assert [hit for hit in memory.search("tea").hits if hit.cube.kind is Kind.ACTIVATION] == []
 
 
-def test_a_state_survives_a_restart_and_is_mapped(memory, open_memory, path):
+def test_a_state_survives_a_restart(memory, open_memory, path):
     tokens = built(memory).tokens
     first = answered(memory).answer.text
     memory.close()
@@ -141,7 +140,25 @@ def test_a_state_survives_a_restart_and_is_mapped(memory, open_memory, path):
     told = answered(again)
     assert (told.is_from_state, told.answer.usage.cached_tokens, told.answer.text) == (True, tokens, first)
     (file,) = objects(path)
-    assert isinstance(again._engine.vault.blobs.view(file.name).obj, mmap)  # and no copy
+    assert not again._engine.vault.blobs.view(file.name).readonly  # so the tensors need no further copy
+
+
+@pytest.mark.parametrize("size", [1000, None])
+def test_a_file_that_is_altered_or_cut_after_it_was_loaded_changes_no_answer(memory, open_memory, path, size):
+    built(memory)
+    first = answered(memory).answer.text
+    memory.close()
+    again = open_memory()
+    assert answered(again).is_from_state
+    (file,) = objects(path)
+    with file.open("r+b") as opened:  # in place, as a damaged disk or an editor does
+        opened.truncate(size) if size else opened.write(bytes(file.stat().st_size))
+    told = answered(again)
+    assert (told.is_from_state, told.answer.text) == (True, first)
+    again.close()
+    told = answered(open_memory())
+    assert (told.is_from_state, told.answer.text) == (False, first)
+    assert "was altered" in told.reason
 
 
 def changed_text(memory, clock):
