@@ -11,6 +11,7 @@ from memoryos import KeepingReason, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
 from memoryos.operation.activation.state_keeper import state_key
+from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 
 QUESTION = "Where is it?"
 USED, LIKELY, MADE_ROOM, NO_ROOM = (
@@ -214,6 +215,17 @@ def test_switched_off_nothing_is_decided(open_store, parts):
 def test_an_unknown_policy_is_refused_at_once(open_store):
     with pytest.raises(InvalidInput, match="'fastest' is unknown"):
         open_store(placement="fastest")
+
+
+def test_a_policy_that_fails_costs_no_answer(open_store, monkeypatch):
+    monkeypatch.setitem(POLICIES, "broken", None)
+    del POLICIES["broken"]
+    register_policy(FormulaPolicy("broken", lambda *_: 1 / 0))
+    store = open_store(placement="broken")
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    asked(store, ann, "ticket", "ferry")
 
 
 def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
