@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import memoryos
+from local.tiny_model import make_folder, make_gguf
 from memoryos import Caller, MemoryOS, load_settings, stores
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Activation
@@ -343,7 +344,7 @@ def test_a_state_that_spares_nothing_was_not_used(memory):
     activator.states.keep(key, engine.prefill(engine.tokenise("Something else.")))
     told = answered(memory)
     assert (told.answer.usage.cached_tokens, told.is_from_state) == (0, False)
-    assert "took no token" in told.reason
+    assert "begins in another way" in told.reason
 
 
 def test_why_a_state_was_not_built_is_told(path, clock):
@@ -560,3 +561,56 @@ class _Echo:
 
     def stream(self, messages):
         yield messages[0]["content"]
+
+
+_CHATML = "<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n"
+_ANSWER = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+_INTO_USER = (  # as Gemma and, without the header, Mistral have it
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{% set first = messages[0]['content'] + '\n\n' %}"
+    "{% set others = messages[1:] %}{% else %}{% set first = '' %}{% set others = messages %}{% endif %}"
+    "{% for message in others %}{{ '<|im_start|>' + message['role'] + '\n' + (first if loop.first else '') }}"
+    "{{ message['content'] }}<|im_end|>\n{% endfor %}" + _ANSWER
+)
+_NEEDS_A_QUESTION = (  # as Qwen 3.5 has it
+    "{% set ns = namespace(asks=false) %}{% for message in messages %}{% if message.role == 'user' %}"
+    "{% set ns.asks = true %}{% endif %}{% endfor %}{% if not ns.asks %}{{ raise_exception('No user query found') }}"
+    "{% endif %}{% for message in messages %}" + _CHATML + "{% endfor %}" + _ANSWER
+)
+_BEGINS = "{{ bos_token }}{% for message in messages %}" + _CHATML + "{% endfor %}" + _ANSWER  # as Llama 3 has it
+_QUESTION_FIRST = "{% for message in messages | reverse %}" + _CHATML + "{% endfor %}" + _ANSWER
+
+
+@pytest.fixture
+def templated(request, settings, tmp_path, monkeypatch):
+    """The settings with a model of another chat template."""
+
+    def made(template):
+        monkeypatch.setattr("local.tiny_model.TEMPLATE", template)
+        place = make_folder(tmp_path / "other", window=2048)
+        if str(settings.llm_model).endswith(".gguf"):
+            place = make_gguf(place, tmp_path / "other.gguf")
+        return settings.model_copy(update={"llm_model": f"local:{place}"})
+
+    return made
+
+
+@pytest.mark.parametrize("template", [_INTO_USER, _NEEDS_A_QUESTION, _BEGINS], ids=["user", "question", "begins"])
+def test_a_state_has_the_whole_prefix_in_each_chat_template(open_memory, templated, template):
+    memory = open_memory(settings=templated(template))
+    memory.facts.add("The user likes tea.")
+    found = built(memory)
+    (cube,) = cubes(memory)
+    told = answered(memory)
+    assert (told.is_from_state, told.reason, told.answer.text) == (True, "", from_text(memory))
+    engine = memory._engine.activator.model().engine
+    assert told.answer.usage.cached_tokens == found.tokens >= len(engine.tokenise(cube.text))
+
+
+def test_a_template_that_writes_the_question_first_has_no_state(open_memory, templated):
+    memory = open_memory(settings=templated(_QUESTION_FIRST))
+    memory.facts.add("The user likes tea.")
+    memory.activations.build("me")
+    memory.jobs.run()
+    found = memory.activations.get("me")
+    assert (found.is_usable, "writes the question before the prefix" in found.reason) == (False, True)
+    assert not answered(memory).is_from_state
