@@ -163,6 +163,18 @@ def test_a_policy_that_fails_is_named(open_memory, monkeypatch):
         memory.schedule.decide(QUESTION)
 
 
+def test_the_policy_labels_preloads_what_has_the_tags_of_the_priorities(open_memory):
+    memory = open_memory(placement="labels")
+    pages = [
+        memory.add(f"The zanzibar ferry number {one} leaves.", tags=["urgent"] if one == 3 else ["calm"])
+        for one in range(8)
+    ]
+    for _ in range(2):
+        plan = memory.schedule.decide(QUESTION, priorities={"urgent": 0})
+    assert set(pages) >= set(plan.preload)
+    assert plan.preload[0] == pages[3]
+
+
 class ReadOnly:
     """A gate that lets nobody write."""
 

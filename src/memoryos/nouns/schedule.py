@@ -196,9 +196,8 @@ class MemScheduler(Noun):
             inf if ms is None else arguments.duration("ms", ms, most=MOST_MS),
             inf if size_bytes is None else arguments.natural("size_bytes", size_bytes),
         )
-        return PlacementTask(
-            asked, self._scope, budget, priorities=_priorities({} if priorities is None else priorities)
-        )
+        wanted = _priorities({} if priorities is None else priorities)
+        return PlacementTask(asked, self._scope, budget, labels=frozenset(wanted), priorities=wanted)
 
     def _planned(self, task: PlacementTask) -> PlacementPlan:
         found = self._memory.search(task.query, mounts=())

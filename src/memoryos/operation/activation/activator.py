@@ -214,12 +214,12 @@ class Activator:
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""
-        recipe, cube, _, reason = found
+        recipe, cube, prefix, reason = found
         if cube is None or reason:
             return None, reason
         state, reason = self._state(chat, cube)
         if state is not None and self.keeper is not None:
-            loading.taken[recipe.name] = self._prefix_state(chat, recipe.name, cube), state
+            loading.taken[recipe.name] = self._prefix_state(chat, recipe.name, cube, prefix), state
         elif state is not None:
             self.states.keep(_key(cube), state, loading.epoch)
         return state, reason
@@ -227,15 +227,14 @@ class Activator:
     def _findable(self, chat: LocalChat, owner: Scope, name: str) -> PrefixState | None:
         """The state of a prefix, if an answer to this caller would use it."""
         with suppress(NotFound), self._seeing(owner) as reader:
-            _, cube, _, reason = self._snapshot(reader, name)
-            return None if cube is None or reason else self._prefix_state(chat, name, cube)
+            _, cube, prefix, reason = self._snapshot(reader, name)
+            return None if cube is None or reason else self._prefix_state(chat, name, cube, prefix)
         return None
 
-    def _prefix_state(self, chat: LocalChat, name: str, cube: MemCube) -> PrefixState:
+    def _prefix_state(self, chat: LocalChat, name: str, cube: MemCube, prefix: Prefix) -> PrefixState:
         known, owner = _payload(cube), cube.scope.owner
-        return PrefixState(
-            cube.id, owner, name, known.tokens, known.blob.size_bytes, lambda: self._state(chat, cube)[0]
-        )
+        size, heat, labels = known.blob.size_bytes, prefix.heat, prefix.labels
+        return PrefixState(cube.id, owner, name, known.tokens, size, heat, labels, lambda: self._state(chat, cube)[0])
 
     def _composed(
         self,
