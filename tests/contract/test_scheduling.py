@@ -10,6 +10,7 @@ from memoryos.caller import Action
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.models.hashing import Hashing
 from memoryos.operation.placement.placement_log import MOST_LOGGED
+from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 
 QUESTION = "When does the zanzibar ferry leave?"
 
@@ -147,9 +148,31 @@ def test_with_the_setting_off_all_is_read_as_text_and_nothing_is_logged(open_mem
 
 
 def test_an_unknown_policy_is_refused(open_memory):
-    memory = open_memory(placement="fastest")
     with pytest.raises(InvalidInput, match="'fastest' is unknown"):
-        memory.schedule.explain(QUESTION)
+        open_memory(placement="fastest")
+
+
+def test_a_policy_that_fails_is_named(open_memory, monkeypatch):
+    monkeypatch.setitem(POLICIES, "broken", None)
+    del POLICIES["broken"]
+    register_policy(FormulaPolicy("broken", lambda *_: 1 / 0))
+    memory = open_memory(placement="broken")
+    memory.add("The zanzibar ferry leaves at nine.")
+    memory.schedule.decide(QUESTION)  # nothing was used before, so no policy is asked
+    with pytest.raises(InvalidInput, match="'broken', which failed: ZeroDivisionError"):
+        memory.schedule.decide(QUESTION)
+
+
+def test_the_policy_labels_preloads_what_has_the_tags_of_the_priorities(open_memory):
+    memory = open_memory(placement="labels")
+    pages = [
+        memory.add(f"The zanzibar ferry number {one} leaves.", tags=["urgent"] if one == 3 else ["calm"])
+        for one in range(8)
+    ]
+    for _ in range(2):
+        plan = memory.schedule.decide(QUESTION, priorities={"urgent": 0})
+    assert set(pages) >= set(plan.preload)
+    assert plan.preload[0] == pages[3]
 
 
 class ReadOnly:

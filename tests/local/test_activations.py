@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from mmap import mmap
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import memoryos
+from local.tiny_model import make_folder, make_gguf
 from memoryos import Caller, MemoryOS, load_settings, stores
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Activation
@@ -133,7 +133,7 @@ def test_the_cube_has_the_strictest_of_its_sources(memory):
     assert [hit for hit in memory.search("tea").hits if hit.cube.kind is Kind.ACTIVATION] == []
 
 
-def test_a_state_survives_a_restart_and_is_mapped(memory, open_memory, path):
+def test_a_state_survives_a_restart(memory, open_memory, path):
     tokens = built(memory).tokens
     first = answered(memory).answer.text
     memory.close()
@@ -141,7 +141,25 @@ def test_a_state_survives_a_restart_and_is_mapped(memory, open_memory, path):
     told = answered(again)
     assert (told.is_from_state, told.answer.usage.cached_tokens, told.answer.text) == (True, tokens, first)
     (file,) = objects(path)
-    assert isinstance(again._engine.vault.blobs.view(file.name).obj, mmap)  # and no copy
+    assert not again._engine.vault.blobs.view(file.name).readonly  # so the tensors need no further copy
+
+
+@pytest.mark.parametrize("size", [1000, None])
+def test_a_file_that_is_altered_or_cut_after_it_was_loaded_changes_no_answer(memory, open_memory, path, size):
+    built(memory)
+    first = answered(memory).answer.text
+    memory.close()
+    again = open_memory()
+    assert answered(again).is_from_state
+    (file,) = objects(path)
+    with file.open("r+b") as opened:  # in place, as a damaged disk or an editor does
+        opened.truncate(size) if size else opened.write(bytes(file.stat().st_size))
+    told = answered(again)
+    assert (told.is_from_state, told.answer.text) == (True, first)
+    again.close()
+    told = answered(open_memory())
+    assert (told.is_from_state, told.answer.text) == (False, first)
+    assert "was altered" in told.reason
 
 
 def changed_text(memory, clock):
@@ -326,7 +344,7 @@ def test_a_state_that_spares_nothing_was_not_used(memory):
     activator.states.keep(key, engine.prefill(engine.tokenise("Something else.")))
     told = answered(memory)
     assert (told.answer.usage.cached_tokens, told.is_from_state) == (0, False)
-    assert "took no token" in told.reason
+    assert "begins in another way" in told.reason
 
 
 def test_why_a_state_was_not_built_is_told(path, clock):
@@ -543,3 +561,56 @@ class _Echo:
 
     def stream(self, messages):
         yield messages[0]["content"]
+
+
+_CHATML = "<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n"
+_ANSWER = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+_INTO_USER = (  # as Gemma and, without the header, Mistral have it
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{% set first = messages[0]['content'] + '\n\n' %}"
+    "{% set others = messages[1:] %}{% else %}{% set first = '' %}{% set others = messages %}{% endif %}"
+    "{% for message in others %}{{ '<|im_start|>' + message['role'] + '\n' + (first if loop.first else '') }}"
+    "{{ message['content'] }}<|im_end|>\n{% endfor %}" + _ANSWER
+)
+_NEEDS_A_QUESTION = (  # as Qwen 3.5 has it
+    "{% set ns = namespace(asks=false) %}{% for message in messages %}{% if message.role == 'user' %}"
+    "{% set ns.asks = true %}{% endif %}{% endfor %}{% if not ns.asks %}{{ raise_exception('No user query found') }}"
+    "{% endif %}{% for message in messages %}" + _CHATML + "{% endfor %}" + _ANSWER
+)
+_BEGINS = "{{ bos_token }}{% for message in messages %}" + _CHATML + "{% endfor %}" + _ANSWER  # as Llama 3 has it
+_QUESTION_FIRST = "{% for message in messages | reverse %}" + _CHATML + "{% endfor %}" + _ANSWER
+
+
+@pytest.fixture
+def templated(request, settings, tmp_path, monkeypatch):
+    """The settings with a model of another chat template."""
+
+    def made(template):
+        monkeypatch.setattr("local.tiny_model.TEMPLATE", template)
+        place = make_folder(tmp_path / "other", window=2048)
+        if str(settings.llm_model).endswith(".gguf"):
+            place = make_gguf(place, tmp_path / "other.gguf")
+        return settings.model_copy(update={"llm_model": f"local:{place}"})
+
+    return made
+
+
+@pytest.mark.parametrize("template", [_INTO_USER, _NEEDS_A_QUESTION, _BEGINS], ids=["user", "question", "begins"])
+def test_a_state_has_the_whole_prefix_in_each_chat_template(open_memory, templated, template):
+    memory = open_memory(settings=templated(template))
+    memory.facts.add("The user likes tea.")
+    found = built(memory)
+    (cube,) = cubes(memory)
+    told = answered(memory)
+    assert (told.is_from_state, told.reason, told.answer.text) == (True, "", from_text(memory))
+    engine = memory._engine.activator.model().engine
+    assert told.answer.usage.cached_tokens == found.tokens >= len(engine.tokenise(cube.text))
+
+
+def test_a_template_that_writes_the_question_first_has_no_state(open_memory, templated):
+    memory = open_memory(settings=templated(_QUESTION_FIRST))
+    memory.facts.add("The user likes tea.")
+    memory.activations.build("me")
+    memory.jobs.run()
+    found = memory.activations.get("me")
+    assert (found.is_usable, "writes the question before the prefix" in found.reason) == (False, True)
+    assert not answered(memory).is_from_state

@@ -11,6 +11,7 @@ from memoryos import KeepingReason, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
 from memoryos.operation.activation.state_keeper import state_key
+from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 
 QUESTION = "Where is it?"
 USED, LIKELY, MADE_ROOM, NO_ROOM = (
@@ -216,6 +217,17 @@ def test_an_unknown_policy_is_refused_at_once(open_store):
         open_store(placement="fastest")
 
 
+def test_a_policy_that_fails_costs_no_answer(open_store, monkeypatch):
+    monkeypatch.setitem(POLICIES, "broken", None)
+    del POLICIES["broken"]
+    register_policy(FormulaPolicy("broken", lambda *_: 1 / 0))
+    store = open_store(placement="broken")
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    asked(store, ann, "ticket", "ferry")
+
+
 def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
     words = (
         f"bench kept-states --model local:{tiny_long} --threads 1 --words 30 --learning 1 --questions 2 --prefixes 2"
@@ -229,3 +241,35 @@ def test_the_bench_asks_both_ways_with_the_same_states(tiny_long, tmp_path):
     ]  # all states have room
     assert all(0 < one["median_ms"] <= one["slowest_ms"] for one in report["ways"])
     assert (report["prefixes"], report["questions"], report["tokens"] > 100) == (2, 2, True)
+
+
+class Listening:
+    """A policy that notes what it is told."""
+
+    name = "listening"
+
+    def __init__(self):
+        self.heard = []
+
+    def worth(self, block, task):
+        self.heard.append((block.labels, block.heat, task.labels))
+        return block.uses
+
+
+def test_a_policy_is_told_the_tags_and_the_visits_of_the_sources(open_store, monkeypatch):
+    listening = Listening()
+    monkeypatch.setitem(POLICIES, "listening", listening)
+    store = open_store(placement="listening")
+    ann = store.memory("ann")
+    page = ann.add("The ferry is in the harbour of Oslo.", tags=["urgent"])
+    ann.activations.build("ferry", kinds=[], ids=[page])
+    built(store, "ann", "wine")
+    ann.search("Where is the ferry?")
+    store.wait()
+    asked(store, ann, "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    asked(store, ann, "wine")
+    asked(store, ann, "ferry")
+    heats = {labels: heat for labels, heat, _ in listening.heard}
+    assert heats == {frozenset({"urgent"}): 1, frozenset(): heats[frozenset()]}
+    assert {wanted for _, _, wanted in listening.heard} == {frozenset({"urgent"}), frozenset()}

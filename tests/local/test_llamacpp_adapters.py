@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from shutil import copytree
+from shutil import copy, copytree
 
 import numpy as np
 import pytest
@@ -158,6 +158,30 @@ def test_respond_has_the_adapters_of_the_same_file_and_no_others(memory, learned
         answered = changed.respond("Where am I living?")
         assert answered.adapters == ()
         assert "was trained for another model" in answered.adapters_left_out[0]
+
+
+def test_another_file_at_the_place_of_the_model_computes_no_adapter(tiny, tmp_path, adapter):
+    from memoryos.models.local.llamacpp_engine import LlamacppEngine
+
+    file = copy(tiny.with_suffix(".gguf"), tmp_path / "model.gguf")
+    engine = LlamacppEngine(ModelFiles(file), window=512, threads=1)
+    plain = answer(engine, UNSEEN, ())
+    copy(file, tmp_path / "same.gguf").replace(file)  # as the update of a package does
+    engine.check_adapter(adapter)
+    assert answer(engine, UNSEEN, (adapter,)) == FACT
+    engine.forget()
+    other = copy(file, tmp_path / "other.gguf")
+    other.write_bytes(other.read_bytes()[:-4] + b"\0\0\0\0")
+    other.replace(file)
+    with pytest.raises(ModelError, match="changed since it was loaded"):
+        engine.check_adapter(adapter)
+    with pytest.raises(ModelError, match="changed since it was loaded"):
+        answer(engine, UNSEEN, (adapter,))
+    file.unlink()
+    with pytest.raises(ModelError, match="cannot be read"):
+        engine.check_adapter(adapter)
+    assert answer(engine, UNSEEN, ()) == plain
+    engine.close()
 
 
 def test_asking_and_recollecting_need_no_torch(memory, learned, monkeypatch, tmp_path):

@@ -44,8 +44,9 @@ def test_text_gets_kv_when_it_has_paid_for_it_and_loses_it_when_it_changes_or_is
     assert memory.schedule.moves() == []
 
     plan = decided(memory)
-    assert plan.decision(page).reason in (PlacementReason.COVERED, PlacementReason.READ)
-    assert plan.decision(kv.id) is not None
+    assert plan.decision(page).reason is PlacementReason.COVERED
+    assert plan.decision(kv.id).reason is PlacementReason.SAVES_TIME
+    assert plan.tokens == memory.schedule.explain(QUESTION, size_bytes=0).tokens  # of the same text in another form
     assert plan.ms <= sum(one.ms for one in memory.schedule.explain(QUESTION, size_bytes=0).chosen)
     assert len(memory.schedule.log()) == 3
 
@@ -53,6 +54,16 @@ def test_text_gets_kv_when_it_has_paid_for_it_and_loses_it_when_it_changes_or_is
     changed = memory.schedule.explain(QUESTION)
     assert [(one.id, one.form) for one in changed.chosen] == [(page, MemoryForm.TEXT)]
     assert changed.decision(kv.id) is None or changed.decision(kv.id).reason is PlacementReason.STALE
+
+
+def test_a_cache_that_was_built_of_a_full_context_is_chosen(memory):
+    for number in range(12):
+        memory.facts.add(f"User's friend number {number} lives in house {number * 3}.")
+    for _ in range(4):
+        plan = decided(memory)
+    (kv,) = memory.activations.list()
+    assert plan.decision(kv.id).reason is PlacementReason.SAVES_TIME
+    assert plan.tokens <= 64
 
 
 def test_cold_kv_is_removed_and_its_texts_stay(memory, clock):
@@ -63,7 +74,7 @@ def test_cold_kv_is_removed_and_its_texts_stay(memory, clock):
     clock.advance(days=15)
     (move,) = memory.schedule.moves()
     assert (move.id, move.after, move.reason) == (kv.id, MemoryForm.TEXT, MoveReason.COLD)
-    memory.schedule.decide("Hello!")
+    memory.schedule.decide("Hello!", tokens=0)  # which uses nothing
     assert memory.activations.list() == []
     assert memory.get(page).text
 

@@ -215,7 +215,7 @@ def test_policies_can_be_added_once_and_are_checked():
     largest = FormulaPolicy("largest", lambda block, _: block.size_bytes)
     register_policy(largest)
     try:
-        assert policy_named("largest") is largest
+        assert policy_named("largest").worth(held("a"), task()) == held("a").size_bytes
         with pytest.raises(InvalidInput, match="taken"):
             register_policy(largest)
     finally:
@@ -224,6 +224,16 @@ def test_policies_can_be_added_once_and_are_checked():
         policy_named("largest")
     with pytest.raises(InvalidInput, match="worth"):
         register_policy(object())
+
+
+@pytest.mark.parametrize("formula", [lambda *_: 1 / 0, lambda *_: None, lambda *_: float("nan"), lambda: 1.0])
+def test_an_added_policy_that_fails_is_named(formula):
+    register_policy(FormulaPolicy("broken", formula))
+    try:
+        with pytest.raises(InvalidInput, match=r"'broken', which (failed|said)"):
+            policy_named("broken").worth(held("a"), task())
+    finally:
+        del POLICIES["broken"]
 
 
 def test_a_history_learns_what_is_used_and_what_follows():

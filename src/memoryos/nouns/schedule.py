@@ -196,9 +196,8 @@ class MemScheduler(Noun):
             inf if ms is None else arguments.duration("ms", ms, most=MOST_MS),
             inf if size_bytes is None else arguments.natural("size_bytes", size_bytes),
         )
-        return PlacementTask(
-            asked, self._scope, budget, priorities=_priorities({} if priorities is None else priorities)
-        )
+        wanted = _priorities({} if priorities is None else priorities)
+        return PlacementTask(asked, self._scope, budget, labels=frozenset(wanted), priorities=wanted)
 
     def _planned(self, task: PlacementTask) -> PlacementPlan:
         found = self._memory.search(task.query, mounts=())
@@ -228,14 +227,20 @@ class MemScheduler(Noun):
         return [one.id for one in held[:PRELOADED]]
 
     def _carriers(self) -> Iterator[MemoryBlock]:
-        """The KV caches that are built."""
-        for view in self._engine.activator.views(self._scope.owner):
+        """The KV caches that are built.
+
+        Each takes as many tokens as the texts that it stands for: those of the instructions are in every prompt.
+        """
+        views = self._engine.activator.views(self._scope.owner)
+        with self._engine.vault.view(self._scope.owner) as reader:
+            sources = reader.get([source for view in views for source in view.sources])
+        for view in views:
             if view.id is not None:
                 yield MemoryBlock(
                     id=view.id,
                     scope=self._scope.owner,
                     form=MemoryForm.KV,
-                    tokens=view.tokens,
+                    tokens=sum(count_tokens(sources[one].text) for one in view.sources if one in sources),
                     size_bytes=view.size,
                     covers=view.sources,
                     fault=None if view.is_usable else BlockFault.STALE,

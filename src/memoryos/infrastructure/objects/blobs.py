@@ -7,7 +7,6 @@ can be removed without asking whether the same bytes were put again meanwhile.
 from __future__ import annotations
 
 from hashlib import sha256
-from mmap import mmap
 from pathlib import Path
 
 from uuid_utils.compat import uuid7
@@ -44,7 +43,7 @@ class Blobs:
         return bytes(self.view(name))
 
     def view(self, name: str) -> memoryview:
-        """Return the checked bytes without a copy where they lie in a file. Raises like `read`."""
+        """Return the checked bytes in memory of their own: what becomes of the file later changes none. Like `read`."""
         data = self._found(name)
         if data is None:
             raise StoreCorrupt(f"the blob {name} is missing in the object store: restore the object from a copy")
@@ -57,8 +56,8 @@ class Blobs:
         for place in self._known():
             place.remove(name)
 
-    def _found(self, name: str) -> bytes | mmap | None:
-        found = (place.mapped(name) if isinstance(place, Folder) else place.get(name) for place in self._known())
+    def _found(self, name: str) -> bytes | bytearray | None:
+        found = (place.copied(name) if isinstance(place, Folder) else place.get(name) for place in self._known())
         return next((data for data in found if data is not None), None)
 
     def _known(self) -> list[Objects]:
@@ -84,9 +83,9 @@ class OwnFolder(Folder):
         """Read an object."""
         return super().get(name) if self._path.is_dir() else None
 
-    def mapped(self, name: str) -> bytes | mmap | None:
-        """Map an object."""
-        return super().mapped(name) if self._path.is_dir() else None
+    def copied(self, name: str) -> bytearray | None:
+        """Read an object into memory that may be changed."""
+        return super().copied(name) if self._path.is_dir() else None
 
     def remove(self, name: str) -> None:
         """Remove an object."""

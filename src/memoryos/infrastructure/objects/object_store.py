@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,14 +83,16 @@ class Folder:
             file = self._path / name
             return file.read_bytes() if file.exists() else None
 
-    def mapped(self, name: str) -> bytes | mmap.mmap | None:
-        """Map a file into memory: what is changed there stays out of the file. An empty file cannot be mapped."""
+    def copied(self, name: str) -> bytearray | None:
+        """Read a file once, into memory that may be changed. A map would change, or end the process, with the file."""
         with self._usable():
             file = self._path / name
-            if not file.exists() or not file.stat().st_size:
-                return self.get(name)
+            if not file.exists():
+                return None
             with file.open("rb") as opened:
-                return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
+                data = bytearray(os.fstat(opened.fileno()).st_size)
+                opened.readinto(data)  # of a file that is cut meanwhile, the rest stays zeros, and its sum is another
+                return data
 
     def remove(self, name: str) -> None:
         """Remove a file, and the partial files of processes that were killed while they wrote it."""

@@ -16,7 +16,7 @@ from memoryos.interruptible import result
 from memoryos.models.chat import Message
 from memoryos.models.flow import Flow
 from memoryos.models.local.chat_template import chat_tokens
-from memoryos.models.local.fingerprint import Fingerprint, files_digest
+from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.llamacpp_server import CAN_SAVE
 from memoryos.models.local.llamacpp_servers import LlamacppServers
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
@@ -43,13 +43,10 @@ class LlamacppEngine:
                 "llm_model", f"{files.path} is no .gguf file", "Name one, or use the runtime transformers"
             )
         self.name = files.name
-        try:
-            digest = files_digest(*files.weights)
-        except OSError as error:
-            raise ModelError(f"the files of the local model cannot be read: {error}") from error
         self._servers = LlamacppServers(files, window=window, threads=threads)
         self.server = self._servers.plain
         self.window = min(self.server.window, window)  # it rounds up
+        digest = self._servers.digest
         self.fingerprint = Fingerprint(digest, digest, "float16", "of the file", RUNTIME, version("xllamacpp"))
         self._lock = Lock()
         self.latest: object = None  #: mark of the generation whose prompt the slot holds

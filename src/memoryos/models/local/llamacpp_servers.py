@@ -14,6 +14,7 @@ from memoryos.errors import ModelError
 from memoryos.models.local.gguf_adapter import GgufAdapter
 from memoryos.models.local.gguf_header import GgufHeader
 from memoryos.models.local.llamacpp_server import CLOSED, LlamacppServer
+from memoryos.models.local.loaded_files import LoadedFiles
 from memoryos.models.local.lora_trainer import FOLDERS
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter, without_files
@@ -25,11 +26,18 @@ class LlamacppServers:
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:
         """Load a GGUF file. Raises ModelError."""
         self._files, self._window, self._threads = files, window, threads
+        self._loaded = LoadedFiles(files.weights)
         self.plain = self._opened(())
         self._adapted: tuple[Adapters, LlamacppServer] | None = None
 
+    @property
+    def digest(self) -> str:
+        """The sha256 of the files of the model."""
+        return self._loaded.digest
+
     def check(self, adapter: WeightedAdapter) -> None:
-        """Raise ModelError unless the adapter fits the model."""
+        """Raise ModelError unless the adapter fits the model, whose file must still be there."""
+        self._loaded.check()
         loaded = self._adapted[0] if self._adapted else ()
         if adapter.sha256 not in {one.sha256 for one in loaded}:
             GgufAdapter(adapter, self._header)
@@ -61,7 +69,9 @@ class LlamacppServers:
             for number, one in enumerate(adapters):
                 GgufAdapter(one, self._header).write(file := Path(folder, f"{number}.gguf"))
                 loaded.append((file, one.weight))
-            return LlamacppServer(self._files.path, window=self._window, threads=self._threads, adapters=loaded)
+            made = LlamacppServer(self._files.path, window=self._window, threads=self._threads, adapters=loaded)
+        self._loaded.check()  # behind it: no file that came meanwhile may compute
+        return made
 
     @cached_property
     def _header(self) -> GgufHeader:

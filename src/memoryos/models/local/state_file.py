@@ -1,7 +1,7 @@
 """State file: a KV state as bytes, in the form of safetensors.
 
 Its metadata names the format, the model's fingerprint and the adapters. The tensors are read in place: nothing is
-copied, so a mapped file is read from the disk only as far as it is used.
+copied again.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat, StatedChat
 from memoryos.models.local.local_engine import KVState
 from memoryos.models.local.opened_model import OpenedModel
+from memoryos.models.local.prompt_beginning import beginning
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
 from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
 from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
@@ -49,7 +50,7 @@ _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a sour
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
 _OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
 _NO_MEMORY = "this process has too little memory to load the KV state"
-_NOT_USED = "the model took no token from the KV state and computed the text anew"
+_NOT_USED = "the prompt begins in another way than the KV state, so the text was computed anew"
 _OTHER_TOKENS = "the chat template writes several prefixes in another way than each by itself"
 _NOT_LOCAL = "the chat model does not run in this process, so it has no KV states here"
 
@@ -103,7 +104,7 @@ class Activator:
         if recipe is None or prefix is None or chat is None:
             return  # it was deleted meanwhile; or a server keeps states of its own, for prompts that begin alike
         engine = chat.engine
-        state = engine.prefill(engine.chat_tokens(_system(prefix), answers=False))
+        state = engine.prefill(beginning(engine, _system(prefix)))
         data = engine.dumped(state, bits=recipe.bits)
         cube = _cube(
             scope.owner, recipe, prefix, (engine.name, engine.fingerprint.digest), len(state.tokens), data, now
@@ -203,7 +204,7 @@ class Activator:
         answer: Answer = self.account.answer(stated, messages, owner, Purpose.RESPOND)
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.forget()  # something was erased since the snapshot, and the model has read it since
-        is_used = state is not None and answer.usage.cached_tokens > 0
+        is_used = state is not None and 2 * answer.usage.cached_tokens > len(state.tokens)
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
             self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
@@ -213,12 +214,12 @@ class Activator:
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""
-        recipe, cube, _, reason = found
+        recipe, cube, prefix, reason = found
         if cube is None or reason:
             return None, reason
         state, reason = self._state(chat, cube)
         if state is not None and self.keeper is not None:
-            loading.taken[recipe.name] = self._prefix_state(chat, recipe.name, cube), state
+            loading.taken[recipe.name] = self._prefix_state(chat, recipe.name, cube, prefix), state
         elif state is not None:
             self.states.keep(_key(cube), state, loading.epoch)
         return state, reason
@@ -226,15 +227,14 @@ class Activator:
     def _findable(self, chat: LocalChat, owner: Scope, name: str) -> PrefixState | None:
         """The state of a prefix, if an answer to this caller would use it."""
         with suppress(NotFound), self._seeing(owner) as reader:
-            _, cube, _, reason = self._snapshot(reader, name)
-            return None if cube is None or reason else self._prefix_state(chat, name, cube)
+            _, cube, prefix, reason = self._snapshot(reader, name)
+            return None if cube is None or reason else self._prefix_state(chat, name, cube, prefix)
         return None
 
-    def _prefix_state(self, chat: LocalChat, name: str, cube: MemCube) -> PrefixState:
+    def _prefix_state(self, chat: LocalChat, name: str, cube: MemCube, prefix: Prefix) -> PrefixState:
         known, owner = _payload(cube), cube.scope.owner
-        return PrefixState(
-            cube.id, owner, name, known.tokens, known.blob.size_bytes, lambda: self._state(chat, cube)[0]
-        )
+        size, heat, labels = known.blob.size_bytes, prefix.heat, prefix.labels
+        return PrefixState(cube.id, owner, name, known.tokens, size, heat, labels, lambda: self._state(chat, cube)[0])
 
     def _composed(
         self,

@@ -51,6 +51,16 @@ class Prefix:
         return tuple(sorted({one for cube in self.sources for one in cube.governance.sensitivity}))
 
     @property
+    def labels(self) -> frozenset[str]:
+        """The tags of the sources."""
+        return frozenset(tag for cube in self.sources for tag in cube.tags)
+
+    @property
+    def heat(self) -> int:
+        """How often the sources were found."""
+        return sum(cube.behaviour.visits for cube in self.sources)
+
+    @property
     def ends(self) -> datetime | None:
         """When the first of the sources ends."""
         ends = [end for cube in self.sources if (end := cube.governance.lifespan.expires_at)]

@@ -44,6 +44,8 @@ class PrefixState:
     name: str  #: of the prefix
     tokens: int
     size_bytes: int
+    heat: float  #: visits of its sources
+    labels: frozenset[str]  #: tags of its sources
     load: Callable[[], KVState | None]
 
     @property
@@ -55,7 +57,16 @@ class PrefixState:
         """It, as the scheduler knows it."""
         size = self.size_bytes if size_bytes is None else size_bytes
         saved, ready = SMOLLM2.saved_ms(self.tokens), SMOLLM2.load_ms(size)
-        return KvBlock(id=self.key, owner=self.owner, name=self.name, size_bytes=size, saved_ms=saved, ready_ms=ready)
+        return KvBlock(
+            id=self.key,
+            owner=self.owner,
+            name=self.name,
+            size_bytes=size,
+            saved_ms=saved,
+            ready_ms=ready,
+            heat=self.heat,
+            labels=self.labels,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,11 @@ class StateKeeper:
         cls, settings: Settings, vault: Vault, clock: Clock, later: Callable[..., None], states: KeptStates
     ) -> StateKeeper | None:
         """The one of the settings; None if the last used states stay. Raises InvalidInput for an unknown policy."""
-        if not settings.placement_states or settings.placement == OFF:
+        if settings.placement == OFF:
             return None
         learned, policy = Learned(), policy_named(settings.placement)
+        if not settings.placement_states:
+            return None
         return cls(vault, clock, states, later, KvKeeper(KvPool(states.most_bytes, policy), learned), learned)
 
     def used(
@@ -97,28 +110,30 @@ class StateKeeper:
             }
             self.learned.asked(owner, owed)
             blocks = [one.block(state.nbytes) for one, state in taken.values()]
-            decisions = self.keeper.used(blocks, _task(owner))
+            task = _task(owner, blocks)
+            decisions = self.keeper.used(blocks, task)
             self._carried_out(decisions, found, epoch)
             caller = current()
-            self.later(lambda: acting(caller, lambda: self._rest(owner, owed, decisions, find)))
+            self.later(lambda: acting(caller, lambda: self._rest(task, owed, decisions, find)))
 
     def forget(self) -> None:
         """Know nothing of the owners any more but what the store has: something was erased."""
         self.learned.forget()
+        self.keeper.retain(())
 
     def _rest(
         self,
-        owner: Scope,
+        task: PlacementTask,
         owed: Mapping[str, float],
         decisions: list[KeepingDecision],
         find: Callable[[str], PrefixState | None],
     ) -> None:
         """What no answer waits for: to load what comes next, and to write it all down."""
         with suppress(MemoryOSError):
-            self._log(owner, owed, [*decisions, *self._preloaded(owner, find)])
+            self._log(task.scope, owed, [*decisions, *self._preloaded(task, find)])
 
-    def _preloaded(self, owner: Scope, find: Callable[[str], PrefixState | None]) -> list[KeepingDecision]:
-        epoch = self.states.epoch  # before the first is read
+    def _preloaded(self, task: PlacementTask, find: Callable[[str], PrefixState | None]) -> list[KeepingDecision]:
+        owner, epoch = task.scope, self.states.epoch  # before the first is read
         self.keeper.retain(self.states.keys)
         found, loaded = dict[str, PrefixState](), dict[str, KVState]()
 
@@ -135,7 +150,7 @@ class StateKeeper:
             return found[block.id].block(state.nbytes)
 
         decisions = []
-        for one in self.keeper.preloaded(likely(), PAUSE_MS, _task(owner), ready):
+        for one in self.keeper.preloaded(likely(), PAUSE_MS, task, ready):
             self._carried_out([one], loaded, epoch)
             decisions.append(one)
         return decisions
@@ -193,5 +208,7 @@ def _memory_of(key: str) -> str:
     return key.rpartition("]")[2]  # with which the place ends
 
 
-def _task(owner: Scope) -> PlacementTask:
-    return PlacementTask("", owner, PlacementBudget(0))
+def _task(owner: Scope, used: Iterable[KvBlock]) -> PlacementTask:
+    """A question that prefers what has the tags of the prefixes that it was asked behind."""
+    labels = frozenset[str]().union(*(block.labels for block in used))
+    return PlacementTask("", owner, PlacementBudget(0), labels=labels)

@@ -41,6 +41,8 @@ class KvBlock:
     size_bytes: int
     saved_ms: float  #: by one use
     ready_ms: float = 0.0  #: to make it ready in a pause
+    heat: float = 0.0  #: visits of what it was computed from
+    labels: frozenset[str] = frozenset()  #: tags of what it was computed from
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ class KvKeeper:
             self._view = None
             found: list[KeepingDecision] = []
             for block in asked:
-                if block.id not in self._kept:
+                if block.id in self._kept:
+                    self._kept[block.id] = block  # as it is now: its visits grow
+                else:
                     found += self._put(block, task, KeepingReason.USED, must_gain=self._is_choosy)
             self._number += 1
             return found
@@ -173,4 +177,6 @@ class KvKeeper:
             last_used=use.last,
             idle=self._foresight.idle(block.owner),
             clock=use.clock,
+            heat=block.heat,
+            labels=block.labels,
         )

@@ -33,7 +33,7 @@ class MemoryBlock(Plain):
     id: str  #: id of the cube
     scope: Scope  #: its owner
     form: MemoryForm = MemoryForm.TEXT
-    tokens: int  #: that it takes of the model's context; 0 for an adapter
+    tokens: int  #: that its texts take of the model's context; 0 for an adapter
     size_bytes: int = 0  #: to be loaded, for KV and adapters
     covers: tuple[str, ...] = ()  #: ids of the texts that it stands for, in its order; empty for a text
     similarity: float = 0.0  #: to the question, 0 to 1

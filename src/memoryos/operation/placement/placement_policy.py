@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from typing import Protocol, runtime_checkable
 
 from memoryos.errors import InvalidInput
@@ -68,6 +69,29 @@ class FormulaPolicy:
         return self.formula(block, task)
 
 
+@dataclass(frozen=True, slots=True)
+class GuardedPolicy:
+    """A policy that somebody added: whatever it raises is an error that names it."""
+
+    name: str  #: its name in settings
+    policy: PlacementPolicy
+
+    def worth(self, block: HeldBlock, task: PlacementTask) -> float:
+        """Return what the policy says. Raises InvalidInput if it fails, or says no number."""
+        try:
+            worth = float(self.policy.worth(block, task))
+        except Exception as error:
+            raise self._failed(f"failed: {type(error).__name__}") from error
+        if isnan(worth):
+            raise self._failed("said nan")
+        return worth
+
+    def _failed(self, how: str) -> InvalidInput:
+        return InvalidInput(
+            "placement", f"names the policy {self.name!r}, which {how}", "Correct its worth(), or name another policy"
+        )
+
+
 def _density(block: HeldBlock, _: PlacementTask) -> float:
     return block.density * block.chance / (block.idle + 1)
 
@@ -94,12 +118,12 @@ POLICIES: dict[str, PlacementPolicy] = {
 
 
 def register_policy(policy: PlacementPolicy) -> None:
-    """Add a policy, so that settings can name it. Raises InvalidInput."""
+    """Add a policy, so that settings of a memory that is opened later can name it. Raises InvalidInput."""
     if not isinstance(policy, PlacementPolicy):
         raise InvalidInput("policy", "has no name or no worth()", "Pass an object with both")
     if policy.name in POLICIES:
         raise InvalidInput("policy", f"the name {policy.name!r} is taken", "Give it another name")
-    POLICIES[policy.name] = policy
+    POLICIES[policy.name] = GuardedPolicy(policy.name, policy)
 
 
 def policy_named(name: str) -> PlacementPolicy:
