@@ -17,6 +17,7 @@ from memoryos.cube import Activation
 from memoryos.errors import CubeProtected, InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
 from memoryos.infrastructure.objects import object_store
 from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
@@ -378,20 +379,56 @@ def test_a_source_that_changes_while_the_state_is_computed_is_noticed(memory, mo
     assert cubes(memory) == []
 
 
-def test_a_save_that_was_cut_off_leaves_neither_a_cube_nor_bytes(memory, path, monkeypatch, clock):
+def test_a_save_that_was_interrupted_leaves_neither_a_cube_nor_bytes(memory, path, monkeypatch):
+    def interrupted(*_):
+        assert len(objects(path)) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Activator, "_stored", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build_here(memory)
+    assert (objects(path), cubes(memory)) == ([], [])
+
+
+@pytest.mark.parametrize("what", ["a memory", "the owner"])
+@pytest.mark.parametrize("moment", ["prefill", "_stored"])
+def test_what_is_erased_while_a_state_is_computed_is_in_no_file(memory, open_memory, path, monkeypatch, what, moment):
+    other = open_memory()
+    secret = fact_id(memory, "tea")
+    part = type(memory._engine.activator.model().engine) if moment == "prefill" else Activator
+    usual, receipts, written = getattr(part, moment), [], []
+
+    def erased_meanwhile(*args):
+        done = usual(*args) if moment == "prefill" else None
+        if not receipts:
+            written.append(len(objects(path)))
+            gone = other.governance.erase(secret) if what == "a memory" else other.forget()
+            receipts.append(gone.receipt)
+        return done or usual(*args)
+
+    monkeypatch.setattr(part, moment, erased_meanwhile)
+    with pytest.raises(StorageError, match="changed while"):
+        build_here(memory)
+    assert (objects(path), cubes(memory)) == ([], [])
+    assert receipts[0].left.get("blobs", 0) == written[0] == (0 if moment == "prefill" else 1)
+
+
+def test_an_erasure_tells_of_bytes_that_a_killed_process_left(memory, path, monkeypatch, clock):
     def killed(*_):
+        monkeypatch.setattr(SqlVault, "sweep_blobs", lambda *_: None)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Activator, "_stored", killed)
     with pytest.raises(KeyboardInterrupt):
         build_here(memory)
-    assert (len(objects(path)), cubes(memory)) == (1, [])
     monkeypatch.undo()
-    assert not answered(memory).is_from_state
     memory.activations.delete("me")  # or its job would build it
+    gone = memory.governance.erase(fact_id(memory, "tea"))
+    assert (gone.receipt.left, gone.is_complete, len(objects(path))) == ({"blobs": 1}, False, 1)
     clock.advance(hours=2)
     memory.jobs.run()
-    assert objects(path) == []
+    assert (objects(path), cubes(memory)) == ([], [])
+    assert memory.governance.erase(fact_id(memory, "中文")).is_complete
 
 
 def test_a_poisoned_memory_stays_in_the_fence(memory):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from uuid_utils.compat import uuid7
 
@@ -110,19 +111,26 @@ class Activator:
         )
         parcels = {BlobRef.of(data).sha256: Parcel(data, MEDIA_TYPE)}
         self._drop_same(scope.owner, name, set(parcels))
-        with_parcels(self.vault, scope.owner, parcels, self.clock, lambda: self._stored(cube, recipe, prefix))
+        is_wanted = partial(self._is_current, recipe=recipe, prefix=prefix)
+        store = partial(self._stored, cube, recipe, prefix)
+        if not with_parcels(self.vault, scope.owner, parcels, self.clock, store, is_wanted):
+            raise ChangedMeanwhile
 
     def _drop_same(self, owner: Scope, name: str, shas: set[str]) -> None:
         """Remove an earlier cube with the same bytes, which may be damaged: they are put again."""
         with self.vault.write(owner) as writer:
             replace_built(writer, [one.id for one in _built(writer, name) if _payload(one).blob.sha256 in shas])
 
+    def _is_current(self, reader: Reader, recipe: Recipe, prefix: Prefix) -> bool:
+        """Whether a state of this prefix is what the recipe asks for now."""
+        now = chosen(reader, recipe, self.clock(), self.show)
+        return recipes(reader).get(recipe.name) == recipe and now.is_same(prefix)
+
     def _stored(self, cube: MemCube, recipe: Recipe, prefix: Prefix) -> list[str]:
-        """Put the cube in the place of an earlier one, unless something changed while it was computed."""
+        """Put the cube in the place of an earlier one; nothing, if something changed while it was computed."""
         with self.vault.write(cube.scope) as writer:
-            now = chosen(writer, recipe, self.clock(), self.show)
-            if recipes(writer).get(recipe.name) != recipe or not now.is_same(prefix):
-                raise ChangedMeanwhile
+            if not self._is_current(writer, recipe, prefix):
+                return []
             earlier = _built(writer, recipe.name)
             number = 1 + max((one.version.number for one in earlier), default=0)
             writer.insert([Entry(replace(cube, version=Version(number=number)))])
