@@ -23,6 +23,7 @@ from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat
+from memoryos.nouns.schedule import KV_NAME
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.recipe import Recipe
 
@@ -249,6 +250,71 @@ def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(
         store.roles.revoke(granted.id)  # from the next answer on
         assert (answered(nurse).is_from_state, "说中文" in read[-1], "likes tea" in read[-1]) == (False, False, True)
         assert answered(ann).is_from_state
+
+
+LIMITED = """
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+permit (principal in Role::"nurse", action in [Action::"read", Action::"write", Action::"delete"], resource)
+when { resource.sensitivity.isEmpty() };
+"""
+
+
+def recipe_of(memory):
+    return acting(SYSTEM, lambda: memory._engine.activator.recipe(memory.scope, "me"))
+
+
+def changes_by(nurse):
+    """All by which a caller replaces or removes the state of a prefix by its name."""
+    told = nurse.activations, nurse.forms.transform
+    return (
+        lambda: told[0].build("me", kinds=[], role="a pirate"),
+        lambda: told[0].delete("me"),
+        lambda: told[1]("me"),
+        lambda: told[1]("me", ids=[fact_id(nurse, "likes tea")]),
+        lambda: told[1]("me", "kv", "text", keeps=False),
+    )
+
+
+@pytest.mark.parametrize("is_built", [True, False])
+def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(
+    memory, path, tmp_path, settings, clock, is_built
+):
+    memory.close()
+    rules = tmp_path / "limited.cedar"
+    rules.write_text(LIMITED)
+    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
+        ann = store.memory(user="ann", caller=Caller("ann"))
+        nurse = store.memory(user="ann", caller=Caller("kim", frozenset({"nurse"})))
+        built(ann)
+        if not is_built:
+            ann.forms.transform("me", "kv", "text", keeps=False)
+            ann.wait()
+        before, recipe = ann.activations.get("me"), recipe_of(ann)
+        assert (before.id is not None) is is_built
+        for change in changes_by(nurse):
+            with pytest.raises(PermissionDenied, match=r"may not (write|delete) the activation 'me'"):
+                change()
+        assert list(nurse.forms.cool()) == []
+        ann.wait()
+        assert ann.activations.get("me") == before
+        assert recipe_of(ann) == recipe
+        built(nurse, "tea", kinds=[], ids=[fact_id(nurse, "likes tea")])  # of what it may use
+        nurse.activations.delete("tea")
+
+
+def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(memory, path, tmp_path, settings, clock):
+    memory.close()
+    rules = tmp_path / "limited.cedar"
+    rules.write_text(LIMITED)
+    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
+        ann = store.memory(user="ann", caller=Caller("ann"))
+        nurse = store.memory(user="ann", caller=Caller("kim", frozenset({"nurse"})))
+        built(ann, KV_NAME)
+        before = ann.activations.get(KV_NAME)
+        for _ in range(8):
+            assert nurse.schedule.decide("What does the user like?").chosen
+        ann.wait()
+        assert ann.activations.get(KV_NAME) == before
 
 
 def test_a_new_memory_leaves_a_state_usable(memory):

@@ -179,6 +179,9 @@ class MemoryForms(Noun):
         if source is MemoryForm.KV:
             place, ids = self._scope.owner, self._activations.get(name).sources
             self._engine.admit(Action.READ if keeps else Action.DELETE, place)
+            if not keeps:
+                with self._engine.vault.view(place) as reader:
+                    self._engine.activator.check_change(place, reader, name, Action.DELETE)
         else:
             place, ids = self._checked(name, keeps=keeps)
         job = None

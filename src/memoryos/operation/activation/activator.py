@@ -15,6 +15,7 @@ from functools import partial
 from uuid_utils.compat import uuid7
 
 from memoryos.built_memory import Activation, Blob
+from memoryos.caller import Action
 from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube, Version
 from memoryos.errors import (
@@ -41,6 +42,7 @@ from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
 from memoryos.operation.activation.state_keeper import PrefixState, StateKeeper, place_of, state_key
 from memoryos.operation.answer.responder import Marker
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
+from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
@@ -90,6 +92,7 @@ class Activator:
     def order(self, owner: Scope, recipe: Recipe) -> str:
         """Store a recipe, and return the id of the job that builds its state."""
         with self.vault.write(owner) as writer:
+            self.check_change(owner, writer, recipe.name, Action.WRITE)
             write_recipes(writer, {**recipes(writer), recipe.name: recipe})
             (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
         return job_id
@@ -154,11 +157,22 @@ class Activator:
     def delete(self, owner: Scope, name: str) -> None:
         """Remove a recipe with its state. Raises NotFound."""
         with self.vault.write(owner) as writer:
+            self.check_change(owner, writer, name, Action.DELETE)
             known = recipes(writer)
             if known.pop(name, None) is None:
                 raise _missing(name)
             writer.delete([one.id for one in _built(writer, name)])
             write_recipes(writer, known)
+
+    def check_change(self, owner: Scope, reader: Reader, name: str, action: Action) -> None:
+        """Raise PermissionDenied unless the caller may do this with the state of a prefix, if there is a prefix.
+
+        Without a state, the memories that the prefix tells stand for it: it would be as they are.
+        """
+        if (recipe := recipes(reader).get(name)) is not None:
+            whole = reader.whole
+            of_it = _built(whole, name) or chosen(whole, recipe, self.clock(), self.show).sources
+            check_stored(self.vault, owner, reader, [one.id for one in of_it], action, f"the activation {name!r}")
 
     def recipe(self, owner: Scope, name: str) -> Recipe | None:
         """What a prefix of that name is made of."""
