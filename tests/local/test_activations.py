@@ -431,6 +431,22 @@ def test_a_full_disk_stores_nothing(memory, path, monkeypatch):
     assert not answered(memory).is_from_state
 
 
+def test_a_state_that_answers_use_is_not_cold(memory, clock):
+    built(memory)
+    built(memory, "unused")
+    for _ in range(3):
+        clock.advance(days=7)
+        assert answered(memory).is_from_state
+        memory.wait()
+    seen = memory.activations.get("me")
+    assert (seen.uses, seen.used_at) == (3, clock())
+    assert [one.name for one in memory.forms.cool()] == ["unused"]
+    memory.wait()
+    assert answered(memory).is_from_state
+    clock.advance(days=15)
+    assert [one.name for one in memory.forms.cool()] == ["me"]
+
+
 def test_a_source_that_changes_while_the_state_is_computed_is_noticed(memory, monkeypatch):
     stored = Activator._stored
 

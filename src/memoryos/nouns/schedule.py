@@ -297,6 +297,8 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory
         tokens=view.tokens,
         changed_at=max(changes, default=view.built_at),
         built_at=view.built_at,
+        uses=view.uses,
+        used_at=view.used_at,
     )
 
 

@@ -22,6 +22,8 @@ class ActivationView(Plain):
     model: str = ""  #: the model that it fits
     built_at: datetime | None = None  #: when it was computed
     sources: tuple[str, ...] = ()  #: ids of the memories in it
+    uses: int = 0  #: answers that used the state
+    used_at: datetime | None = None  #: when one did last, or it was computed
 
 
 @dataclass(frozen=True, slots=True)

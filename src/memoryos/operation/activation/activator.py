@@ -80,6 +80,7 @@ class Activator:
     show: Show
     most_bytes: int
     made_keeper: Callable[[KeptStates], StateKeeper | None] = lambda _: None  #: of what the scheduler keeps in memory
+    visited: Callable[[Scope, Iterable[str]], None] = lambda *_: None  #: notes that answers used these memories
     states: KeptStates = field(init=False)
     keeper: StateKeeper | None = field(init=False)
 
@@ -226,6 +227,8 @@ class Activator:
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.forget()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
+        if is_used:
+            self.visited(owner, [cube.id for _, cube, _, _ in (found if is_composed else found[:1]) if cube])
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
             self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
@@ -330,7 +333,8 @@ class Activator:
             return ActivationView(recipe.name, None, False, reason)
         known = _payload(cube)
         told = (known.tokens, known.blob.size_bytes, known.model, cube.descriptive.recorded_at)
-        return ActivationView(recipe.name, cube.id, not reason, reason, *told, cube.descriptive.provenance)
+        used = (cube.behaviour.visits, cube.behaviour.last_access)
+        return ActivationView(recipe.name, cube.id, not reason, reason, *told, cube.descriptive.provenance, *used)
 
     def _chat(self) -> LocalChat | None:
         """The chat model, if it runs in this process."""
