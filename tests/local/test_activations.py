@@ -431,6 +431,21 @@ def test_a_full_disk_stores_nothing(memory, path, monkeypatch):
     assert not answered(memory).is_from_state
 
 
+def test_an_answer_from_a_rounded_state_says_so(memory):
+    if memory.settings.llm_model.endswith(".gguf"):
+        with pytest.raises(InvalidInput, match="with llama"):
+            memory.activations.build("me", bits=8)
+        assert list(memory.activations.list()) == []
+        return
+    built(memory)
+    assert (memory.activations.get("me").is_rounded, answered(memory).is_rounded) == (False, False)
+    assert built(memory, bits=8).is_rounded
+    told = answered(memory)
+    assert (told.is_from_state, told.is_rounded) == (True, True)
+    built(memory)
+    assert not answered(memory).is_rounded
+
+
 def test_a_state_that_answers_use_is_not_cold(memory, clock):
     built(memory)
     built(memory, "unused")

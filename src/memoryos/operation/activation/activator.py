@@ -47,6 +47,7 @@ from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
 FORMAT = "memoryos-kv"  #: of the blob
+ROUNDED = "memoryos-kv-8bit"  #: the same with 8-bit numbers: what is computed from it is not exactly that of the text
 MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a source changed or it was cold"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
@@ -175,6 +176,11 @@ class Activator:
             of_it = _built(whole, name) or chosen(whole, recipe, self.clock(), self.show).sources
             check_stored(self.vault, owner, reader, [one.id for one in of_it], action, f"the activation {name!r}")
 
+    def check_rounding(self) -> None:
+        """Raise InvalidInput if the chat model runs here, and can have no smaller states."""
+        if (chat := self._chat()) is not None:
+            chat.check_rounding()
+
     def recipe(self, owner: Scope, name: str) -> Recipe | None:
         """What a prefix of that name is made of."""
         with self.vault.read(owner) as reader:
@@ -227,14 +233,15 @@ class Activator:
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.forget()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and answer.usage.cached_tokens > 0
-        if is_used:
-            self.visited(owner, [cube.id for _, cube, _, _ in (found if is_composed else found[:1]) if cube])
+        used = [cube for _, cube, _, _ in (found if is_composed else found[:1]) if cube is not None and is_used]
+        if used:
+            self.visited(owner, [cube.id for cube in used])
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
             self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
         told = reason or ("" if is_used else _NOT_USED)
         marked = marker((cube for prefix in fresh for cube in prefix.sources), owner)(answer)
-        return ActivatedAnswer(marked, is_used, told, is_composed and is_used)
+        return ActivatedAnswer(marked, is_used, told, is_composed and is_used, any(map(_is_rounded, used)))
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""
@@ -334,7 +341,8 @@ class Activator:
         known = _payload(cube)
         told = (known.tokens, known.blob.size_bytes, known.model, cube.descriptive.recorded_at)
         used = (cube.behaviour.visits, cube.behaviour.last_access)
-        return ActivationView(recipe.name, cube.id, not reason, reason, *told, cube.descriptive.provenance, *used)
+        sources = cube.descriptive.provenance
+        return ActivationView(recipe.name, cube.id, not reason, reason, *told, sources, *used, _is_rounded(cube))
 
     def _chat(self) -> LocalChat | None:
         """The chat model, if it runs in this process."""
@@ -374,6 +382,10 @@ def _payload(cube: MemCube) -> Activation:
     return cube.payload
 
 
+def _is_rounded(cube: MemCube) -> bool:
+    return _payload(cube).blob.format == ROUNDED
+
+
 def _missing(name: str) -> NotFound:
     return NotFound(f"there is no activation {name!r} of this user and agent")
 
@@ -388,7 +400,7 @@ def _cube(
         text=prefix.text,
         versions=prefix.versions,
         tokens=tokens,
-        blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=FORMAT),
+        blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=ROUNDED if recipe.bits else FORMAT),
     )
     descriptive = Descriptive(
         event_at=now,
