@@ -189,7 +189,8 @@ class Engine:
         self.responder = self._made_responder()
         parts = self.answering, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
         keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, self.housekeeping.later)
-        self.activator = Activator(self.vault, self.clock, self._model, *parts, keeper)
+        visited = partial(self.recaller.visited, at_once=False)
+        self.activator = Activator(self.vault, self.clock, self._model, *parts, keeper, visited)
         self.vault.on_erased = lambda: self.activator.forget((*self._connections, self.local))
         told = lambda text, place: self.said("text", text, place)  # noqa: E731
         recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)

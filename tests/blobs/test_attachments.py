@@ -295,6 +295,7 @@ def test_bytes_without_a_page_are_swept(open_memory, folder, clock, monkeypatch)
     memory.add("I keep bees.")
     with monkeypatch.context() as patch:
         patch.setattr("memoryos.operation.intake.arrival.Arrival.store", _dies)
+        patch.setattr(SqlVault, "sweep_blobs", _does_nothing)  # a kill would end it
         with pytest.raises(KeyboardInterrupt):
             memory.add(message(picture()))
     assert len(files(folder)) == 1
@@ -308,8 +309,23 @@ def test_bytes_without_a_page_are_swept(open_memory, folder, clock, monkeypatch)
     assert memory.pages.attachment(page, CAT_ID).data == CAT
 
 
+def test_bytes_of_an_add_that_was_interrupted_are_removed_at_once(open_memory, folder, monkeypatch):
+    memory = open_memory()
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryos.operation.intake.arrival.Arrival.store", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            memory.add(message(picture()))
+    assert files(folder) == []
+    (page,) = memory.add(message(picture()))
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+
+
 def _dies(*_):
     raise KeyboardInterrupt
+
+
+def _does_nothing(*_):
+    pass
 
 
 def test_bytes_that_cannot_be_removed_now_are_removed_later(open_memory, folder, clock, monkeypatch):

@@ -17,11 +17,13 @@ from memoryos.cube import Activation
 from memoryos.errors import CubeProtected, InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
 from memoryos.infrastructure.objects import object_store
 from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import AccessMode, Kind, State
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat
+from memoryos.nouns.schedule import KV_NAME
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.recipe import Recipe
 
@@ -268,6 +270,71 @@ def test_who_may_not_read_a_source_gets_neither_the_state_nor_its_words(
         assert answered(ann).is_from_state
 
 
+LIMITED = """
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+permit (principal in Role::"nurse", action in [Action::"read", Action::"write", Action::"delete"], resource)
+when { resource.sensitivity.isEmpty() };
+"""
+
+
+def recipe_of(memory):
+    return acting(SYSTEM, lambda: memory._engine.activator.recipe(memory.scope, "me"))
+
+
+def changes_by(nurse):
+    """All by which a caller replaces or removes the state of a prefix by its name."""
+    told = nurse.activations, nurse.forms.transform
+    return (
+        lambda: told[0].build("me", kinds=[], role="a pirate"),
+        lambda: told[0].delete("me"),
+        lambda: told[1]("me"),
+        lambda: told[1]("me", ids=[fact_id(nurse, "likes tea")]),
+        lambda: told[1]("me", "kv", "text", keeps=False),
+    )
+
+
+@pytest.mark.parametrize("is_built", [True, False])
+def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(
+    memory, path, tmp_path, settings, clock, is_built
+):
+    memory.close()
+    rules = tmp_path / "limited.cedar"
+    rules.write_text(LIMITED)
+    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
+        ann = store.memory(user="ann", caller=Caller("ann"))
+        nurse = store.memory(user="ann", caller=Caller("kim", frozenset({"nurse"})))
+        built(ann)
+        if not is_built:
+            ann.forms.transform("me", "kv", "text", keeps=False)
+            ann.wait()
+        before, recipe = ann.activations.get("me"), recipe_of(ann)
+        assert (before.id is not None) is is_built
+        for change in changes_by(nurse):
+            with pytest.raises(PermissionDenied, match=r"may not (write|delete) the activation 'me'"):
+                change()
+        assert list(nurse.forms.cool()) == []
+        ann.wait()
+        assert ann.activations.get("me") == before
+        assert recipe_of(ann) == recipe
+        built(nurse, "tea", kinds=[], ids=[fact_id(nurse, "likes tea")])  # of what it may use
+        nurse.activations.delete("tea")
+
+
+def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(memory, path, tmp_path, settings, clock):
+    memory.close()
+    rules = tmp_path / "limited.cedar"
+    rules.write_text(LIMITED)
+    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
+        ann = store.memory(user="ann", caller=Caller("ann"))
+        nurse = store.memory(user="ann", caller=Caller("kim", frozenset({"nurse"})))
+        built(ann, KV_NAME)
+        before = ann.activations.get(KV_NAME)
+        for _ in range(8):
+            assert nurse.schedule.decide("What does the user like?").chosen
+        ann.wait()
+        assert ann.activations.get(KV_NAME) == before
+
+
 def test_a_new_memory_leaves_a_state_usable(memory):
     built(memory)
     memory.facts.add("The user has a cat.")
@@ -382,6 +449,37 @@ def test_a_full_disk_stores_nothing(memory, path, monkeypatch):
     assert not answered(memory).is_from_state
 
 
+def test_an_answer_from_a_rounded_state_says_so(memory):
+    if memory.settings.llm_model.endswith(".gguf"):
+        with pytest.raises(InvalidInput, match="with llama"):
+            memory.activations.build("me", bits=8)
+        assert list(memory.activations.list()) == []
+        return
+    built(memory)
+    assert (memory.activations.get("me").is_rounded, answered(memory).is_rounded) == (False, False)
+    assert built(memory, bits=8).is_rounded
+    told = answered(memory)
+    assert (told.is_from_state, told.is_rounded) == (True, True)
+    built(memory)
+    assert not answered(memory).is_rounded
+
+
+def test_a_state_that_answers_use_is_not_cold(memory, clock):
+    built(memory)
+    built(memory, "unused")
+    for _ in range(3):
+        clock.advance(days=7)
+        assert answered(memory).is_from_state
+        memory.wait()
+    seen = memory.activations.get("me")
+    assert (seen.uses, seen.used_at) == (3, clock())
+    assert [one.name for one in memory.forms.cool()] == ["unused"]
+    memory.wait()
+    assert answered(memory).is_from_state
+    clock.advance(days=15)
+    assert [one.name for one in memory.forms.cool()] == ["me"]
+
+
 def test_a_source_that_changes_while_the_state_is_computed_is_noticed(memory, monkeypatch):
     stored = Activator._stored
 
@@ -396,20 +494,56 @@ def test_a_source_that_changes_while_the_state_is_computed_is_noticed(memory, mo
     assert cubes(memory) == []
 
 
-def test_a_save_that_was_cut_off_leaves_neither_a_cube_nor_bytes(memory, path, monkeypatch, clock):
+def test_a_save_that_was_interrupted_leaves_neither_a_cube_nor_bytes(memory, path, monkeypatch):
+    def interrupted(*_):
+        assert len(objects(path)) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Activator, "_stored", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build_here(memory)
+    assert (objects(path), cubes(memory)) == ([], [])
+
+
+@pytest.mark.parametrize("what", ["a memory", "the owner"])
+@pytest.mark.parametrize("moment", ["prefill", "_stored"])
+def test_what_is_erased_while_a_state_is_computed_is_in_no_file(memory, open_memory, path, monkeypatch, what, moment):
+    other = open_memory()
+    secret = fact_id(memory, "tea")
+    part = type(memory._engine.activator.model().engine) if moment == "prefill" else Activator
+    usual, receipts, written = getattr(part, moment), [], []
+
+    def erased_meanwhile(*args):
+        done = usual(*args) if moment == "prefill" else None
+        if not receipts:
+            written.append(len(objects(path)))
+            gone = other.governance.erase(secret) if what == "a memory" else other.forget()
+            receipts.append(gone.receipt)
+        return done or usual(*args)
+
+    monkeypatch.setattr(part, moment, erased_meanwhile)
+    with pytest.raises(StorageError, match="changed while"):
+        build_here(memory)
+    assert (objects(path), cubes(memory)) == ([], [])
+    assert receipts[0].left.get("blobs", 0) == written[0] == (0 if moment == "prefill" else 1)
+
+
+def test_an_erasure_tells_of_bytes_that_a_killed_process_left(memory, path, monkeypatch, clock):
     def killed(*_):
+        monkeypatch.setattr(SqlVault, "sweep_blobs", lambda *_: None)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Activator, "_stored", killed)
     with pytest.raises(KeyboardInterrupt):
         build_here(memory)
-    assert (len(objects(path)), cubes(memory)) == (1, [])
     monkeypatch.undo()
-    assert not answered(memory).is_from_state
     memory.activations.delete("me")  # or its job would build it
+    gone = memory.governance.erase(fact_id(memory, "tea"))
+    assert (gone.receipt.left, gone.is_complete, len(objects(path))) == ({"blobs": 1}, False, 1)
     clock.advance(hours=2)
     memory.jobs.run()
-    assert objects(path) == []
+    assert (objects(path), cubes(memory)) == ([], [])
+    assert memory.governance.erase(fact_id(memory, "中文")).is_complete
 
 
 def test_a_poisoned_memory_stays_in_the_fence(memory):

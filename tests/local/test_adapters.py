@@ -615,7 +615,8 @@ def test_who_may_not_read_a_source_sees_and_uses_no_adapter_of_it(learned, eithe
         assert mine.adapters.ask(UNSEEN).used == (NAME,)
         theirs = store.memory("alice", caller=memoryos.Caller("bob"))
         assert list(theirs.adapters.list()) == []
-        assert theirs.adapters.ask(UNSEEN).used == ()
+        asked = theirs.adapters.ask(UNSEEN)
+        assert (asked.used, asked.left_out) == ((), ())  # not even its name
         assert "Oslo" not in theirs.adapters.ask(UNSEEN).text
         with pytest.raises(NotFound):
             theirs.adapters.export(NAME, tmp_path / "out")

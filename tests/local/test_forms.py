@@ -115,6 +115,23 @@ def test_text_becomes_an_adapter_again_as_it_was_wanted(opened, learned):
     assert [one.sources for one in memory.forms.list()] == [(fact,)]
 
 
+def test_an_adapter_that_was_trained_on_the_memories_of_now_is_not_trained_again(opened, learned):
+    memory = opened()
+    fact = add(memory)
+    teach(memory, learned, [fact])
+    assert memory.forms.transform(NAME, TEXT, ADAPTER).job is None
+    assert memory.forms.transform(NAME, TEXT, ADAPTER, kinds=["fact"]).job is None
+    memory.wait()
+    assert [one.number for one in memory.adapters.get(NAME).versions] == [1]
+    assert memory.forms.outcome(NAME, TEXT, ADAPTER).state is FormState.DONE
+    with memory._engine.vault.write(memory.scope) as writer:
+        want(writer, WantedAdapter(NAME, ["fact"], recipe=QUICK, bounds=ANY, last=1))
+    memory.facts.add("User loves tea.")
+    memory.forms.transform(NAME, TEXT, ADAPTER)  # there is more to learn
+    memory.wait()
+    assert [one.number for one in memory.adapters.get(NAME).versions] == [1, 2]
+
+
 def test_what_is_cold_goes_back_to_text(opened, learned, tiny_long, clock):
     memory = opened(tiny_long)
     fact = add(memory)
@@ -181,6 +198,8 @@ def test_what_came_of_a_change_is_told(opened, tiny_long, learned, monkeypatch, 
     assert state("me").state in (FormState.WAITING, FormState.DONE)
     memory.wait()
     assert (state("me").state, state("me").reason) == (FormState.DONE, "")
+    unasked = (FormState.UNKNOWN, "no job did it: nobody asked for it, or nothing was to be done, or that was long ago")
+    assert (state("me", "kv", "text").state, state("me", "kv", "text").reason) == unasked
     memory.forms.transform("me", "kv", "text", keeps=False)
     memory.wait()
     assert state("me", "kv", "text").state is FormState.DONE
@@ -206,6 +225,7 @@ def test_what_came_of_a_change_is_told(opened, tiny_long, learned, monkeypatch, 
     assert state(NAME, TEXT, ADAPTER).reason == "the adapter was withdrawn"
     memory.adapters.load(NAME)
     assert state(NAME, TEXT, ADAPTER).state is FormState.DONE
+    assert state(NAME, ADAPTER, TEXT).state is FormState.UNKNOWN
     for file in (tmp_path / "m.db.objects").iterdir():
         file.unlink()
     memory.forms.transform(NAME, ADAPTER, TEXT)
@@ -300,7 +320,7 @@ def test_the_three_forms_and_the_scheduler_over_http(tmp_path, tiny_long, learne
         assert {one["form"] for one in api("GET", "/forms")["items"]} == {"kv", "adapter"}
         turned = api("POST", "/transformations", {"name": "me", "source": "kv", "target": "text"})
         assert (turned["ids"], turned["job"]) == ([fact], None)
-        assert api("GET", "/transformations/me", source="kv", target="text")["state"] == "done"
+        assert api("GET", "/transformations/me", source="kv", target="text")["state"] == "unknown"  # it needs no job
         assert api("GET", f"/transformations/{NAME}", source="text", target="adapter") == {
             "name": NAME,
             "source": "text",

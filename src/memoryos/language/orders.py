@@ -58,6 +58,15 @@ _COMMANDS = (
         r"(?:you (?:know|have (?:learned|stored)|remember|were told)|above|before this|(?:that is )?stored)\b"
     ),
     (
+        r"\b(?:ignore|disregard|forget)\s+(?:what(?:ever)?|everything|anything|all)\s+(?:that\s+)?"
+        r"you (?:were|have been) (?:told|given|taught|instructed)\b"
+    ),
+    r"\balways\s+(?:answer|reply|respond|say)\s+(?:only\s+|just\s+)?(?:with\s+)?(?:[\"'“«]|(?-i:[A-Z]{3,})\b)",
+    (
+        r"\b(?:when(?:ever)?|if)\s+(?:you are\s+|you're\s+)?asked\b[^.!?,]{1,60},\s*(?:then\s+)?(?:always\s+|only\s+)?"
+        r"(?:say|answer|reply|respond)\b"
+    ),
+    (
         r"\b(?:ignore|disregard)\s+(?:everything|anything|all)(?:\s+(?:of|that (?:is|was said)))?(?:\s+the)?"
         r"\s+(?:above|before this)\b"
     ),
@@ -149,6 +158,7 @@ _MARKS = marks(
     location address gender _sex _age birth role profile memor everything anything _all_ user you_must you_shall
     you_have you_are from_now system developer admin inst] <|im <|end <|/ <<sys ignore disregard forget remember
     reglas órdenes normas nombre perfil oficio ocupación recuerdos sistema consigne règle métier souvenir mémoire
+    you_were_ always_answer always_reply always_respond always_say when_asked whenever_asked if_asked are_asked
     système anweisung regeln vorgaben befehle beruf profil erinnerung gedächtnis ahora_eres _nom_
     """
 )

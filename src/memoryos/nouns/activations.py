@@ -45,8 +45,8 @@ class Activations(Noun):
         that name is replaced when the new one is there. With `bits=8`, a state of transformers takes a quarter of the
         bytes, and answers are not exactly those of the text. A chat model that does not run in this process
         (`MEMORYOS_LLM_MODEL=local:`) gets the text, which is the same to the byte each time, so that the cache of its
-        server finds it. Raises NotFound for an id, and InvalidInput, also for a persona that all agents of the user
-        share: it lies elsewhere.
+        server finds it. Raises NotFound for an id, and InvalidInput, also for `bits` with llama.cpp, and for a persona
+        that all agents of the user share: it lies elsewhere.
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = tuple(arguments.one_of("kinds", kind, Kind) for kind in arguments.ids("kinds", kinds))
@@ -63,6 +63,8 @@ class Activations(Noun):
             raise InvalidInput(
                 "bits", "is neither 8 nor None", "Pass 8 for a smaller state, or nothing for an exact one"
             )
+        if bits is not None:
+            self._engine.activator.check_rounding()
         told = self._engine.said("role", role, self._scope, limit=ROLE_CHARS)
         recipe = Recipe(name=_name(name), role=told, kinds=wanted, ids=chosen, bits=bits)
         return _ordered(self._engine, self._scope, recipe)

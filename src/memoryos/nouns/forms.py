@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from memoryos import arguments
+from memoryos.built_memory import AdapterStage
 from memoryos.caller import Action, Caller
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
@@ -27,10 +28,12 @@ from memoryos.operation.calls.permission import check_new, check_stored
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
 from memoryos.operation.training.training_job import is_missing, training_of
-from memoryos.operation.training.training_sources import chosen_sources
+from memoryos.operation.training.training_sources import as_trained, chosen_sources
+from memoryos.operation.training.wanted_adapter import WantedAdapter
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
+_NO_JOB = "no job did it: nobody asked for it, or nothing was to be done, or that was long ago"
 _TO_TRAIN = "its training has not begun"
 _WAYS = {
     (MemoryForm.TEXT, MemoryForm.KV),
@@ -89,8 +92,8 @@ class MemoryForms(Noun):
     ) -> FormOutcome:
         """Tell what came of the latest change of this name from `source` to `target`: call it after `wait`.
 
-        It is done, or waits, or failed, or the gate refused the adapter; `reason` says why. Raises InvalidInput,
-        NotFound.
+        It is done, or waits, or failed, or the gate refused the adapter, or nobody asked for it; `reason` says why.
+        Raises InvalidInput, NotFound.
         """
         before, after = _way(source, target)
         if after is MemoryForm.KV:
@@ -98,7 +101,8 @@ class MemoryForms(Noun):
         elif after is MemoryForm.ADAPTER:
             told = self._of_adapter(name)
         else:
-            told = stands(self._turning(name, before))
+            job = self._turning(name, before)
+            told = stands(job) if job is not None else (FormState.UNKNOWN, _NO_JOB)
         return FormOutcome(name, before, after, *told)
 
     def list(self, *, memory_id: str | None = None) -> Listing[MadeForm]:
@@ -165,8 +169,12 @@ class MemoryForms(Noun):
         owned = self._engine.adapters
         known = None
         with suppress(NotFound):
-            known = owned.known(self._scope, name)[1] if not (kinds or ids) else None
+            place, known = owned.known(self._scope, name)
+            if (kinds or ids) and not _is_of(known, kinds, ids):
+                known = None
         if known is not None:
+            if self._is_trained(place, known):
+                return None
             trained_again(self._engine, self._scope, known)
         else:
             self._lora.train(name, kinds=kinds or (Kind.FACT,), ids=ids)
@@ -174,11 +182,24 @@ class MemoryForms(Noun):
         job = self._latest(place, JobKind.TRAIN, training_of(wanted.name))
         return job.id if job is not None and job.state in (JobState.QUEUED, JobState.LEASED) else None
 
+    def _is_trained(self, place: Scope, wanted: WantedAdapter) -> bool:
+        """Whether the latest version can be used, and was trained on the memories of now."""
+        now = self._engine.clock()
+        with self._engine.vault.view(place) as reader:
+            versions = versions_of(reader, wanted.name)
+            latest = adapter_in(versions[-1]) if versions else None
+            chosen = as_trained(chosen_sources(reader, wanted, now))
+            is_ready = latest is not None and latest.stage is AdapterStage.READY and latest.sources == chosen
+            return is_ready and not wanted.is_withdrawn and not is_missing(reader, wanted, now)
+
     def _turned(self, name: str, source: MemoryForm, *, keeps: bool) -> Transformation:
         """From another form to text."""
         if source is MemoryForm.KV:
             place, ids = self._scope.owner, self._activations.get(name).sources
             self._engine.admit(Action.READ if keeps else Action.DELETE, place)
+            if not keeps:
+                with self._engine.vault.view(place) as reader:
+                    self._engine.activator.check_change(place, reader, name, Action.DELETE)
         else:
             place, ids = self._checked(name, keeps=keeps)
         job = None
@@ -223,6 +244,11 @@ class MemoryForms(Noun):
     @property
     def _lora(self) -> LoraAdapters:
         return LoraAdapters(self._engine, self._scope, self._caller)
+
+
+def _is_of(wanted: WantedAdapter, kinds: Sequence[str], ids: Sequence[str]) -> bool:
+    """Whether an adapter is wanted of just these memories."""
+    return (list(kinds) or [Kind.FACT], list(ids), []) == (wanted.kinds, wanted.ids, wanted.tags)
 
 
 def _way(source: MemoryForm | str, target: MemoryForm | str) -> tuple[MemoryForm, MemoryForm]:

@@ -15,7 +15,7 @@ from memoryos.caller import Action, Caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.listing import Listing
@@ -102,7 +102,8 @@ class MemScheduler(Noun):
             with self._engine.vault.write(self._scope.owner) as writer:
                 log_plan(writer, plan, history_of(writer).after(_owed(plan), micros(now)), now)
             if self._engine.settings.is_local:
-                self._follow()
+                with suppress(PermissionDenied):  # what it would change was made of more than this caller may use
+                    self._follow()
         return plan
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
@@ -171,7 +172,9 @@ class MemScheduler(Noun):
         stays in it, as far as the context has room.
         """
         before = set(ours.sources if ours is not None else ())
-        with self._engine.vault.write(self._scope.owner) as writer:
+        owner = self._scope.owner
+        with self._engine.vault.write(owner) as writer:
+            self._engine.activator.check_change(owner, writer, KV_NAME, Action.WRITE)
             history = history_of(writer)
             sizes = {one.id: count_tokens(one.text) for one in writer.get(new | before).values()}
             wanted = history.used_last(sizes, self._engine.settings.context_tokens)
@@ -299,6 +302,8 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory
         tokens=view.tokens,
         changed_at=max(changes, default=view.built_at),
         built_at=view.built_at,
+        uses=view.uses,
+        used_at=view.used_at,
     )
 
 

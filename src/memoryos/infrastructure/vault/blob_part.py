@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Exists, Select, and_, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Exists, Select, and_, delete, exists, func, or_, select, true, update
 
 from memoryos.clock import from_micros, micros
 from memoryos.cube import Activation, MemCube, Page, Parameter
@@ -101,17 +101,26 @@ class BlobPart:
         at = self._connection.scalar(select(func.min(_blobs.c.remove_at)).where(self._mine()))
         return None if at is None else from_micros(at)
 
+    def unused(self, names: Collection[str] | None = None) -> list[str]:
+        """The names of the objects, of all or among these, that were put or begun and to which no cube refers."""
+        query = self._select().where(_blobs.c.remove_at.is_not(None))
+        asked = [query] if names is None else [query.where(_blobs.c.name.in_(some)) for some in chunks(names)]
+        return [row.name for one in asked for row in self._connection.execute(one)]
+
     def due(self, now: datetime) -> list[str]:
         """The names of the objects to remove now; to be asked while nobody waits, for it looks at all of the owner."""
         unused = and_(_blobs.c.remove_at.is_(None), ~_is_referred_to())  # of cubes that an older program deleted
         query = self._select().where(or_(_blobs.c.remove_at <= micros(now), unused))
         return [row.name for row in self._connection.execute(query)]
 
-    def claim(self, names: Sequence[str], now: datetime) -> list[str]:
-        """Of these objects, return the names of those to remove still; from now on, no cube can refer to them."""
+    def claim(self, names: Sequence[str], now: datetime | None) -> list[str]:
+        """Of these objects, return the names of those to remove still; from now on, no cube can refer to them.
+
+        Without `now`, drafts are among them before their time is over.
+        """
+        is_due = true() if now is None else or_(_blobs.c.remove_at <= micros(now), _blobs.c.remove_at.is_(None))
         for some in chunks(names):
-            ours = _blobs.c.name.in_(some)
-            self._give_up(and_(ours, or_(_blobs.c.remove_at <= micros(now), _blobs.c.remove_at.is_(None))))
+            self._give_up(and_(_blobs.c.name.in_(some), is_due))
         query = self._select().where(_blobs.c.remove_at == _BEING_REMOVED)
         claimed = {
             row.name for some in chunks(names) for row in self._connection.execute(query.where(_blobs.c.name.in_(some)))

@@ -239,8 +239,8 @@ class Vault(Reembeddable, Protocol):
         """Return the scopes of a user (default: of all) for which the store has more than deletion records."""
         ...
 
-    def sweep_blobs(self, scope: Scope) -> None:
-        """Remove the bytes that no cube of the owner refers to any more.
+    def sweep_blobs(self, scope: Scope, drafts: Collection[str] = ()) -> None:
+        """Remove the bytes that no cube of the owner refers to: what is due, or else of the `drafts`.
 
         Raises ObjectsUnreachable. A writer does this after the commit if it deleted references.
         """

@@ -211,11 +211,11 @@ class SqlVault(ABC):
         if writer.blobs.has_let_go:
             self._sweep_now(scope)
 
-    def sweep_blobs(self, scope: Scope) -> None:
-        """Remove the bytes that no cube of the owner refers to any more."""
-        now = self._clock()
+    def sweep_blobs(self, scope: Scope, drafts: Collection[str] = ()) -> None:
+        """Remove the bytes that no cube of the owner refers to: what is due, or else of the `drafts`."""
+        now = None if drafts else self._clock()
         with self.read(scope, current_action()) as reader:  # whoever may delete alone, too
-            due = reader.blobs.due(now)
+            due = reader.blobs.unused(drafts) if now is None else reader.blobs.due(now)
         for some in (due[start : start + _BLOBS_AT_ONCE] for start in range(0, len(due), _BLOBS_AT_ONCE)):
             with self.write(scope) as writer:
                 names = writer.blobs.claim(some, now)
@@ -229,11 +229,8 @@ class SqlVault(ABC):
         try:
             self.sweep_blobs(scope)
         except StorageError as error:
-            logger.warning(
-                "bytes not removed yet: %s",
-                type(error).__name__,
-                extra={"action": "sweep", "error": type(error).__name__},
-            )
+            told = type(error).__name__
+            logger.warning("bytes not removed yet: %s", told, extra={"action": "sweep", "error": told})
 
     def admit(self, action: Action, scope: Scope | None) -> None:
         """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""

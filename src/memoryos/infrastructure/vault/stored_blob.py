@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -27,6 +27,10 @@ class BlobNotes(Protocol):
 
     def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
         """The blobs among these that a cube refers to, by sha256."""
+        ...
+
+    def unused(self, names: Collection[str] | None = None) -> list[str]:
+        """The names of the objects, of all or among these, that were put or begun and to which no cube refers."""
         ...
 
     def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:

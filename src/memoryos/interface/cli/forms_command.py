@@ -10,12 +10,12 @@ import typer
 from memoryos.interface.cli import render
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.operation.activation.transformation import FormState
+from memoryos.operation.activation.transformation import FormOutcome, FormState
 from memoryos.operation.placement.memory_block import MemoryForm
 
 if TYPE_CHECKING:
     from memoryos.memory import Memory
-    from memoryos.operation.activation.transformation import FormOutcome, Transformation
+    from memoryos.operation.activation.transformation import Transformation
 
 Name = Annotated[
     str,
@@ -106,7 +106,14 @@ def list_forms(
 
 def _waited(memory: Memory, done: Sequence[Transformation]) -> list[FormOutcome]:
     memory.wait()
-    return [memory.forms.outcome(one.name, one.source, one.target) for one in done]
+    return [_outcome(memory, one) for one in done]
+
+
+def _outcome(memory: Memory, one: Transformation) -> FormOutcome:
+    """What came of a change; KV gives its sources without a job."""
+    if one.source is MemoryForm.KV and one.job is None:
+        return FormOutcome(one.name, one.source, one.target, FormState.DONE, "")
+    return memory.forms.outcome(one.name, one.source, one.target)
 
 
 def _say(told: Sequence[FormOutcome], done: Sequence[Transformation], *, json: bool) -> None:

@@ -20,7 +20,15 @@ from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.llamacpp_server import CAN_SAVE
 from memoryos.models.local.llamacpp_servers import LlamacppServers
 from memoryos.models.local.llamacpp_state import SLOT, LlamacppState
-from memoryos.models.local.local_engine import GREEDY, NO_COMPOSITION, NO_WATERMARK, KVState, Sampling, shared
+from memoryos.models.local.local_engine import (
+    GREEDY,
+    NO_COMPOSITION,
+    NO_WATERMARK,
+    KVState,
+    Sampling,
+    not_rounded,
+    shared,
+)
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.state_file import StateFile
 from memoryos.models.local.watermark_evidence import WatermarkEvidence
@@ -101,9 +109,7 @@ class LlamacppEngine:
     def dumped(self, state: KVState, *, bits: int | None = None) -> bytes:
         """Return a state as bytes."""
         if bits is not None:
-            raise InvalidInput(
-                "bits", "is not possible with llama.cpp", "Leave it out, or use the runtime transformers"
-            )
+            raise not_rounded()
         known = _own(state)
         return StateFile(self.fingerprint, known.tokens, known.adapters, {SLOT: known.tensor()}).to_bytes()
 

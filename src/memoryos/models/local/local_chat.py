@@ -15,12 +15,20 @@ from threading import Lock
 
 from uuid_utils.compat import uuid7
 
-from memoryos.config import LOCAL, Settings
+from memoryos.config import LOCAL, LocalRuntime, Settings
 from memoryos.errors import MemoryOSError, ModelError
 from memoryos.models.asker import asker
 from memoryos.models.chat import EMPTY, Answer, Message, Usage, answer_tokens, visible, without_reasoning
 from memoryos.models.local.kept_states import KeptStates
-from memoryos.models.local.local_engine import NO_WATERMARK, Generation, KVState, LocalEngine, Sampling, shared
+from memoryos.models.local.local_engine import (
+    NO_WATERMARK,
+    Generation,
+    KVState,
+    LocalEngine,
+    Sampling,
+    not_rounded,
+    shared,
+)
 from memoryos.models.local.model_files import ModelFiles
 from memoryos.models.local.opened_engines import opened, runtime_of
 from memoryos.models.local.weighted_adapter import Adapters
@@ -33,9 +41,11 @@ _MEGABYTE = 1_000_000
 class LocalChat:
     """A chat model on a local engine, which is loaded at the first question."""
 
-    def __init__(self, load: Callable[[], LocalEngine], settings: Settings) -> None:
-        """Ask the engine that `load` returns."""
-        self._load = load
+    def __init__(
+        self, load: Callable[[], LocalEngine], settings: Settings, runtime: LocalRuntime | None = None
+    ) -> None:
+        """Ask the engine that `load` returns, which is of that runtime."""
+        self._load, self._runtime = load, runtime
         self._engine: LocalEngine | None = None
         self._lock = Lock()
         self._sampling = Sampling(answer_tokens(settings) or _ANSWER_TOKENS, settings.llm_temperature or 0.0)
@@ -46,8 +56,12 @@ class LocalChat:
     def named(cls, settings: Settings) -> LocalChat:
         """The model of the settings. Raises InvalidInput if it is not there, and MissingExtra."""
         files = ModelFiles.named(settings.llm_model or LOCAL)
-        runtime_of(files, settings)
-        return cls(lambda: opened(files, settings), settings)
+        return cls(lambda: opened(files, settings), settings, runtime_of(files, settings))
+
+    def check_rounding(self) -> None:
+        """Raise InvalidInput if the runtime has no smaller states; nothing is loaded."""
+        if self._runtime is LocalRuntime.LLAMACPP:
+            raise not_rounded()
 
     @property
     def engine(self) -> LocalEngine:

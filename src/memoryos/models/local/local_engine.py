@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.errors import InvalidInput
 from memoryos.models.chat import Message
 from memoryos.models.local.fingerprint import Fingerprint
 from memoryos.models.local.watermark_evidence import WatermarkEvidence
@@ -187,3 +188,8 @@ def shared(tokens: Sequence[int], state: KVState | None, adapters: Adapters) -> 
     if tuple(tokens[:most]) == state.tokens[:most]:
         return most
     return next(place for place in range(most) if tokens[place] != state.tokens[place])
+
+
+def not_rounded() -> InvalidInput:
+    """The error of a runtime that has no smaller states."""
+    return InvalidInput("bits", "is not possible with llama.cpp", "Leave it out, or use the runtime transformers")

@@ -22,6 +22,9 @@ class ActivationView(Plain):
     model: str = ""  #: the model that it fits
     built_at: datetime | None = None  #: when it was computed
     sources: tuple[str, ...] = ()  #: ids of the memories in it
+    uses: int = 0  #: answers that used the state
+    used_at: datetime | None = None  #: when one did last, or it was computed
+    is_rounded: bool = False  #: whether the state has 8-bit numbers: answers are then not exactly those of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +35,4 @@ class ActivatedAnswer(Plain):
     is_from_state: bool  #: whether the KV state was used
     reason: str  #: why the text was computed anew, or nothing was put together; empty if all was done as asked for
     is_composed: bool = False  #: whether states were put together: the answer is then not exactly that of the text
+    is_rounded: bool = False  #: whether a state of 8-bit numbers was used: the same

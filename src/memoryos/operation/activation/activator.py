@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from uuid_utils.compat import uuid7
 
 from memoryos.built_memory import Activation, Blob
+from memoryos.caller import Action
 from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube, Version
 from memoryos.errors import (
@@ -41,10 +43,12 @@ from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
 from memoryos.operation.activation.state_keeper import PrefixState, StateKeeper, place_of, state_key
 from memoryos.operation.answer.responder import Marker
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
+from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
 FORMAT = "memoryos-kv"  #: of the blob
+ROUNDED = "memoryos-kv-8bit"  #: the same with 8-bit numbers: what is computed from it is not exactly that of the text
 MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a source changed or it was cold"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
@@ -78,6 +82,7 @@ class Activator:
     show: Show
     most_bytes: int
     made_keeper: Callable[[KeptStates], StateKeeper | None] = lambda _: None  #: of what the scheduler keeps in memory
+    visited: Callable[[Scope, Iterable[str]], None] = lambda *_: None  #: notes that answers used these memories
     states: KeptStates = field(init=False)
     keeper: StateKeeper | None = field(init=False)
 
@@ -90,6 +95,7 @@ class Activator:
     def order(self, owner: Scope, recipe: Recipe) -> str:
         """Store a recipe, and return the id of the job that builds its state."""
         with self.vault.write(owner) as writer:
+            self.check_change(owner, writer, recipe.name, Action.WRITE)
             write_recipes(writer, {**recipes(writer), recipe.name: recipe})
             (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
         return job_id
@@ -111,19 +117,26 @@ class Activator:
         )
         parcels = {BlobRef.of(data).sha256: Parcel(data, MEDIA_TYPE)}
         self._drop_same(scope.owner, name, set(parcels))
-        with_parcels(self.vault, scope.owner, parcels, self.clock, lambda: self._stored(cube, recipe, prefix))
+        is_wanted = partial(self._is_current, recipe=recipe, prefix=prefix)
+        store = partial(self._stored, cube, recipe, prefix)
+        if not with_parcels(self.vault, scope.owner, parcels, self.clock, store, is_wanted):
+            raise ChangedMeanwhile
 
     def _drop_same(self, owner: Scope, name: str, shas: set[str]) -> None:
         """Remove an earlier cube with the same bytes, which may be damaged: they are put again."""
         with self.vault.write(owner) as writer:
             replace_built(writer, [one.id for one in _built(writer, name) if _payload(one).blob.sha256 in shas])
 
+    def _is_current(self, reader: Reader, recipe: Recipe, prefix: Prefix) -> bool:
+        """Whether a state of this prefix is what the recipe asks for now."""
+        now = chosen(reader, recipe, self.clock(), self.show)
+        return recipes(reader).get(recipe.name) == recipe and now.is_same(prefix)
+
     def _stored(self, cube: MemCube, recipe: Recipe, prefix: Prefix) -> list[str]:
-        """Put the cube in the place of an earlier one, unless something changed while it was computed."""
+        """Put the cube in the place of an earlier one; nothing, if something changed while it was computed."""
         with self.vault.write(cube.scope) as writer:
-            now = chosen(writer, recipe, self.clock(), self.show)
-            if recipes(writer).get(recipe.name) != recipe or not now.is_same(prefix):
-                raise ChangedMeanwhile
+            if not self._is_current(writer, recipe, prefix):
+                return []
             earlier = _built(writer, recipe.name)
             number = 1 + max((one.version.number for one in earlier), default=0)
             writer.insert([Entry(replace(cube, version=Version(number=number)))])
@@ -147,11 +160,27 @@ class Activator:
     def delete(self, owner: Scope, name: str) -> None:
         """Remove a recipe with its state. Raises NotFound."""
         with self.vault.write(owner) as writer:
+            self.check_change(owner, writer, name, Action.DELETE)
             known = recipes(writer)
             if known.pop(name, None) is None:
                 raise _missing(name)
             writer.delete([one.id for one in _built(writer, name)])
             write_recipes(writer, known)
+
+    def check_change(self, owner: Scope, reader: Reader, name: str, action: Action) -> None:
+        """Raise PermissionDenied unless the caller may do this with the state of a prefix, if there is a prefix.
+
+        Without a state, the memories that the prefix tells stand for it: it would be as they are.
+        """
+        if (recipe := recipes(reader).get(name)) is not None:
+            whole = reader.whole
+            of_it = _built(whole, name) or chosen(whole, recipe, self.clock(), self.show).sources
+            check_stored(self.vault, owner, reader, [one.id for one in of_it], action, f"the activation {name!r}")
+
+    def check_rounding(self) -> None:
+        """Raise InvalidInput if the chat model runs here, and can have no smaller states."""
+        if (chat := self._chat()) is not None:
+            chat.check_rounding()
 
     def recipe(self, owner: Scope, name: str) -> Recipe | None:
         """What a prefix of that name is made of."""
@@ -205,12 +234,15 @@ class Activator:
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.forget()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and 2 * answer.usage.cached_tokens > len(state.tokens)
+        used = [cube for _, cube, _, _ in (found if is_composed else found[:1]) if cube is not None and is_used]
+        if used:
+            self.visited(owner, [cube.id for cube in used])
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
             self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
         told = reason or ("" if is_used else _NOT_USED)
         marked = marker((cube for prefix in fresh for cube in prefix.sources), owner)(answer)
-        return ActivatedAnswer(marked, is_used, told, is_composed and is_used)
+        return ActivatedAnswer(marked, is_used, told, is_composed and is_used, any(map(_is_rounded, used)))
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""
@@ -308,7 +340,9 @@ class Activator:
             return ActivationView(recipe.name, None, False, reason)
         known = _payload(cube)
         told = (known.tokens, known.blob.size_bytes, known.model, cube.descriptive.recorded_at)
-        return ActivationView(recipe.name, cube.id, not reason, reason, *told, cube.descriptive.provenance)
+        used = (cube.behaviour.visits, cube.behaviour.last_access)
+        sources = cube.descriptive.provenance
+        return ActivationView(recipe.name, cube.id, not reason, reason, *told, sources, *used, _is_rounded(cube))
 
     def _chat(self) -> LocalChat | None:
         """The chat model, if it runs in this process."""
@@ -348,6 +382,10 @@ def _payload(cube: MemCube) -> Activation:
     return cube.payload
 
 
+def _is_rounded(cube: MemCube) -> bool:
+    return _payload(cube).blob.format == ROUNDED
+
+
 def _missing(name: str) -> NotFound:
     return NotFound(f"there is no activation {name!r} of this user and agent")
 
@@ -362,7 +400,7 @@ def _cube(
         text=prefix.text,
         versions=prefix.versions,
         tokens=tokens,
-        blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=FORMAT),
+        blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=ROUNDED if recipe.bits else FORMAT),
     )
     descriptive = Descriptive(
         event_at=now,

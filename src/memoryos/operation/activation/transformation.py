@@ -28,6 +28,7 @@ class FormState(Choice):
     WAITING = "waiting"  # its job waits or runs
     REFUSED = "refused"  # the gate refused the adapter
     FAILED = "failed"  # its job failed, or it cannot be used
+    UNKNOWN = "unknown"  # no job did it: nobody asked for it, or nothing was to be done, or that was long ago
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class FormOutcome(Plain):
     name: str  #: of the activation or adapter
     source: MemoryForm  #: the form that the memories have
     target: MemoryForm  #: the form that they get
-    state: FormState  #: done, waiting, refused or failed
+    state: FormState  #: done, waiting, refused, failed or unknown
     reason: str  #: why it is not done; empty if it is
 
 

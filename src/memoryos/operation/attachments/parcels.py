@@ -6,16 +6,18 @@ The bytes are noted, put and flushed before the page that refers to them is stor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock
 from memoryos.cube import Attachment, MemCube, Turn
-from memoryos.errors import BlobMissing, InvalidInput, NotFound, StoreCorrupt
+from memoryos.errors import BlobMissing, InvalidInput, NotFound, StorageError, StoreCorrupt
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.objects.blobs import new_name
 from memoryos.infrastructure.vault.blob_part import missing
-from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
 from memoryos.operation.attachments.attached_file import FileBytes, all_bytes_in, bytes_in, files_of
@@ -76,18 +78,35 @@ def check_named(vault: Vault, owner: Scope, turns: Sequence[Turn], parcels: Parc
 
 
 def with_parcels(
-    vault: Vault, owner: Scope, parcels: Parcels, clock: Clock, store: Callable[[], list[str]]
+    vault: Vault,
+    owner: Scope,
+    parcels: Parcels,
+    clock: Clock,
+    store: Callable[[], list[str]],
+    is_wanted: Callable[[Reader], bool] = lambda _: True,
 ) -> list[str]:
-    """Put the bytes into the object store, then store what refers to them."""
+    """Put the bytes into the object store, then store what refers to them; nothing, if they are not wanted any more.
+
+    Bytes that nothing refers to are removed whatever happened: they may tell what was erased meanwhile.
+    """
     for tries_left in reversed(range(TRIES)):
-        if parcels:
-            _put(vault, owner, parcels, clock)
-        try:
+        with suppress(BlobMissing) if parcels and tries_left else nullcontext(), _drafts(vault, owner) as drafts:
+            if parcels and not _put(vault, owner, parcels, clock, drafts, is_wanted):
+                return []
             return store()
-        except BlobMissing:
-            if not parcels or not tries_left:
-                raise
     raise AssertionError("unreachable")
+
+
+@contextmanager
+def _drafts(vault: Vault, owner: Scope) -> Iterator[list[str]]:
+    """A list for the names of the objects that are begun; those that nothing refers to at the end are removed."""
+    names: list[str] = []
+    try:
+        yield names
+    finally:
+        if names:
+            with suppress(StorageError):  # otherwise a job does it later
+                acting(SYSTEM, lambda: vault.sweep_blobs(owner, names))
 
 
 def bytes_of(vault: Vault, scope: Scope, page: MemCube, wanted: str) -> FileBytes:
@@ -133,19 +152,31 @@ def _known(vault: Vault, scope: Scope, wanted: str) -> StoredBlob:
     return found
 
 
-def _put(vault: Vault, owner: Scope, parcels: Parcels, clock: Clock) -> None:
+def _put(
+    vault: Vault,
+    owner: Scope,
+    parcels: Parcels,
+    clock: Clock,
+    drafts: list[str],
+    is_wanted: Callable[[Reader], bool],
+) -> bool:
+    """Put the bytes that are not there yet, and note their names; return whether they are wanted still."""
     if not vault.blobs.are_kept:
         fix = "Set MEMORYOS_OBJECT_STORE to where they shall lie, or pass URLs"
         raise InvalidInput("attachment", "has bytes, but this store has no place for them", fix)
     for some in some_at_a_time(list(parcels), NOTED_AT_ONCE):
         with vault.write(owner) as writer:
+            if not is_wanted(writer):
+                return False
             known = writer.blobs.kept(some)
             new = [_drafted(sha, parcels[sha]) for sha in some if sha not in known]
             if new:
                 writer.blobs.begin(new, remove_at=clock() + DRAFT)
                 writer.enqueue(JobKind.SWEEP, not_before=clock() + DRAFT)
+                drafts += [blob.name for blob in new]
         for blob in new:
             vault.blobs.put(blob.name, parcels[blob.sha256].data)
+    return True
 
 
 def _drafted(sha: str, parcel: Parcel) -> StoredBlob:

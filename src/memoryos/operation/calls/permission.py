@@ -71,8 +71,10 @@ def check_new(vault: Vault, scope: Scope, kind: Kind, labels: Sequence[str]) -> 
             raise _denied(action, f"a {kind.value} with these labels")
 
 
-def check_stored(vault: Vault, home: Scope, reader: Reader, ids: Iterable[str], action: Action) -> None:
-    """Raise PermissionDenied unless the caller may do this with all of these memories.
+def check_stored(
+    vault: Vault, home: Scope, reader: Reader, ids: Iterable[str], action: Action, what: str | None = None
+) -> None:
+    """Raise PermissionDenied unless the caller may do this with all of these memories; `what` names them together.
 
     The gate is asked here: what refuses it later, such as a frozen memory, is then in the audit log as this action.
     """
@@ -82,7 +84,7 @@ def check_stored(vault: Vault, home: Scope, reader: Reader, ids: Iterable[str], 
         return
     for cube_id, classes in reader.whole.classes(ids).items():
         if not all(view.admits(*one) for one in classes):
-            raise _denied(action, f"the memory {cube_id}")
+            raise _denied(action, what or f"the memory {cube_id}")
 
 
 def check_all(vault: Vault, scope: Scope, action: Action) -> None:

@@ -93,7 +93,7 @@ class Forgetter:
         doomed = list(self._placed(scope, scope.session))
         corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], [one.id for one in doomed])
         gone = self._gone(corrector, [one.id for one in doomed], lambda: self._delete_placed(corrector, doomed))
-        left = Counter(one.kind.value for one in self._placed(scope, scope.session))
+        left = Counter(one.kind.value for one in self._placed(scope, scope.session)) + self._bytes(corrector)
         return Forgotten(dict(gone), {"cubes": gone.total()} if gone else {}, left=dict(left))
 
     def memory(self, corrector: Corrector, memory_id: str) -> Forgotten:
@@ -101,7 +101,7 @@ class Forgetter:
         corrector.removable(memory_id)  # before anything is read or removed that depends on it
         merged = corrector.absorbed([memory_id])
         gone = self._gone(corrector, [*merged, memory_id], lambda: self._delete_all(corrector, [*merged, memory_id]))
-        left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values())
+        left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values()) + self._bytes(corrector)
         return Forgotten(dict(gone), {"cubes": gone.total()}, left=dict(left))
 
     def refuse_frozen(self, owner: Scope) -> None:
@@ -130,6 +130,17 @@ class Forgetter:
         self.sources.let_go(corrector.scope.owner)
         after = self._kinds(corrector, before)
         return Counter(kind.value for cube_id, kind in before.items() if cube_id not in after)
+
+    def _bytes(self, corrector: Corrector) -> Counter[str]:
+        """How many objects nothing refers to: being stored or removed, or left by a process that died.
+
+        What was erased may be in them. They go within the hour.
+        """
+        found = Counter[str]()
+        for home in corrector.homes:
+            with self.vault.read(home) as reader:
+                found["blobs"] += len(reader.blobs.unused())
+        return found
 
     def _kinds(self, corrector: Corrector, ids: Collection[str]) -> dict[str, Kind]:
         """The kinds of those of these memories that exist."""

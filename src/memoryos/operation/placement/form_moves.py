@@ -49,6 +49,8 @@ class FormOfMemory:
     tokens: int  #: of its text
     changed_at: datetime  #: when it, or one of its sources, changed last
     built_at: datetime  #: when it got its form
+    uses: int = 0  #: by answers, beside those that the scheduler planned
+    used_at: datetime | None = None  #: when an answer used it last
     is_frozen: bool = False
 
 
@@ -81,10 +83,10 @@ def _due(memory: FormOfMemory, use: BlockUse, costs: CostModel, now: datetime, r
     if memory.form is MemoryForm.TEXT:
         is_paid = 0 < costs.prefill_ms(memory.tokens) <= use.owed_ms
         return FormMove(memory.id, memory.form, MemoryForm.KV, MoveReason.PAID) if is_paid else None
-    used_at = from_micros(use.micros) if use.micros else memory.built_at
-    if now - max(used_at, memory.built_at) > timedelta(days=rules.cold_days):
+    planned_at = from_micros(use.micros) if use.micros else memory.built_at
+    if now - max(planned_at, memory.built_at, memory.used_at or memory.built_at) > timedelta(days=rules.cold_days):
         return FormMove(memory.id, memory.form, MemoryForm.TEXT, MoveReason.COLD)
-    is_stable = now - memory.changed_at > timedelta(days=rules.stable_days) and use.total >= rules.often
+    is_stable = now - memory.changed_at > timedelta(days=rules.stable_days) and use.total + memory.uses >= rules.often
     if memory.form is MemoryForm.KV and is_stable:
         return FormMove(memory.id, memory.form, MemoryForm.ADAPTER, MoveReason.STABLE)
     return None

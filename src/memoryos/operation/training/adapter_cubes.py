@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from uuid_utils.compat import uuid7
 
@@ -81,14 +82,24 @@ class AdapterShelf:
 
         Nothing is stored if the adapter is no longer wanted as it was when the training began.
         """
-        return self._stored(adapter, data, sources, lambda writer: _is_still_wanted(writer, adapter, wanted))
+
+        def is_wanted(reader: Reader) -> bool:
+            is_stale = stale_source(reader, adapter, self.clock()) is not None
+            return not is_stale and _is_still_wanted(reader, adapter, wanted)
+
+        return self._stored(adapter, data, sources, is_wanted, is_wanted)
 
     def add(self, adapter: Parameter, data: bytes, admits: Callable[[Writer], bool]) -> MemCube:
         """Store a version that was trained elsewhere, in the transaction of what `admits` writes. Raises StoreFull."""
         return self._stored(adapter, data, (), admits)
 
     def _stored(
-        self, adapter: Parameter, data: bytes | None, sources: Sequence[MemCube], admits: Callable[[Writer], bool]
+        self,
+        adapter: Parameter,
+        data: bytes | None,
+        sources: Sequence[MemCube],
+        admits: Callable[[Writer], bool],
+        is_wanted: Callable[[Reader], bool] = lambda _: True,
     ) -> MemCube:
         parcels = {}
         if data is not None:
@@ -97,7 +108,8 @@ class AdapterShelf:
             adapter = replace(adapter, blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=form))
             parcels[ref.sha256] = Parcel(data, "application/octet-stream")
         cube = self._cube(adapter, sources)
-        with_parcels(self.vault, self.scope, parcels, self.clock, lambda: self._written(cube, sources, admits))
+        store = partial(self._written, cube, sources, admits)
+        with_parcels(self.vault, self.scope, parcels, self.clock, store, is_wanted)
         return cube
 
     def read(self, cube: MemCube) -> bytes:
@@ -118,14 +130,12 @@ class AdapterShelf:
     def _written(self, cube: MemCube, sources: Sequence[MemCube], admits: Callable[[Writer], bool]) -> list[str]:
         adapter = adapter_in(cube)
         with self.vault.write(self.scope) as writer:
-            is_wanted = admits(writer)
+            if not admits(writer):
+                return []
             known = versions_of(writer, adapter.name)
             replaced = [one.id for one in known if adapter_in(one).number == adapter.number]
             ready = [one.id for one in known if adapter_in(one).stage is AdapterStage.READY]
             writer.insert([Entry(cube)])
-            if not is_wanted or stale_source(writer, adapter, self.clock()) is not None:
-                writer.delete([cube.id])  # with its bytes: while it was trained, a source or what is wanted changed
-                return []
             writer.link([Link(cube.id, LinkKind.COMPUTED_FROM, one.id) for one in sources])
             if adapter.stage is AdapterStage.READY:
                 replaced += ready[: max(0, len(ready) + 1 - KEPT)]

@@ -17,11 +17,11 @@ from memoryos.errors import ModelError, NotFound, ObjectsUnreachable, StoreCorru
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.weighted_adapter import Adapters, WeightedAdapter
-from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, used_version
+from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in, seen_adapters, used_version
 from memoryos.operation.training.adapter_pack import unpacked_files
 from memoryos.operation.training.adapter_trainer import is_for
 from memoryos.operation.training.training_sources import stale_source
-from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
+from memoryos.operation.training.wanted_adapter import WantedAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class LoadedAdapters:
 
 
 def loaded_in(reader: Reader) -> list[WantedAdapter]:
-    """The adapters that answers use."""
-    return [one for one in wanted_adapters(reader).values() if one.weight is not None and not one.is_withdrawn]
+    """The adapters that answers use, without those that are hidden from the caller."""
+    return [one for one in seen_adapters(reader).values() if one.weight is not None and not one.is_withdrawn]
 
 
 def adapters_of(uses: Sequence[AdapterUse]) -> Adapters:
