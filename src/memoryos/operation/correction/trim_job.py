@@ -24,9 +24,8 @@ from memoryos.infrastructure.vault.version_part import TRIMMED, removal_detail
 from memoryos.kinds import Kind, Origin, State
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE
 from memoryos.operation.hierarchy.redescribe import redescribe_segments
-from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.scheduler.step import Step, take, together
 from memoryos.retention import VersionLimit

@@ -15,9 +15,10 @@ from functools import partial
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take
 from memoryos.scope import Scope
+
+LINKS_AT_ONCE = 1_000  # removed in one transaction
 
 FEW = LINKS_AT_ONCE // CUBES_AT_ONCE  # pages that one memory may lose where it is derived again beside others
 
