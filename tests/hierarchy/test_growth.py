@@ -37,6 +37,7 @@ from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
 from memoryos.operation.correction.removal import PAGES_AT_ONCE
+from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes, redescribe
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
@@ -1278,6 +1279,41 @@ def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(worl
     assert len(renewed.descriptive.provenance) == 59
     assert page not in renewed.descriptive.provenance
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("place", ["_renewed", "_end"])
+def test_a_memory_that_comes_on_hold_while_it_is_derived_anew_stays_as_it_is(world: World, monkeypatch, place: str):
+    """It lost all its links but two before its end was refused."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = resting_on_all(world, 60)
+    (trait,) = world.cubes(Kind.TRAIT)
+    page, before = memory.pages.list()[7].id, stored_of(world, trait.id)
+    plain = getattr(Renewal, place)
+
+    def late(one: Renewal, *args: Any, **told: Any) -> Any:
+        if not memory.governance.holds():
+            hold = threading.Thread(target=lambda: memory.governance.hold(reason="a case", memory=trait.id))
+            hold.start()
+            hold.join()
+        return plain(one, *args, **told)
+
+    monkeypatch.setattr(Renewal, place, late)
+    with pytest.raises(OnHold):
+        memory.delete(page)
+    assert stored_of(world, trait.id) == before
+    assert page in [one.id for one in memory.pages.list()]
+    (left,) = (cube for cube in world.cubes(Kind.TRAIT) if cube.id == trait.id)
+    assert left.is_withdrawn == (place == "_end")
+    assert verify(world.vault).is_sound
+
+
+def stored_of(world: World, cube_id: str) -> tuple[tuple[str, ...], int, int]:
+    """The pages that a memory names, and how many links to pages and earlier versions it has."""
+    with world.vault.read(ANN) as reader:
+        links = reader.targets([cube_id], LinkKind.DERIVED_FROM)
+        pages = reader.get([cube_id])[cube_id].descriptive.provenance
+        return pages, len(list(links)), len(list(reader.kept_versions([cube_id])))
 
 
 def test_a_withdrawn_memory_with_very_many_links_leaves_in_steps_with_one_of_its_pages(world: World, monkeypatch):

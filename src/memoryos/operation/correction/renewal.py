@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import State
 from memoryos.operation.correction.rederive import Again, ReadCubes, derived_from
@@ -54,15 +54,17 @@ class Renewal:
 
     def _renewed(self, reader: Reader, *, memory: str, leaving: Collection[str]) -> Step:
         changes, evidence = Changes(reader), RemainingPages(self.pages_of(reader), leaving)
-        some = [one for one in readable(changes, [memory]) if not one.is_withdrawn]
+        held = reader.retention.held(
+            [memory]
+        )  # since the caller looked: it goes with the pages, or they are not deleted
+        some = [one for one in readable(changes, [memory]) if not (one.is_withdrawn or held)]
         planned = self.again.planned(changes, some, (), read=evidence, corrected_at=self.again.promoter.clock())
         rests_on = {*([] if self.is_shared else evidence.ids), *changes.touched}
-        return Step(
-            planned.pass_on,
-            rests_on,
-            holds=lambda _: not self.is_shared or evidence.is_as_it_was,
-            ahead=planned.ahead(),
-        )
+
+        def holds(writer: Writer) -> bool:
+            return writer.retention.held([memory]) == held and (not self.is_shared or evidence.is_as_it_was)
+
+        return Step(planned.pass_on, rests_on, holds=holds, ahead=planned.ahead())
 
     def _end(self, memory: str, pages: frozenset[str]) -> None:
         """Remove a memory that was withdrawn: its links to other pages first."""

@@ -65,10 +65,9 @@ class TrimJob:
     def _retell(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
         """Let a topic say only what its pages say if a page of it has versions that go."""
         with self._vault.read(scope) as reader:
-            cube, over = reader.get([cube_id]).get(cube_id), _over(reader, cube_id, limit, now)
-            told = _stated_topics(reader, cube) if cube and _going(reader, cube, over, now) else []
+            told = _told(reader, cube_id, limit, now)
         if told:
-            take(self._vault, scope, partial(_retold, topics=told, now=now))
+            take(self._vault, scope, partial(_retold, cube_id=cube_id, limit=limit, now=now))
 
     def _drop_withdrawn(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
         """Remove what was learned from the words of the versions that go next."""
@@ -182,17 +181,24 @@ def _stated_topics(reader: Reader, cube: MemCube) -> list[str]:
     return [topic.id for topic in reader.get(_topics(reader, cube)).values() if _is_stated(topic)]
 
 
-def _retold(reader: Reader, topics: Sequence[str], now: datetime) -> Step:
+def _told(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> list[str]:
+    """The segment of a page that has versions that go, if a person wrote what it says."""
+    cube, over = reader.get([cube_id]).get(cube_id), _over(reader, cube_id, limit, now)
+    return _stated_topics(reader, cube) if cube and _going(reader, cube, over, now) else []
+
+
+def _retold(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> Step:
     """Let segments say what their pages say, without their earlier versions."""
-    changes = Changes(reader)
+    changes, topics = Changes(reader), _told(reader, cube_id, limit, now)
     redescribe_segments(changes, topics, now)
     changes.prepare()
+    held = reader.retention.held([cube_id, *topics])
 
     def write(writer: Writer) -> None:
         writer.drop_versions(writer.kept_versions(topics))
         changes.flush(writer)
 
-    return Step(write, topics)
+    return Step(write, [cube_id, *topics], holds=lambda writer: writer.retention.held([cube_id, *topics]) == held)
 
 
 def _since(reader: Reader, cube: MemCube, number: int) -> datetime:
