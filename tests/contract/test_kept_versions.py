@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from memoryos import Role, Turn, stores
 from memoryos.cube import to_json
 from memoryos.errors import CubeDamaged, NotFound
-from memoryos.infrastructure.vault import tables, version_packing, version_part
+from memoryos.infrastructure.vault import cube_documents, tables, version_packing, version_part
 from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.records import JobKind, LinkKind
 from memoryos.infrastructure.vault.session import SqlWriter
@@ -278,6 +278,44 @@ def _after(monkeypatch, module, name, act):
         return answer
 
     monkeypatch.setattr(module, name, told)
+
+
+@pytest.mark.each
+def test_a_version_that_comes_when_a_trim_ends_is_trimmed_too(open_memory, monkeypatch):
+    """The job was still there when the version came, so none was added, and then it ended."""
+    memory = open_memory()
+    page, _ = edited(memory, 4, words=5)
+    memory.close()
+    memory = open_memory(most_versions=2)
+    _after(monkeypatch, trim_job, "take", lambda: memory.update(page, "last"))
+    with memory._engine.vault.write(memory.scope) as writer:
+        writer.enqueue(JobKind.TRIM, [page])
+    memory.jobs.run()
+    assert numbers(memory, page) == [4, 5, 6]
+
+
+@pytest.mark.each
+def test_a_trim_makes_the_document_before_it_takes_the_lock(open_memory, monkeypatch):
+    memory, made, trimming = open_memory(), list[str](), list[bool]()
+    page, _ = edited(memory, 4, words=5)
+    memory.close()
+    memory = open_memory(most_versions=2)
+    plain, remove = tables.to_json, trim_job._remove
+
+    def removing(*args):
+        trimming.append(True)
+        with monkeypatch.context() as patch:
+            patch.setattr(tables, "to_json", lambda cube: made.append(cube.id) or plain(cube))
+            patch.setattr(cube_documents, "to_json", lambda cube: made.append(cube.id) or plain(cube))
+            remove(*args)
+
+    monkeypatch.setattr(trim_job, "_remove", removing)
+    with memory._engine.vault.write(memory.scope) as writer:
+        writer.enqueue(JobKind.TRIM, [page])
+    memory.jobs.run()
+    assert trimming
+    assert made == []
+    assert numbers(memory, page) == [3, 4, 5]
 
 
 def support_of(memory, cube_id):

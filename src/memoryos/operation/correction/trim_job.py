@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -47,15 +47,14 @@ class TrimJob:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
-            limit, now, due = self._vault.version_limit, self.promoter.clock(), None
+            limit, now = self._vault.version_limit, self.promoter.clock()
             if limit is not None:
                 self._retell(scope, job.known_cube_id, limit, now)
                 self._drop_withdrawn(scope, job.known_cube_id, limit, now)
-                due = self._trim(scope, job.known_cube_id, limit, now)
+                self._trim(scope, job, limit, now)
+                continue
             with self._vault.write(scope) as writer:
                 writer.finish(job)
-                if due is not None:
-                    writer.enqueue(JobKind.TRIM, [job.known_cube_id], not_before=due)
         return ()
 
     @property
@@ -86,16 +85,21 @@ class TrimJob:
             for some in together(doomed, counts.__getitem__, LINKS_AT_ONCE):
                 take(self._vault, home, partial(_without, doomed=some))
 
-    def _trim(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
-        """Remove what is not kept; return when to look again, None if nothing is left that could go."""
-        due: list[datetime] = []
+    def _trim(self, scope: Scope, job: Job, limit: VersionLimit, now: datetime) -> None:
+        """Remove what is not kept, and end the job with that: a version that comes later asks for another one."""
 
         def plan(reader: Reader) -> Step:
-            step, due[:] = _trimming(reader, cube_id, limit, now)
-            return step
+            step, due = _trimming(reader, job.known_cube_id, limit, now)
+
+            def write(writer: Writer) -> None:
+                step.write(writer)
+                writer.finish(job)
+                if due:
+                    writer.enqueue(JobKind.TRIM, [job.known_cube_id], not_before=min(due))
+
+            return replace(step, write=write)
 
         take(self._vault, scope, plan)
-        return min(due, default=None)
 
 
 def _trimming(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> tuple[Step, list[datetime]]:
@@ -106,8 +110,8 @@ def _trimming(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) 
     over = _over(reader, cube_id, limit, now)
     going = set() if _stated_topics(reader, cube) else {*_going(reader, cube, over, now)}
     doomed = [one for one in reader.kept_versions([cube_id]) if one.number in going]
-    some_at_once = together(doomed, lambda one: one.size, CHARS_AT_ONCE)
-    parts: list[Callable[[Writer], None]] = [partial(_remove, cube, some) for some in some_at_once]
+    entry, some_at_once = Entry(cube).prepared, together(doomed, lambda one: one.size, CHARS_AT_ONCE)
+    parts: list[Callable[[Writer], None]] = [partial(_remove, entry, some) for some in some_at_once]
     *ahead, last = parts or [lambda _: None]
     topics, shown = _topics(reader, cube), snapshots(reader, now)
     held = reader.retention.held([cube_id, *topics])
@@ -165,9 +169,9 @@ def _corrected_at(cube: MemCube) -> datetime:
     return cube.version.superseded_at or cube.descriptive.updated_at
 
 
-def _remove(cube: MemCube, doomed: Sequence[KeptVersion], writer: Writer) -> None:
+def _remove(entry: Entry, doomed: Sequence[KeptVersion], writer: Writer) -> None:
     writer.drop_versions(doomed)
-    writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail([one.number for one in doomed]))
+    writer.update([entry], Operation.REFRESH, detail=removal_detail([one.number for one in doomed]))
     writer.write_note(TRIMMED, "1")
 
 
