@@ -555,6 +555,30 @@ def test_dead_jobs_are_tried_again_a_few_in_each_step(world: World, monkeypatch)
     assert tried == [5, 5, 2]
 
 
+def test_dead_jobs_that_wait_again_begin_though_a_later_step_fails(world: World, monkeypatch):
+    """Nobody was told of them until the next call."""
+    monkeypatch.setattr(jobs, "_AT_ONCE", 1)
+    memory, told = world.open(), list[Scope]()
+    with world.vault.write(ANN) as writer:
+        for number in range(2):
+            writer.enqueue("own", payload={"number": number})
+    with world.vault._writing(ANN) as connection:
+        connection.execute(update(tables.jobs).where(tables.jobs.c.kind == "own").values(state=JobState.DEAD.value))
+    retry, tried = SqlWriter.retry, list[str]()
+
+    def failing(writer: SqlWriter, job_ids: Sequence[str]) -> int:
+        if tried:
+            raise KeyboardInterrupt
+        tried.extend(job_ids)
+        return retry(writer, job_ids)
+
+    monkeypatch.setattr(SqlWriter, "retry", failing)
+    monkeypatch.setattr(memory._engine.housekeeping, "queued", told.append)
+    with pytest.raises(KeyboardInterrupt):
+        memory.jobs.retry()
+    assert told == [memory.scope]
+
+
 @pytest.mark.once
 def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World):
     def repair(count: int) -> int:
