@@ -53,7 +53,6 @@ TRANSITIONS: Mapping[tuple[State, State], frozenset[Actor]] = MappingProxyType(
         (_G, _A): _BY_ALL,  # used
         (_G, _M): _BY_ALL,  # another memory took its place
         (_A, _M): _BY_ALL,
-        (_M, _G): _BY_ALL,  # it held the place of a memory, which has all its links now
         (_M, _A): _BY_ALL,  # what took its place is gone
         (_G, _V): _BY_ALL,  # not used for long
         (_A, _V): _BY_ALL,

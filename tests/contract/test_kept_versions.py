@@ -6,7 +6,7 @@ import json
 import random
 from contextlib import contextmanager
 from pathlib import Path
-from threading import get_ident
+from threading import Thread, get_ident
 
 import pytest
 from sqlalchemy import select, update
@@ -14,10 +14,13 @@ from sqlalchemy import select, update
 from memoryos import Role, Turn, stores
 from memoryos.cube import to_json
 from memoryos.errors import CubeDamaged, NotFound
-from memoryos.infrastructure.vault import tables, version_packing, version_part
+from memoryos.infrastructure.vault import cube_documents, tables, version_packing, version_part
 from memoryos.infrastructure.vault.damage import Fault
+from memoryos.infrastructure.vault.records import JobKind, LinkKind
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.infrastructure.vault.version_delta import PIECE, delta, restored
+from memoryos.operation.correction import trim_job
+from memoryos.operation.knowledge import support
 from memoryos.operation.portability import load_export
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 from public import store_of
@@ -230,6 +233,96 @@ def test_what_was_withdrawn_with_them_goes_a_few_in_each_step_too(open_memory, p
     assert sum(deleted) >= 40  # a fact and a field of each version
     assert max(deleted) <= CUBES_AT_ONCE
     assert stores.verify(place).damages == ()
+
+
+@pytest.mark.each
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_was_withdrawn_stays_as_it_is_while_it_is_on_hold(open_memory, place, monkeypatch, is_late):
+    """It lost all its links but two, and what it said of the pages, before anybody asked whether it may go."""
+    monkeypatch.setattr(trim_job, "LINKS_AT_ONCE", 4)
+    monkeypatch.setattr(support, "FEW", 0)
+    memory = open_memory()
+    page = memory.add("I live in Rome, you know.")
+    memory.add_many(Turn(role=Role.USER, text="I live in Rome.") for _ in range(11))
+    memory.add("bye")
+    memory.consolidate()
+    (fact,) = memory.facts.list()
+    memory.update(page, "Hello there.")
+    if is_late:  # on all that is there, once the job has seen what goes
+        _after(monkeypatch, trim_job, "_withdrawn_from", lambda: memory.governance.hold(reason="a case"))
+    else:
+        memory.governance.hold(reason="a case", memory=fact.id)
+    before = support_of(memory, fact.id)
+    assert before == (12, 12)
+    memory.close()
+    memory = open_memory(most_versions=0)
+    with memory._engine.vault.write(memory.scope) as writer:
+        writer.enqueue(JobKind.TRIM, [page])
+    memory.jobs.run()
+    assert memory.governance.holds()
+    assert support_of(memory, fact.id) == before
+    assert stores.verify(place).damages == ()
+
+
+def _after(monkeypatch, module, name, act):
+    """Do something in another thread, as a caller, after the next call of a function has an answer."""
+    plain, done = getattr(module, name), list[bool]()
+
+    def told(*args):
+        answer = plain(*args)
+        if not done:
+            done.append(True)
+            thread = Thread(target=act)
+            thread.start()
+            thread.join()
+        return answer
+
+    monkeypatch.setattr(module, name, told)
+
+
+@pytest.mark.each
+def test_a_version_that_comes_when_a_trim_ends_is_trimmed_too(open_memory, monkeypatch):
+    """The job was still there when the version came, so none was added, and then it ended."""
+    memory = open_memory()
+    page, _ = edited(memory, 4, words=5)
+    memory.close()
+    memory = open_memory(most_versions=2)
+    _after(monkeypatch, trim_job, "take", lambda: memory.update(page, "last"))
+    with memory._engine.vault.write(memory.scope) as writer:
+        writer.enqueue(JobKind.TRIM, [page])
+    memory.jobs.run()
+    assert numbers(memory, page) == [4, 5, 6]
+
+
+@pytest.mark.each
+def test_a_trim_makes_the_document_before_it_takes_the_lock(open_memory, monkeypatch):
+    memory, made, trimming = open_memory(), list[str](), list[bool]()
+    page, _ = edited(memory, 4, words=5)
+    memory.close()
+    memory = open_memory(most_versions=2)
+    plain, remove = tables.to_json, trim_job._remove
+
+    def removing(*args):
+        trimming.append(True)
+        with monkeypatch.context() as patch:
+            patch.setattr(tables, "to_json", lambda cube: made.append(cube.id) or plain(cube))
+            patch.setattr(cube_documents, "to_json", lambda cube: made.append(cube.id) or plain(cube))
+            remove(*args)
+
+    monkeypatch.setattr(trim_job, "_remove", removing)
+    with memory._engine.vault.write(memory.scope) as writer:
+        writer.enqueue(JobKind.TRIM, [page])
+    memory.jobs.run()
+    assert trimming
+    assert made == []
+    assert numbers(memory, page) == [3, 4, 5]
+
+
+def support_of(memory, cube_id):
+    """The pages that a stored memory names, and its links to pages."""
+    with memory._engine.vault.read(memory.scope) as reader:
+        links = reader.targets([cube_id], LinkKind.DERIVED_FROM)
+        return len(reader.get([cube_id])[cube_id].descriptive.provenance), len(list(links))
 
 
 def test_a_version_goes_when_it_is_old_enough_and_not_before(open_memory, clock):

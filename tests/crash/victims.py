@@ -46,7 +46,7 @@ from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.correction import forget as forgetting
 from memoryos.operation.correction import removal
-from memoryos.operation.hierarchy import changes, placeholder
+from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import Rehomer, rehoming_of
 from memoryos.operation.knowledge import support
@@ -182,7 +182,6 @@ def delete(path: Path, step: int, done: Done) -> None:
 def delete_segment(path: Path, step: int, done: Done) -> None:
     """Delete the pages that one fact rests on, a link at a time, and each memory in a transaction of its own."""
     support.FEW, support.LINKS_AT_ONCE, changes.CHARS_AT_ONCE, removal.PAGES_AT_ONCE = 0, 1, 1, 2
-    changes.LINKS_AT_ONCE = placeholder.LINKS_AT_ONCE = 1
     with opened(path) as memory:
         first = next(page.id for page in memory.pages.list() if unique_word(NEW) in page.text)
         (segment,) = [view.cube.id for view in memory.segments.list() if first in view.page_ids]

@@ -28,7 +28,8 @@ from memoryos.infrastructure.vault.records import REVISIONS, Entry, JobState, Li
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
-from memoryos.kinds import Kind, Origin, SemanticType, State, Tier
+from memoryos.infrastructure.vault.withdrawal import withdrawn
+from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.nouns import jobs
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correction import branch_maker, correct, expiry_job, followers, forget, removal, renewal
@@ -36,10 +37,10 @@ from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
 from memoryos.operation.correction.removal import PAGES_AT_ONCE
+from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NewWords
-from memoryos.operation.hierarchy import changes, placeholder, redescribe
+from memoryos.operation.hierarchy import changes, redescribe
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.placeholder import is_placeholder
 from memoryos.operation.hierarchy.rehome import LAST_PAGES
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
@@ -52,7 +53,6 @@ from memoryos.operation.paging import pager
 from memoryos.operation.portability import load_export
 from memoryos.operation.portability.export_file import read_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
-from memoryos.operation.scheduler import step
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, some_at_a_time
 from memoryos.scope import Scope
 
@@ -510,6 +510,10 @@ def test_what_is_published_costs_no_more_beside_many_proposals(world: World):
     assert each(80) < SAME * each(20)
 
 
+def memory_of(hold: str) -> str:
+    return str(json.loads(hold)["subject"])
+
+
 def test_a_change_reads_the_legal_holds_on_what_it_changes_and_no_others(world: World, monkeypatch):
     """Each transaction read all holds of the owner, several times: 2,000 took longer than a step may."""
     memory = world.open()
@@ -549,6 +553,30 @@ def test_dead_jobs_are_tried_again_a_few_in_each_step(world: World, monkeypatch)
     monkeypatch.setattr(SqlWriter, "retry", counted)
     assert memory.jobs.retry() == 12
     assert tried == [5, 5, 2]
+
+
+def test_dead_jobs_that_wait_again_begin_though_a_later_step_fails(world: World, monkeypatch):
+    """Nobody was told of them until the next call."""
+    monkeypatch.setattr(jobs, "_AT_ONCE", 1)
+    memory, told = world.open(), list[Scope]()
+    with world.vault.write(ANN) as writer:
+        for number in range(2):
+            writer.enqueue("own", payload={"number": number})
+    with world.vault._writing(ANN) as connection:
+        connection.execute(update(tables.jobs).where(tables.jobs.c.kind == "own").values(state=JobState.DEAD.value))
+    retry, tried = SqlWriter.retry, list[str]()
+
+    def failing(writer: SqlWriter, job_ids: Sequence[str]) -> int:
+        if tried:
+            raise KeyboardInterrupt
+        tried.extend(job_ids)
+        return retry(writer, job_ids)
+
+    monkeypatch.setattr(SqlWriter, "retry", failing)
+    monkeypatch.setattr(memory._engine.housekeeping, "queued", told.append)
+    with pytest.raises(KeyboardInterrupt):
+        memory.jobs.retry()
+    assert told == [memory.scope]
 
 
 @pytest.mark.once
@@ -1277,127 +1305,58 @@ def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(worl
     assert verify(world.vault).is_sound
 
 
-@contextmanager
-def links_gained(vault: SqlVault) -> Iterator[list[int]]:
-    """How many links each write transaction adds."""
-    gained: list[int] = []
-    writing: Writing = vault._writing
-    count = select(func.count()).select_from(tables.links)
+@pytest.mark.parametrize("place", ["_renewed", "_end"])
+def test_a_memory_that_comes_on_hold_while_it_is_derived_anew_stays_as_it_is(world: World, monkeypatch, place: str):
+    """It lost all its links but two before its end was refused."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = resting_on_all(world, 60)
+    (trait,) = world.cubes(Kind.TRAIT)
+    page, before = memory.pages.list()[7].id, stored_of(world, trait.id)
+    plain = getattr(Renewal, place)
 
-    @contextmanager
-    def counting(owner: Scope) -> Iterator[Any]:
-        with writing(owner) as connection:
-            before = connection.scalar(count) or 0
-            yield connection
-            gained.append((connection.scalar(count) or 0) - before)
+    def late(one: Renewal, *args: Any, **told: Any) -> Any:
+        if not memory.governance.holds():
+            hold = threading.Thread(target=lambda: memory.governance.hold(reason="a case", memory=trait.id))
+            hold.start()
+            hold.join()
+        return plain(one, *args, **told)
 
-    vault._writing = counting  # type: ignore[method-assign]
-    yield gained
-    vault._writing = writing  # type: ignore[method-assign]
-
-
-def memory_of(hold: str) -> str:
-    return str(json.loads(hold)["subject"])
-
-
-def few_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """20 links in each step."""
-    for module in (renewal, support, placeholder, changes):
-        monkeypatch.setattr(module, "LINKS_AT_ONCE", 20)
-
-
-def the_trait(world: World) -> MemCube:
-    """The only trait that is believed."""
-    (trait,) = (cube for cube in world.cubes(Kind.TRAIT) if not cube.is_withdrawn)
-    return trait
-
-
-def with_expected(memory: Memory, page: str) -> None:
-    memory.update(page, "🍵 milk", expected_version=1)
-
-
-@pytest.mark.parametrize("change", [Memory.delete, lambda memory, page: memory.update(page, "🍵 milk"), with_expected])
-def test_a_memory_that_is_derived_anew_from_very_many_pages_comes_in_steps(world: World, monkeypatch, change):
-    """It was stored with all its links in one step: 77 ms of SQLite's work with 5,000."""
-    few_links(monkeypatch)
-    memory = resting_on_all(world, 90)
-    before, page = the_trait(world), memory.pages.list()[7].id
-    with links_gained(world.vault) as gained:
-        change(memory, page)
-    assert sum(one for one in gained if one > 0) >= 89
-    assert max(gained) <= 20 + 3
-    renewed = the_trait(world)
-    assert renewed.id != before.id
-    assert (renewed.tier, renewed.state, renewed.mark) == (Tier.LPM, State.GENERATED, None)
-    assert (renewed.payload, len(renewed.descriptive.provenance)) == (before.payload, 89)
-    linked = {link.target for link in world.links(LinkKind.DERIVED_FROM, renewed.id)}
-    assert linked == set(renewed.descriptive.provenance)
-    assert verify(world.vault).is_sound
-
-
-@pytest.mark.parametrize("is_refused", [False, True])
-def test_a_placeholder_is_taken_back_if_the_memory_does_not_take_its_place(world: World, monkeypatch, is_refused: bool):
-    """Something changes while its links are stored, so that it is planned again; or the last step is refused."""
-    few_links(monkeypatch)
-    memory = resting_on_all(world, 90)
-    trait, page, linked, spoilt = the_trait(world), memory.pages.list()[7].id, list[str](), list[bool]()
-    link, holds = SqlWriter.link, step.holds
-
-    def linking(writer: SqlWriter, links: Sequence[Link]) -> None:
-        link(writer, links)
-        linked.extend({one.source for one in links if one.kind is LinkKind.DERIVED_FROM})
-
-    def holding(writer: SqlWriter, planned: step.Step, sequence: int) -> bool:
-        if is_third := len(linked) == 3 and not spoilt:
-            spoilt.append(is_third)
-        return holds(writer, planned, sequence) and not is_third
-
-    def refuse(*_: object) -> None:
-        raise CubeProtected("it is frozen", memory_id=trait.id)
-
-    monkeypatch.setattr(SqlWriter, "link", linking)
-    if is_refused:
-        monkeypatch.setattr(SqlWriter, "keep_versions", refuse)
-        with pytest.raises(CubeProtected):
-            memory.delete(page)
-        assert [cube.id for cube in world.cubes(Kind.TRAIT)] == [trait.id]
-    else:
-        monkeypatch.setattr(step, "holds", holding)
+    monkeypatch.setattr(Renewal, place, late)
+    with pytest.raises(OnHold):
         memory.delete(page)
-        assert len(set(linked)) == 2
-        assert [cube.id for cube in world.cubes(Kind.TRAIT)] == [linked[-1]]
+    assert stored_of(world, trait.id) == before
+    assert page in [one.id for one in memory.pages.list()]
+    (left,) = (cube for cube in world.cubes(Kind.TRAIT) if cube.id == trait.id)
+    assert left.is_withdrawn == (place == "_end")
     assert verify(world.vault).is_sound
 
 
-def test_what_a_crash_leaves_of_a_placeholder_says_nothing_and_goes_with_the_next_deletion(world: World, monkeypatch):
-    few_links(monkeypatch)
-    monkeypatch.setattr(step, "_take_back", lambda *_: None)  # nobody is there to do it
-    memory = resting_on_all(world, 90)
-    trait, page, linked = the_trait(world), memory.pages.list()[7].id, list[int]()
-    link = SqlWriter.link
+def stored_of(world: World, cube_id: str) -> tuple[tuple[str, ...], int, int]:
+    """The pages that a memory names, and how many links to pages and earlier versions it has."""
+    with world.vault.read(ANN) as reader:
+        links = reader.targets([cube_id], LinkKind.DERIVED_FROM)
+        pages = reader.get([cube_id])[cube_id].descriptive.provenance
+        return pages, len(list(links)), len(list(reader.kept_versions([cube_id])))
 
-    def die(writer: SqlWriter, links: Sequence[Link]) -> None:
-        if {one.kind for one in links} == {LinkKind.DERIVED_FROM}:  # and not what moves pages beside it
-            if len(linked) == 2:
-                raise KeyboardInterrupt
-            linked.append(len(links))
-        link(writer, links)
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(SqlWriter, "link", die)
-        memory.delete(page)
-    (left,) = [cube for cube in world.cubes(Kind.TRAIT) if cube.id != trait.id]
-    assert is_placeholder(left)
-    assert trait.payload.reason not in to_json(left)  # type: ignore[union-attr]
-    assert left.descriptive.provenance == ()
-    memory.snapshots.create("meanwhile")
-    with pytest.raises(NotFound):
-        memory.get(left.id, as_of="meanwhile")
-    assert memory.get(trait.id, as_of="meanwhile").payload == trait.payload
-    assert verify(world.vault).is_sound
-    memory.delete(page)
-    assert [cube.id for cube in world.cubes(Kind.TRAIT)] == [the_trait(world).id]
-    assert the_trait(world).id not in (trait.id, left.id)
+def test_a_withdrawn_memory_with_very_many_links_leaves_in_steps_with_one_of_its_pages(world: World, monkeypatch):
+    """Without earlier versions it went in one step."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    added(memory, (f"🍵 tea {number}\ntrait: calm" for number in range(90)))
+    memory.add("🚲 bye")
+    world.extract()
+    (trait,) = world.cubes(Kind.TRAIT)
+    assert trait.version.number == 1
+    with world.vault.write(ANN) as writer:
+        writer.update([Entry(withdrawn(trait, world.clock()))], Operation.REFRESH)
+    with losses_of(world.vault, trait.id) as lost:
+        memory.delete(memory.pages.list()[7].id)
+    assert trait.id not in [cube.id for cube in world.cubes(Kind.TRAIT)]
+    assert sum(lost) == 90
+    assert max(lost) <= 20
     assert verify(world.vault).is_sound
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from memoryos import Kind, Memory, MemoryOS, Scope
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import InvalidInput, NotFound, OnHold, TransitionRefused
+from memoryos.errors import InvalidInput, NotFound, OnHold, StoreCorrupt, TransitionRefused
 from memoryos.hold import HeldThing
+from memoryos.infrastructure.vault.retention_part import HOLD_KEYS
 
 from .world import ANN, START, World
 
@@ -240,3 +241,14 @@ def test_an_expired_memory_on_hold_is_hidden_from_everything_but_an_export(world
     exported = StringIO()
     memory.export(exported)
     assert "1234" in exported.getvalue()
+
+
+def test_a_hold_whose_text_is_damaged_is_named(world: World) -> None:
+    """The error named no hold: only how all their keys begin."""
+    memory, page, hold = held_world(world, HeldThing.MEMORY)
+    key = HOLD_KEYS[0] + hold
+    with world.vault.write(ANN) as writer:
+        text = writer.note(key) or ""
+        writer.write_note(key, text.replace('"at": "', '"at": "no '))
+    with pytest.raises(StoreCorrupt, match=key):
+        memory.delete(page)

@@ -71,10 +71,12 @@ class Jobs(Noun):
         if unknown := set(wanted) - dead:
             raise NotFound(f"there is no dead job {min(unknown)!r} of this user and agent")
         tried = 0
-        for some in some_at_a_time(wanted or sorted(dead), _AT_ONCE):
-            with self._engine.vault.write(self._scope) as writer:
-                tried += writer.retry(some)
-        self._engine.housekeeping.queued(self._scope)
+        try:
+            for some in some_at_a_time(wanted or sorted(dead), _AT_ONCE):
+                with self._engine.vault.write(self._scope) as writer:
+                    tried += writer.retry(some)
+        finally:
+            self._engine.housekeeping.queued(self._scope)
         return tried
 
     def run(self, timeout: float | None = None) -> None:

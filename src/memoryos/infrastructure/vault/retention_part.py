@@ -64,7 +64,7 @@ class RetentionPart:
         self._owner = owner
         self._ledger = ledger
         self._rules: list[RetentionRule] | None = None  # once they were asked for
-        self._holding: dict[_Held, str] | None = None  # the same
+        self._holding: dict[_Held, tuple[str, str]] | None = None  # the same
 
     def rules(self) -> list[RetentionRule]:
         """The rules that apply: those of the owner, by name, then those of the tenant."""
@@ -156,16 +156,17 @@ class RetentionPart:
         for chunk in chunks(ids):
             for cube_id, kind, session in ask(self._connection, _PLACED, self._owner, chunk):
                 things = (HeldThing.MEMORY, cube_id), (HeldThing.SESSION, session or ""), (HeldThing.OWNER, None)
-                if text := next((named[thing] for thing in things if thing in named), None):
-                    found.append((cube_id, Kind(kind), HOLDS.read(text)))
+                if noted := next((named[thing] for thing in things if thing in named), None):
+                    key, text = noted
+                    found.append((cube_id, Kind(kind), HOLDS.read(text, key.removeprefix(HOLD_KEYS[0]))))
         return found
 
-    def _named(self) -> dict[_Held, str]:
-        """What is on hold, each with the text of its first hold: to read thousands whole takes too long in a step."""
+    def _named(self) -> dict[_Held, tuple[str, str]]:
+        """What is on hold, each with the key and text of its first hold: to read thousands takes too long in a step."""
         if self._holding is None:
             self._holding = {}
             for key, text in self._texts(HOLD_KEYS):
-                self._holding.setdefault(_what(key, text), text)
+                self._holding.setdefault(_what(key, text), (key, text))
         return self._holding
 
     def _dropped(self, key: str) -> bool:

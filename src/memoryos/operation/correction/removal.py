@@ -21,7 +21,6 @@ from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.renewal import Renewal, links_stored_anew
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write, version_removals
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import (
     described_chains,
@@ -30,7 +29,7 @@ from memoryos.operation.hierarchy.redescribe import (
     retell,
 )
 from memoryos.operation.knowledge.rivals import relatives
-from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, LEARNED, Step, some_at_a_time, take, together
 from memoryos.scope import Scope
 

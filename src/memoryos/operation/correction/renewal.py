@@ -1,9 +1,9 @@
 """Renewal: a large memory is derived anew before some of its pages go, and the old one leaves in steps.
 
 A memory with earlier versions may quote a page that goes, so it is stored anew under another id. To remove thousands of
-links or a long history takes as long as to write them, so the two are parted: in one step the new memory comes, after
-its links (`Placeholder`), and the old one is withdrawn, then the old one leaves. It keeps its links to the pages that
-go to the end, so that after a crash it is found with them.
+links or a long history takes as long as to write them, so the two are parted: in one step the new memory comes and the
+old one is withdrawn, then the old one leaves. It keeps its links to the pages that go to the end, so that after a crash
+it is found with them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import LinkKind
-from memoryos.kinds import State, Tier
-from memoryos.lifecycle import CubeMark
+from memoryos.kinds import State
 from memoryos.operation.correction.rederive import Again, ReadCubes, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, version_removals
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE, is_placeholder
-from memoryos.operation.knowledge.support import thin_out
-from memoryos.operation.scheduler.step import LEARNED, Step, take
+from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
+from memoryos.operation.scheduler.step import Step, take
 from memoryos.scope import Scope
 
 
@@ -42,9 +40,6 @@ class Renewal:
         """Derive anew what rests on these pages and is large; of its pages, some are `leaving`."""
         with self._vault.read(self._home) as reader:
             large = _large(reader, derived_from(reader, pages))
-            unfinished = _placeholders(reader) if large else []
-        for memory in unfinished:
-            self._end(memory, frozenset())
         for memory in large:
             take(self._vault, self._home, partial(self._renewed, memory=memory, leaving=leaving))
             self._end(memory, frozenset(pages))
@@ -59,15 +54,17 @@ class Renewal:
 
     def _renewed(self, reader: Reader, *, memory: str, leaving: Collection[str]) -> Step:
         changes, evidence = Changes(reader), RemainingPages(self.pages_of(reader), leaving)
-        some = [one for one in readable(changes, [memory]) if not one.is_withdrawn]
+        held = reader.retention.held(
+            [memory]
+        )  # since the caller looked: it goes with the pages, or they are not deleted
+        some = [one for one in readable(changes, [memory]) if not (one.is_withdrawn or held)]
         planned = self.again.planned(changes, some, (), read=evidence, corrected_at=self.again.promoter.clock())
         rests_on = {*([] if self.is_shared else evidence.ids), *changes.touched}
-        return Step(
-            planned.pass_on,
-            rests_on,
-            holds=lambda _: not self.is_shared or evidence.is_as_it_was,
-            ahead=planned.ahead(),
-        )
+
+        def holds(writer: Writer) -> bool:
+            return writer.retention.held([memory]) == held and (not self.is_shared or evidence.is_as_it_was)
+
+        return Step(planned.pass_on, rests_on, holds=holds, ahead=planned.ahead())
 
     def _end(self, memory: str, pages: frozenset[str]) -> None:
         """Remove a memory that was withdrawn: its links to other pages first."""
@@ -85,13 +82,6 @@ def _large(reader: Reader, memories: Sequence[str]) -> list[str]:
     for version in reader.kept_versions(list(links)):
         sizes[version.cube_id] += version.size
     return [one for one, count in links.items() if count > LINKS_AT_ONCE or sizes[one] > CHARS_AT_ONCE]
-
-
-def _placeholders(reader: Reader) -> list[str]:
-    """What a crash left of memories that were derived anew."""
-    marks = (CubeMark.WITHDRAWN,)
-    known = (cube for kind in LEARNED for cube in reader.cubes(kind, tiers=[Tier.ARCHIVE], marks=marks))
-    return [cube.id for cube in known if is_placeholder(cube)]
 
 
 def links_stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -24,9 +24,8 @@ from memoryos.infrastructure.vault.version_part import TRIMMED, removal_detail
 from memoryos.kinds import Kind, Origin, State
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE
 from memoryos.operation.hierarchy.redescribe import redescribe_segments
-from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.scheduler.step import Step, take, together
 from memoryos.retention import VersionLimit
@@ -48,15 +47,14 @@ class TrimJob:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
-            limit, now, due = self._vault.version_limit, self.promoter.clock(), None
+            limit, now = self._vault.version_limit, self.promoter.clock()
             if limit is not None:
                 self._retell(scope, job.known_cube_id, limit, now)
                 self._drop_withdrawn(scope, job.known_cube_id, limit, now)
-                due = self._trim(scope, job.known_cube_id, limit, now)
+                self._trim(scope, job, limit, now)
+                continue
             with self._vault.write(scope) as writer:
                 writer.finish(job)
-                if due is not None:
-                    writer.enqueue(JobKind.TRIM, [job.known_cube_id], not_before=due)
         return ()
 
     @property
@@ -66,10 +64,9 @@ class TrimJob:
     def _retell(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
         """Let a topic say only what its pages say if a page of it has versions that go."""
         with self._vault.read(scope) as reader:
-            cube, over = reader.get([cube_id]).get(cube_id), _over(reader, cube_id, limit, now)
-            told = _stated_topics(reader, cube) if cube and _going(reader, cube, over, now) else []
+            told = _told(reader, cube_id, limit, now)
         if told:
-            take(self._vault, scope, partial(_retold, topics=told, now=now))
+            take(self._vault, scope, partial(_retold, cube_id=cube_id, limit=limit, now=now))
 
     def _drop_withdrawn(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> None:
         """Remove what was learned from the words of the versions that go next."""
@@ -88,16 +85,21 @@ class TrimJob:
             for some in together(doomed, counts.__getitem__, LINKS_AT_ONCE):
                 take(self._vault, home, partial(_without, doomed=some))
 
-    def _trim(self, scope: Scope, cube_id: str, limit: VersionLimit, now: datetime) -> datetime | None:
-        """Remove what is not kept; return when to look again, None if nothing is left that could go."""
-        due: list[datetime] = []
+    def _trim(self, scope: Scope, job: Job, limit: VersionLimit, now: datetime) -> None:
+        """Remove what is not kept, and end the job with that: a version that comes later asks for another one."""
 
         def plan(reader: Reader) -> Step:
-            step, due[:] = _trimming(reader, cube_id, limit, now)
-            return step
+            step, due = _trimming(reader, job.known_cube_id, limit, now)
+
+            def write(writer: Writer) -> None:
+                step.write(writer)
+                writer.finish(job)
+                if due:
+                    writer.enqueue(JobKind.TRIM, [job.known_cube_id], not_before=min(due))
+
+            return replace(step, write=write)
 
         take(self._vault, scope, plan)
-        return min(due, default=None)
 
 
 def _trimming(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> tuple[Step, list[datetime]]:
@@ -108,8 +110,8 @@ def _trimming(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) 
     over = _over(reader, cube_id, limit, now)
     going = set() if _stated_topics(reader, cube) else {*_going(reader, cube, over, now)}
     doomed = [one for one in reader.kept_versions([cube_id]) if one.number in going]
-    some_at_once = together(doomed, lambda one: one.size, CHARS_AT_ONCE)
-    parts: list[Callable[[Writer], None]] = [partial(_remove, cube, some) for some in some_at_once]
+    entry, some_at_once = Entry(cube).prepared, together(doomed, lambda one: one.size, CHARS_AT_ONCE)
+    parts: list[Callable[[Writer], None]] = [partial(_remove, entry, some) for some in some_at_once]
     *ahead, last = parts or [lambda _: None]
     topics, shown = _topics(reader, cube), snapshots(reader, now)
     held = reader.retention.held([cube_id, *topics])
@@ -167,9 +169,9 @@ def _corrected_at(cube: MemCube) -> datetime:
     return cube.version.superseded_at or cube.descriptive.updated_at
 
 
-def _remove(cube: MemCube, doomed: Sequence[KeptVersion], writer: Writer) -> None:
+def _remove(entry: Entry, doomed: Sequence[KeptVersion], writer: Writer) -> None:
     writer.drop_versions(doomed)
-    writer.update([Entry(cube)], Operation.REFRESH, detail=removal_detail([one.number for one in doomed]))
+    writer.update([entry], Operation.REFRESH, detail=removal_detail([one.number for one in doomed]))
     writer.write_note(TRIMMED, "1")
 
 
@@ -183,17 +185,24 @@ def _stated_topics(reader: Reader, cube: MemCube) -> list[str]:
     return [topic.id for topic in reader.get(_topics(reader, cube)).values() if _is_stated(topic)]
 
 
-def _retold(reader: Reader, topics: Sequence[str], now: datetime) -> Step:
+def _told(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> list[str]:
+    """The segment of a page that has versions that go, if a person wrote what it says."""
+    cube, over = reader.get([cube_id]).get(cube_id), _over(reader, cube_id, limit, now)
+    return _stated_topics(reader, cube) if cube and _going(reader, cube, over, now) else []
+
+
+def _retold(reader: Reader, cube_id: str, limit: VersionLimit, now: datetime) -> Step:
     """Let segments say what their pages say, without their earlier versions."""
-    changes = Changes(reader)
+    changes, topics = Changes(reader), _told(reader, cube_id, limit, now)
     redescribe_segments(changes, topics, now)
     changes.prepare()
+    held = reader.retention.held([cube_id, *topics])
 
     def write(writer: Writer) -> None:
         writer.drop_versions(writer.kept_versions(topics))
         changes.flush(writer)
 
-    return Step(write, topics)
+    return Step(write, [cube_id, *topics], holds=lambda writer: writer.retention.held([cube_id, *topics]) == held)
 
 
 def _since(reader: Reader, cube: MemCube, number: int) -> datetime:

@@ -7,7 +7,7 @@ So is one that is revised several times: its versions in between go straight int
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,7 +30,6 @@ from memoryos.infrastructure.vault.records import (
 from memoryos.infrastructure.vault.version_packing import packed_versions
 from memoryos.infrastructure.vault.withdrawal import can_be_withdrawn, withdrawn
 from memoryos.kinds import Tier
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE, Placeholder
 from memoryos.operation.scheduler.step import together
 
 CHARS_AT_ONCE = 500_000  # of documents of which only the support changes, written in one transaction
@@ -309,39 +308,23 @@ class Changes:
         for between in self._between.values():
             between.prepare()
 
-    def ahead(self) -> list[Callable[[Writer], object]]:
+    def ahead(self) -> list[Callable[[Writer], None]]:
         """Make the documents, and take out what may be written before the rest, if that is much.
 
-        These are versions of memories that go, placeholders of those that come with very many links, and each memory of
-        which only the support changes: it is right without the others. Call it last.
+        These are versions of memories that go, and each memory of which only the support changes: it is right without
+        the others. Call it last.
         """
         self.prepare()
         first = self._batches[0].changed.items()
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
         ]
-        shed = self._placeholders()
-        shed += [part for cube_id in self._shed for part in version_removals(self.reader, cube_id)]
+        shed = [part for cube_id in self._shed for part in version_removals(self.reader, cube_id)]
         if sum(map(chars_of, alone)) <= CHARS_AT_ONCE:
             return shed
         return [*shed, *(self._part(some) for some in together(alone, chars_of, CHARS_AT_ONCE))]
 
-    def _placeholders(self) -> list[Callable[[Writer], object]]:
-        """The parts that store the links of large new memories, which then take the place of the placeholders."""
-        support = [link for link in self._links if link.kind is LinkKind.DERIVED_FROM]
-        counts, parts = Counter(link.source for link in support), list[Callable[[Writer], object]]()
-        for batch in self._batches:
-            for cube_id in [one for one in batch.new if counts[one] > LINKS_AT_ONCE]:
-                entry = batch.new.pop(cube_id)
-                batch.changed[cube_id] = (entry, Operation.REFRESH)
-                own = [link for link in support if link.source == cube_id]
-                self._links = [
-                    link for link in self._links if (link.source, link.kind) != (cube_id, LinkKind.DERIVED_FROM)
-                ]
-                parts += Placeholder(entry, own).parts
-        return parts
-
-    def _part(self, entries: Sequence[Entry]) -> Callable[[Writer], object]:
+    def _part(self, entries: Sequence[Entry]) -> Callable[[Writer], None]:
         ids = {entry.cube.id for entry in entries}
         added = [link for link in self._links if link.source in ids]
         removed = [link for link in self._unlinked if link.source in ids]

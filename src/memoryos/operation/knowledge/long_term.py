@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from uuid_utils.compat import uuid7
 
@@ -30,7 +31,7 @@ from memoryos.operation.knowledge.rivals import is_beside_hidden
 from memoryos.operation.knowledge.tally import Tally, count
 from memoryos.operation.knowledge.tenure import first_told, told
 from memoryos.operation.knowledge.trait import graded
-from memoryos.operation.scheduler.step import PartAhead, Step
+from memoryos.operation.scheduler.step import Step
 from memoryos.scope import Scope
 
 
@@ -128,7 +129,7 @@ class LongTerm:
         """End the plan: nothing is read after it."""
         self._knowledge.settle()
 
-    def ahead(self) -> list[Callable[[Writer], object]]:
+    def ahead(self) -> list[Callable[[Writer], None]]:
         """What of a very large plan may be written before the rest, each a transaction; to be called after `settle`."""
         return self._changes.ahead()
 
@@ -154,7 +155,7 @@ class LongTerm:
             self.pass_on(writer)
             end(writer)
 
-        return Step(write, self.touched, ahead=[_checked(check, part) for part in self.ahead()])
+        return Step(write, self.touched, ahead=[partial(_checked, check, part) for part in self.ahead()])
 
     def _was_corrected(self, lesson: Lesson) -> bool:
         """Whether the user corrected what these pages say: read again, they do not bring it back."""
@@ -234,12 +235,9 @@ class LongTerm:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
 
 
-def _checked(check: Callable[[Writer], None], part: Callable[[Writer], object]) -> Callable[[Writer], object]:
-    def write(writer: Writer) -> None:
-        check(writer)
-        part(writer)
-
-    return PartAhead(write, part.take_back) if isinstance(part, PartAhead) else write
+def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], writer: Writer) -> None:
+    check(writer)
+    part(writer)
 
 
 def _said(cube: MemCube) -> tuple[str, datetime | None]:

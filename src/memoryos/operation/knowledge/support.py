@@ -15,9 +15,10 @@ from functools import partial
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
-from memoryos.operation.hierarchy.placeholder import LINKS_AT_ONCE
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take
 from memoryos.scope import Scope
+
+LINKS_AT_ONCE = 1_000  # removed in one transaction
 
 FEW = LINKS_AT_ONCE // CUBES_AT_ONCE  # pages that one memory may lose where it is derived again beside others
 
@@ -27,7 +28,7 @@ def thin_out(
 ) -> None:
     """Take pages that are `going` from those of the memories that rest on many of them, except the last page.
 
-    With `only_withdrawn`, memories stay as they are that are not withdrawn when it is their turn.
+    What is on hold stays as it is. With `only_withdrawn`, so does what is not withdrawn when it is its turn.
     """
     leaving = frozenset(going)
     with vault.read(scope) as reader:
@@ -38,17 +39,18 @@ def thin_out(
 
 
 def _thinning(reader: Reader, *, memory: str, going: frozenset[str], only_withdrawn: bool) -> Step:
-    parts: list[Callable[[Writer], None]] = []
-    for cube in (one for one in reader.get([memory]).values() if one.is_withdrawn or not only_withdrawn):
+    parts, held = list[Callable[[Writer], None]](), reader.retention.held([memory])
+    stored = {} if held else reader.get([memory])
+    for cube in (one for one in stored.values() if one.is_withdrawn or not only_withdrawn):
         *lost, _ = [page for page in cube.descriptive.provenance if page in going] or [""]
         smaller = _without(cube, frozenset(lost))
         rests_on = frozenset(smaller.descriptive.provenance)
-        stored = reader.targets([memory], LinkKind.DERIVED_FROM)
+        links = reader.targets([memory], LinkKind.DERIVED_FROM)
         parts.append(partial(_store, entry=Entry(smaller).prepared))
-        doomed = [link for link in stored if link.target not in rests_on]
+        doomed = [link for link in links if link.target not in rests_on]
         parts += [partial(_unlink, links=some) for some in some_at_a_time(doomed, LINKS_AT_ONCE)]
     *ahead, last = parts or [lambda _: None]  # it is gone, damaged, or stays
-    return Step(last, [memory], ahead=ahead)
+    return Step(last, [memory], holds=lambda writer: writer.retention.held([memory]) == held, ahead=ahead)
 
 
 def _without(cube: MemCube, pages: frozenset[str]) -> MemCube:

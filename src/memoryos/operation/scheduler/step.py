@@ -2,14 +2,12 @@
 
 A step is planned on a snapshot, beside other writers, and written under the lock. If something that it rests on changed
 in between, it is planned again. After some tries, it is planned under the lock. Of a step that writes very much, some
-may be written ahead in transactions of their own: planned once, written in parts. What is of no use without the rest is
-taken back if that does not follow.
+may be written ahead in transactions of their own: planned once, written in parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -32,18 +30,6 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class PartAhead:
-    """What is written ahead of a step and is of no use without the rest."""
-
-    write: Callable[[Writer], object]
-    take_back: Callable[[Writer], object]  #: if the rest does not follow; also if it was never written
-
-    def __call__(self, writer: Writer) -> None:
-        """Write it."""
-        self.write(writer)
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """The writes of one transaction."""
 
@@ -51,8 +37,7 @@ class Step:
     rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
     is_last: bool = True  #: whether the work is done with it
     holds: Callable[[Writer], bool] = lambda _: True  #: whether state that events do not show is unchanged
-    #: parts that are right without the rest, or can be taken back, each a transaction
-    ahead: Sequence[Callable[[Writer], object]] = ()
+    ahead: Sequence[Callable[[Writer], object]] = ()  #: parts that are right without the rest, each a transaction
 
     def write_all(self, writer: Writer) -> None:
         """Write it in one transaction."""
@@ -75,22 +60,13 @@ def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
 
 def _written(vault: Vault, scope: Scope, step: Step, sequence: int) -> bool:
     """Write the parts of a step, as long as it holds; whether it held to the end."""
-    with ExitStack() as unfinished:
-        for write in (*step.ahead, step.write):
-            if isinstance(write, PartAhead):
-                unfinished.callback(_take_back, vault, scope, write)
-            with vault.write(scope) as writer:
-                if not (holds(writer, step, sequence) and step.holds(writer)):
-                    return False
-                write(writer)
-                sequence = writer.sequence()  # what it wrote itself spoils nothing
-        unfinished.pop_all()
+    for write in (*step.ahead, step.write):
+        with vault.write(scope) as writer:
+            if not (holds(writer, step, sequence) and step.holds(writer)):
+                return False
+            write(writer)
+            sequence = writer.sequence()  # what it wrote itself spoils nothing
     return True
-
-
-def _take_back(vault: Vault, scope: Scope, part: PartAhead) -> None:
-    with vault.write(scope) as writer:
-        part.take_back(writer)
 
 
 def take_all(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> None:
