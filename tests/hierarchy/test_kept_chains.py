@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from memoryos import Memory
+from memoryos.cube import to_json
 from memoryos.infrastructure.vault import cube_documents, tables
 from memoryos.infrastructure.vault.soundness import verify
 
@@ -20,8 +19,8 @@ def stored(world: World) -> str:
     with world.vault.snapshot() as connection:
         rows = [list(map(tuple, connection.execute(table.select()))) for table in tables.metadata.sorted_tables]
     with world.vault.read(ANN) as reader:
-        versions = [one.to_dict() for place in reader.placed() for one in reader.history(place.id)]
-    return f"{rows} {json.dumps(versions, ensure_ascii=False)}"
+        versions = [to_json(one) for place in reader.placed() for one in reader.history(place.id)]
+    return f"{rows} {versions}"
 
 
 def chained(world: World) -> tuple[Memory, list[str]]:
@@ -47,14 +46,20 @@ def test_a_version_of_a_page_does_not_keep_the_words_of_the_page_that_it_continu
     assert WORD not in stored(world)
 
 
-@pytest.mark.parametrize("versions", [1, 2, 3])
-def test_what_an_older_program_kept_of_a_chain_goes_with_its_page(world: World, monkeypatch, versions: int):
-    memory, pages = chained(world)
+def update_as_before(memory: Memory, page: str, monkeypatch: pytest.MonkeyPatch, versions: int) -> None:
+    """Change a page as an older program did, which kept the summary of the chain."""
     with monkeypatch.context() as older:
         older.setattr(cube_documents, "alone", lambda cube: cube)
         for number in range(versions):
-            memory.update(pages[2], f"🍵 tea number {number}")
-    assert WORD in memory.history(pages[2])[0].payload.chain_summary
+            memory.update(page, f"🍵 tea number {number}")
+    assert WORD in memory.history(page)[0].payload.chain_summary
+
+
+@pytest.mark.parametrize("versions", [1, 2, 3, 20])
+def test_what_an_older_program_kept_of_a_chain_goes_with_its_page(world: World, monkeypatch, versions: int):
+    memory, pages = chained(world)
+    update_as_before(memory, pages[2], monkeypatch, versions)
+    assert WORD in stored(world)
     said = [one.payload.turns for one in memory.history(pages[2])]
     memory.delete(pages[0])
     assert [one.payload.turns for one in memory.history(pages[2])] == said
