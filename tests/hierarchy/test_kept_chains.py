@@ -65,3 +65,17 @@ def test_what_an_older_program_kept_of_a_chain_goes_with_its_page(world: World, 
     assert [one.payload.turns for one in memory.history(pages[2])] == said
     assert WORD not in stored(world)
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])  # the first two are packed, and differences to the last one
+def test_a_damaged_version_stays_damaged_when_the_page_before_it_goes(world: World, monkeypatch, number: int):
+    memory, pages = chained(world)
+    update_as_before(memory, pages[2], monkeypatch, 3)
+    versions = tables.versions
+    with world.vault._engine.begin() as connection:
+        mine = versions.c.cube_id == pages[2], versions.c.version == number
+        connection.execute(versions.update().where(*mine).values(checksum=versions.c.checksum + 1))
+    before = verify(world.vault).damages
+    assert len(before) == 1
+    memory.delete(pages[0])
+    assert verify(world.vault).damages == before

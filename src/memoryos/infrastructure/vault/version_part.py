@@ -222,13 +222,14 @@ def _packed_row(row: StoredVersion, newer: StoredVersion) -> StoredVersion | Non
 
 
 def _unchained(stored: Sequence[StoredVersion]) -> Iterator[StoredVersion]:
-    """All versions of a page, whole and without what they tell of its chain, if one of them tells of it."""
+    """The sound versions of a page, whole and without what they tell of its chain, if one of them tells of it."""
     known = whole_documents(stored)
-    told = {number: _alone(document) for number, document in known.items()}
-    if told != known:
-        for row in stored:
-            if document := told[row.version]:  # else it is damaged
-                yield row._replace(document=document, checksum=checksum.of_text(document), packed=None, base=None)
+    sound = [row for row in stored if known[row.version] and checksum.is_text_sound(known[row.version], row.checksum)]
+    told = {row.version: _alone(known[row.version]) for row in sound}
+    if any(document != known[number] for number, document in told.items()):
+        for row in sound:  # a damaged one keeps its checksum, which shows that
+            document = told[row.version]
+            yield row._replace(document=document, checksum=checksum.of_text(document), packed=None, base=None)
 
 
 def _alone(document: str) -> str:
