@@ -6,7 +6,7 @@ import pytest
 
 from memoryos import Memory
 from memoryos.cube import to_json
-from memoryos.infrastructure.vault import cube_documents, tables
+from memoryos.infrastructure.vault import cube_documents, tables, version_part
 from memoryos.infrastructure.vault.soundness import verify
 
 from .world import ANN, World
@@ -79,3 +79,19 @@ def test_a_damaged_version_stays_damaged_when_the_page_before_it_goes(world: Wor
     assert len(before) == 1
     memory.delete(pages[0])
     assert verify(world.vault).damages == before
+
+
+def test_the_versions_of_pages_are_looked_through_once(world: World, monkeypatch):
+    memory, pages = chained(world)
+    memory.update(pages[2], "🍵 tea once more")
+    read, original = list[str](), version_part._unchained
+
+    def counted(rows):
+        read.extend(row.cube_id for row in rows)
+        return original(rows)
+
+    monkeypatch.setattr(version_part, "_unchained", counted)
+    memory.delete(pages[0])
+    assert read == [pages[2]]
+    memory.delete(pages[1])
+    assert read == [pages[2]]
