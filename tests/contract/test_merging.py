@@ -118,11 +118,38 @@ def test_a_question_and_what_holds_no_more_are_no_duplicates(open_memory, clock,
     assert [memory.get(one).state is State.MERGED for one in pages] == [False, False]
 
 
-def test_what_differs_in_one_word_that_counts_is_not_merged(open_memory):
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("I take the blue pill before dinner.", "I take the blue pill after dinner."),
+        ("My aunt has been a nurse in Oslo.", "My aunt is a nurse in Oslo."),
+        ("The house in Bonn is being sold to Tom.", "The house in Bonn is sold to Tom."),
+        ("我和妈妈住在上海。", "我妈妈住在上海。"),
+        ("我妈妈还在吃这种降压药。", "我妈妈吃了这种降压药。"),
+    ],
+)
+def test_pages_that_differ_in_a_word_that_relates_are_merged_by_who_names_them_only(open_memory, clock, first, again):
+    memory = open_memory(merge_duplicates="near", merge_near=0.9)
+    pages = [memory.add(first), memory.add(again)]
+    clock.advance(minutes=2)
+    memory.jobs.run()
+    assert memory.duplicates.list() == []
+    assert [memory.get(one).state is State.MERGED for one in pages] == [False, False]
+    memory.duplicates.merge(pages)
+    assert [memory.get(one).state is State.MERGED for one in pages] == [False, True]
+
+
+def test_who_names_pages_that_say_other_things_cannot_merge_them(open_memory):
     memory = open_memory()
-    pages = [memory.add(f"I take the blue pill {when} dinner.") for when in ("before", "after")]
+    pages = [memory.add(f"I take the {colour} pill before dinner.") for colour in ("blue", "red")]
     with pytest.raises(InvalidInput, match="do not say the same"):
         memory.duplicates.merge(pages)
+
+
+def test_a_fact_in_other_words_that_relate_is_the_known_one(open_memory):
+    memory = open_memory()
+    first = memory.facts.add("Ann works at Google")
+    assert memory.facts.add("Ann works for Google") == first
 
 
 def test_facts_merge_with_their_lineage(open_memory, clock):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from memoryos import Memory
-from memoryos.infrastructure.vault import cube_documents, tables
+from memoryos.cube import to_json
+from memoryos.infrastructure.vault import cube_documents, tables, version_part
 from memoryos.infrastructure.vault.soundness import verify
 
 from .world import ANN, World
@@ -20,8 +19,8 @@ def stored(world: World) -> str:
     with world.vault.snapshot() as connection:
         rows = [list(map(tuple, connection.execute(table.select()))) for table in tables.metadata.sorted_tables]
     with world.vault.read(ANN) as reader:
-        versions = [one.to_dict() for place in reader.placed() for one in reader.history(place.id)]
-    return f"{rows} {json.dumps(versions, ensure_ascii=False)}"
+        versions = [to_json(one) for place in reader.placed() for one in reader.history(place.id)]
+    return f"{rows} {versions}"
 
 
 def chained(world: World) -> tuple[Memory, list[str]]:
@@ -47,16 +46,52 @@ def test_a_version_of_a_page_does_not_keep_the_words_of_the_page_that_it_continu
     assert WORD not in stored(world)
 
 
-@pytest.mark.parametrize("versions", [1, 2, 3])
-def test_what_an_older_program_kept_of_a_chain_goes_with_its_page(world: World, monkeypatch, versions: int):
-    memory, pages = chained(world)
+def update_as_before(memory: Memory, page: str, monkeypatch: pytest.MonkeyPatch, versions: int) -> None:
+    """Change a page as an older program did, which kept the summary of the chain."""
     with monkeypatch.context() as older:
         older.setattr(cube_documents, "alone", lambda cube: cube)
         for number in range(versions):
-            memory.update(pages[2], f"🍵 tea number {number}")
-    assert WORD in memory.history(pages[2])[0].payload.chain_summary
+            memory.update(page, f"🍵 tea number {number}")
+    assert WORD in memory.history(page)[0].payload.chain_summary
+
+
+@pytest.mark.parametrize("versions", [1, 2, 3, 20])
+def test_what_an_older_program_kept_of_a_chain_goes_with_its_page(world: World, monkeypatch, versions: int):
+    memory, pages = chained(world)
+    update_as_before(memory, pages[2], monkeypatch, versions)
+    assert WORD in stored(world)
     said = [one.payload.turns for one in memory.history(pages[2])]
     memory.delete(pages[0])
     assert [one.payload.turns for one in memory.history(pages[2])] == said
     assert WORD not in stored(world)
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])  # the first two are packed, and differences to the last one
+def test_a_damaged_version_stays_damaged_when_the_page_before_it_goes(world: World, monkeypatch, number: int):
+    memory, pages = chained(world)
+    update_as_before(memory, pages[2], monkeypatch, 3)
+    versions = tables.versions
+    with world.vault._engine.begin() as connection:
+        mine = versions.c.cube_id == pages[2], versions.c.version == number
+        connection.execute(versions.update().where(*mine).values(checksum=versions.c.checksum + 1))
+    before = verify(world.vault).damages
+    assert len(before) == 1
+    memory.delete(pages[0])
+    assert verify(world.vault).damages == before
+
+
+def test_the_versions_of_pages_are_looked_through_once(world: World, monkeypatch):
+    memory, pages = chained(world)
+    memory.update(pages[2], "🍵 tea once more")
+    read, original = list[str](), version_part._unchained
+
+    def counted(rows):
+        read.extend(row.cube_id for row in rows)
+        return original(rows)
+
+    monkeypatch.setattr(version_part, "_unchained", counted)
+    memory.delete(pages[0])
+    assert read == [pages[2]]
+    memory.delete(pages[1])
+    assert read == [pages[2]]

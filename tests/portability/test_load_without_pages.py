@@ -13,8 +13,6 @@ from memoryos import load_settings, stores
 from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.models.hashing import Hashing
-from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
-from memoryos.operation.portability import load_export
 from memoryos.operation.portability.load_export import Loader
 from public import store_of
 
@@ -193,41 +191,3 @@ def test_a_memory_is_stored_with_the_links_to_its_pages(opened, clock, tmp_path:
                 assert {link.target for link in reader.targets([fact], LinkKind.DERIVED_FROM)} == set(pages)
         store_of(other).admin.load(tmp_path / "tom.jsonl")
     assert stores.verify(tmp_path / "other.db").damages == ()
-
-
-@pytest.mark.file
-@pytest.mark.parametrize("step", ["_stored", "_joined"])
-@pytest.mark.parametrize("chars", [CHARS_AT_ONCE, 1], ids=["at once", "one by one"])
-def test_a_page_that_is_removed_while_it_is_loaded_leaves_no_word(opened, tmp_path: Path, monkeypatch, step, chars):
-    with opened("memory.db") as memory:
-        gone = _read(memory)[2]
-        assert WORD in _told(memory, _largest(memory))
-        steps = memory.export(tmp_path / "tom.jsonl").memories
-    monkeypatch.setattr(load_export, "CHARS_AT_ONCE", chars)
-    original, counts = getattr(Loader, step), set[int]()
-    for moment in range(sum(steps.values()) if chars == 1 else 1):
-        with opened(f"{moment}.db") as other:
-            calls = list[bool]()
-
-            def after_removal(loader, *given, other=other, calls=calls, moment=moment):
-                calls.append(len(calls) == moment and gone in {page.id for page in other.pages.list()})
-                if calls[-1]:
-                    other.delete(gone)
-                return original(loader, *given)
-
-            with monkeypatch.context() as patch:
-                patch.setattr(Loader, step, after_removal)
-                loaded = store_of(other).admin.load(tmp_path / "tom.jsonl")
-            if any(calls):
-                counts.add(loaded.removed)
-                assert WORD not in "".join(_told(other, one) for one in _ids(other))
-                assert loaded.memories["page"] == len(SAID) - bool(loaded.removed)
-            assert "Norway" in other.get(_largest(other)).text
-        assert stores.verify(tmp_path / f"{moment}.db").damages == ()
-    assert counts or (step, chars) == ("_stored", CHARS_AT_ONCE)  # nothing is stored by then
-    assert step == "_stored" or max(counts) > 0
-
-
-def _ids(memory) -> list[str]:
-    with memory._engine.vault.read(memory.scope) as reader:
-        return [place.id for place in reader.placed()]

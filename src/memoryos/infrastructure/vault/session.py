@@ -453,7 +453,7 @@ class SqlWriter(SqlReader):
 
     @property
     def _kept(self) -> VersionPart:
-        return VersionPart(self._connection, self._scope.tenant)
+        return VersionPart(self._connection, self._owner)
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)

@@ -16,13 +16,17 @@ from sqlalchemy import Connection, bindparam, delete, exists, literal, null, sel
 from memoryos.cube import from_json, to_json
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import checksum, tables
+from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.records import Link, LinkKind, Operation, alone
 from memoryos.infrastructure.vault.statements import chunks
+from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
 from memoryos.infrastructure.vault.version_packing import packed_version
+from memoryos.kinds import Kind
 
 TRIMMED = "trimmed"  # the note of an owner whose oldest versions may be gone: `verify` then does not miss them
+UNCHAINED = "unchained"  # the note of an owner whose versions tell of no chain: only an older program kept that
 
 MOST_CHARS = 256_000  # of a document that is packed under the lock: a longer one would hold up the writers
 MOST_AT_ONCE = 64  # versions of one cube, packed in one transaction
@@ -53,20 +57,12 @@ _TOPICS = (  # neither DISTINCT nor within another statement: SQLite would look 
     .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.MEMBER_OF.value)
     .where(tables.links.c.source.in_(bindparam("ids", expanding=True)))
 )
-_next_links = tables.links.alias()
-_begun = (
-    select(tables.links.c.source)
-    .where(tables.links.c.tenant == bindparam("of_tenant"), tables.links.c.kind == LinkKind.CHAIN.value)
-    .where(tables.links.c.target.in_(bindparam("ids", expanding=True)))
-    .cte("followers", recursive=True)
-)
-_followers = _begun.union(
-    select(_next_links.c.source)
-    .join(_begun, _next_links.c.target == _begun.c.source)
-    .where(_next_links.c.tenant == bindparam("of_tenant"), _next_links.c.kind == LinkKind.CHAIN.value)
-)
-_FOLLOWERS = select(_followers.c.source).where(  # the pages that continue these, and so on, if they have versions
-    exists().where(_versions.tenant == bindparam("of_tenant"), _versions.cube_id == _followers.c.source)
+_cubes, _links = tables.cubes.c, tables.links.c
+_CHAINED = select(_cubes.id).where(  # the owner's pages that have versions and continue another page
+    *(_cubes[name] == bindparam(name) for name in OWNER),
+    _cubes.kind == Kind.PAGE.value,
+    exists().where(_versions.tenant == _cubes.tenant, _versions.cube_id == _cubes.id),
+    exists().where(_links.tenant == _cubes.tenant, _links.source == _cubes.id, _links.kind == LinkKind.CHAIN.value),
 )
 _ALL = _STORED.where(*_MINE).order_by(_versions.cube_id, _versions.version)
 _NO_CHAIN = ('"chain_summary":""', '"chain_written":""')
@@ -117,11 +113,13 @@ def whole_documents(rows: Sequence[Any]) -> dict[int, str]:
 
 
 class VersionPart:
-    """The earlier versions of one tenant's cubes, within one transaction."""
+    """The earlier versions of one owner's cubes, within one transaction."""
 
-    def __init__(self, connection: Connection, tenant: str) -> None:
+    def __init__(self, connection: Connection, owner: dict[str, str]) -> None:
         self._connection = connection
-        self._tenant = tenant
+        self._owner = owner
+        self._tenant = owner["tenant"]
+        self._ledger = Ledger(connection, owner)
 
     def pack(self, ids: Iterable[str]) -> None:
         """Store what is whole as a difference to the next newer version; the newest one stays whole.
@@ -148,11 +146,11 @@ class VersionPart:
 
         Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
         tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
-        versions went before. Versions of the pages that continue these lose what an older program kept of the chain.
+        versions went before. The versions of pages lose what an older program kept of their chains.
         """
         found = 0
         for chunk in chunks(pages):
-            found += self._unchain(chunk)
+            found += self._unchain()
             told = self._connection.execute(_TOPICS, {"of_tenant": self._tenant, "ids": chunk}).scalars()
             if topics := list(dict.fromkeys(told)):
                 mine = {"of_tenant": self._tenant, "ids": topics}
@@ -160,11 +158,18 @@ class VersionPart:
                 found += self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
 
-    def _unchain(self, pages: Sequence[str]) -> int:
-        told = self._connection.execute(_FOLLOWERS, {"of_tenant": self._tenant, "ids": pages}).scalars().all()
-        changed = [row for stored in self._of_each(_ALL, told) for row in _unchained(stored)] if told else []
-        self._write(changed)
-        return len(changed)
+    def _unchain(self) -> int:
+        """Once for all chains of the owner: to walk along the chain of each page that goes takes longer."""
+        if self._ledger.note(UNCHAINED) is not None:
+            return 0
+        self._ledger.write_note(UNCHAINED, "1")
+        told = self._connection.execute(_CHAINED, self._owner).scalars().all()
+        changed = 0
+        for stored in self._of_each(_ALL, told):
+            rows = list(_unchained(stored))
+            self._write(rows)
+            changed += len(rows)
+        return changed
 
     def _drop_reasons(self, told: Iterable[Any]) -> int:
         silent = ((sequence, _without_reason(detail), detail) for sequence, detail in told)
@@ -222,13 +227,14 @@ def _packed_row(row: StoredVersion, newer: StoredVersion) -> StoredVersion | Non
 
 
 def _unchained(stored: Sequence[StoredVersion]) -> Iterator[StoredVersion]:
-    """All versions of a page, whole and without what they tell of its chain, if one of them tells of it."""
+    """The sound versions of a page, whole and without what they tell of its chain, if one of them tells of it."""
     known = whole_documents(stored)
-    told = {number: _alone(document) for number, document in known.items()}
-    if told != known:
-        for row in stored:
-            if document := told[row.version]:  # else it is damaged
-                yield row._replace(document=document, checksum=checksum.of_text(document), packed=None, base=None)
+    sound = [row for row in stored if known[row.version] and checksum.is_text_sound(known[row.version], row.checksum)]
+    told = {row.version: _alone(known[row.version]) for row in sound}
+    if any(document != known[number] for number, document in told.items()):
+        for row in sound:  # a damaged one keeps its checksum, which shows that
+            document = told[row.version]
+            yield row._replace(document=document, checksum=checksum.of_text(document), packed=None, base=None)
 
 
 def _alone(document: str) -> str:

@@ -18,6 +18,7 @@ from memoryos.errors import CubeProtected, InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Job
 from memoryos.operation.correction.merging import MERGEABLE, ONLY_EQUAL, UNMERGED, duplicates, merge
+from memoryos.operation.knowledge.likeness import repeats
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.scope import Scope
 
@@ -43,7 +44,7 @@ class MergeJob:
             if not goes_on():
                 return jobs
             with suppress(NotFound, InvalidInput, CubeProtected):
-                merge(self.vault, scope, ids[:AT_ONCE], cause, now)
+                merge(self.vault, scope, ids[:AT_ONCE], cause, now, alike=repeats)
         with self.vault.write(scope) as writer:
             for job in jobs:
                 writer.finish(job)

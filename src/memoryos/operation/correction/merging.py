@@ -2,12 +2,13 @@
 
 Two memories say the same if they have the same kind, labels and end, and the same words apart from case, spaces and
 punctuation (equal), or if one says nothing that the other does not say (near). A different name, number or "not" makes
-them different, and so does another day if they mention a time.
+them different, and so does another day if they mention a time. Pages that nobody named to be merged are near only if
+they have the same tenses and words that relate, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -25,7 +26,7 @@ from memoryos.kinds import Kind, State
 from memoryos.language.marks import asks, mentions_time
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_to_write
 from memoryos.operation.hierarchy.page_entries import page_vectors
-from memoryos.operation.knowledge.likeness import says_the_same
+from memoryos.operation.knowledge.likeness import repeats, says_the_same
 from memoryos.operation.recall.repetition import plain_words
 from memoryos.operation.scheduler.step import together
 from memoryos.plain import PlainContent
@@ -37,6 +38,7 @@ ONLY_EQUAL = 2.0  # in its place: no cosine is as high
 UNMERGED = "unmerge"  # the cause of the transition of what is given back
 MOST = 2_000  # memories of a kind, the latest, that are compared with each other
 MOST_CLOSE = 20  # of these, the closest, whose words are compared with those of one memory
+Alike = Callable[[str, str], bool]  # whether two texts say the same
 _ROWS = 500  # compared at a time
 _USUAL = (State.GENERATED, State.ACTIVATED, State.ARCHIVED)
 
@@ -65,8 +67,10 @@ def duplicates(reader: Reader, kind: Kind, now: datetime, *, near: float = NEAR)
     return [DuplicateGroup(tuple(some), is_exact) for some, is_exact in groups if len(some) > 1]
 
 
-def merge(vault: Vault, home: Scope, ids: Sequence[str], cause: str, now: datetime) -> None:
-    """Let the first of these memories take in the others: some in each transaction.
+def merge(
+    vault: Vault, home: Scope, ids: Sequence[str], cause: str, now: datetime, *, alike: Alike = says_the_same
+) -> None:
+    """Let the first of these memories take in the others, if their pages are `alike`: some in each transaction.
 
     Raises NotFound, InvalidInput if they do not say the same, CubeProtected and OnHold. Then nothing was merged, except
     if one of them changed meanwhile.
@@ -74,18 +78,20 @@ def merge(vault: Vault, home: Scope, ids: Sequence[str], cause: str, now: dateti
     with vault.read(home, current_action()) as reader:
         known = _present(reader, ids)
         _check(reader, known, ids)
-    _check_words(known)
+    _check_words(known, alike)
     for some in together(known[1:], chars_to_write, CHARS_AT_ONCE):
         with vault.write(home) as writer:
-            _absorb(writer, [known[0], *some], ids, cause, now)
+            _absorb(writer, [known[0], *some], ids, cause, now, alike)
 
 
-def _absorb(writer: Writer, known: Sequence[MemCube], ids: Collection[str], cause: str, now: datetime) -> None:
+def _absorb(
+    writer: Writer, known: Sequence[MemCube], ids: Collection[str], cause: str, now: datetime, alike: Alike
+) -> None:
     """Merge memories that said the same when they were read, of those with the `ids`."""
     survivor, *others = cubes = _present(writer, [cube.id for cube in known])
     _check(writer, cubes, ids)
     if [_content(cube) for cube in cubes] != [_content(cube) for cube in known]:
-        _check_words(cubes)
+        _check_words(cubes, alike)
     changed = [Entry(absorbed_by(cube, survivor.id, now)) for cube in others]
     writer.update(changed, Operation.REFRESH, cause=cause)
     writer.link([Link(survivor.id, LinkKind.ABSORBED, cube.id) for cube in others])
@@ -138,8 +144,8 @@ def _check(reader: Reader, cubes: Sequence[MemCube], among: Collection[str]) -> 
         raise InvalidInput("ids", "name a fact that replaced another one, or was replaced", "Leave it out")
 
 
-def _check_words(cubes: Sequence[MemCube]) -> None:
-    if any(_outside(one) != _outside(cubes[0]) or not _say_the_same(cubes[0], one) for one in cubes[1:]):
+def _check_words(cubes: Sequence[MemCube], alike: Alike) -> None:
+    if any(_outside(one) != _outside(cubes[0]) or not _say_the_same(cubes[0], one, alike) for one in cubes[1:]):
         problem = "do not say the same, or differ in kind, subject, labels, document or end"
         raise InvalidInput("ids", problem, "Take the ids from `duplicates.list`")
 
@@ -189,7 +195,7 @@ def _day(cube: MemCube, words: str, at: datetime | None) -> Hashable:
     return (at or cube.at).date() if mentions_time(words) else None
 
 
-def _say_the_same(one: MemCube, other: MemCube) -> bool:
+def _say_the_same(one: MemCube, other: MemCube, alike: Alike) -> bool:
     if _said(one) == _said(other):
         return True
     if not (isinstance(one.payload, Page) and isinstance(other.payload, Page)):
@@ -198,7 +204,7 @@ def _say_the_same(one: MemCube, other: MemCube) -> bool:
     return len(mine) == len(yours) and all(
         (a.role, a.speaker, a.attachments, _day(one, a.words, a.at))
         == (b.role, b.speaker, b.attachments, _day(other, b.words, b.at))
-        and (_words(a.text) == _words(b.text) or says_the_same(a.text, b.text))
+        and (_words(a.text) == _words(b.text) or alike(a.text, b.text))
         for a, b in zip(mine, yours, strict=True)
     )
 
@@ -217,7 +223,7 @@ def _joined(
             for other in others
             if other not in taken
             and _outside(groups[first][0]) == _outside(groups[other][0])
-            and _say_the_same(groups[first][0], groups[other][0])
+            and _say_the_same(groups[first][0], groups[other][0], repeats)
         ]
         taken.update(close)
         yield [*groups[first], *(cube for other in close for cube in groups[other])], not close

@@ -1,10 +1,11 @@
 """Likeness: whether two facts say the same.
 
 Vectors find what is close, words decide: "likes tea" and "does not like tea" have nearly one vector, and so have 2019
-and 2020. A near repeat says nothing that the other does not say: its words are among the other's, in their order, and
-what the other one has besides has content. Only words that say nothing by themselves ("the", "really") do not count:
-"before" and "with" do. No name, number, negation or word that turns the meaning ("used to", "only", a question) is
-another. What is close but worded otherwise is left to a judge, if there is one.
+and 2020. A near repeat says nothing that the other does not say: its content words are among the other's, in their
+order, and no name, number, negation or word that turns the meaning ("used to", "only", a question) is another. So
+"works at Google" and "works for Google" are one fact. Of two pages that are made one without a person who looks, the
+other words and the tenses count, too ("before", "with", "has been"), except for those that say nothing by themselves
+("the", "really"). What is close but worded otherwise is left to a judge, if there is one.
 """
 
 from __future__ import annotations
@@ -71,14 +72,12 @@ _SHORT = (  # how what is written in short is written in full
     (regex(r"'ll\b", re.IGNORECASE), " will"),
     (regex(r"\bby the way\b", re.IGNORECASE), " "),
 )
-# Function words that may be there or not. Others relate ("before", "her", "again"), and change what is said.
+# Function words that may be there or not. Others relate ("before", "her", "has been"), and change what is said.
 _LIGHT = frozenset(
     """
-    a also an and anyway are awesome be been being do does doing has have having hello hey hi however is just now of
-    oh ok okay please pretty quite rather really so such sure thank thanks that the totally very well which wow yeah
-    yep yes
-    的 了 和 是 在 也 就 还 又 很 真 真的 真是 非常 吗 呢 吧 啊 呀 哦 嗯 哈 哈哈 嘛 啦 着 得 地 等 等等
-    還 嗎 著 現在 现在
+    a also an and anyway awesome hello hey hi however just now of oh ok okay please pretty quite rather really so such
+    sure thank thanks that the totally very well which wow yeah yep yes
+    的 是 也 就 很 真 真的 真是 非常 吗 呢 吧 啊 呀 哦 嗯 哈 哈哈 嘛 啦 着 得 地 等 等等 嗎 著 現在 现在
     """.split()
 )
 _NAME = regex(r"(?<=\s)(?<!\d\s)[\"'(]?([A-Z][\w-]*)")
@@ -129,15 +128,21 @@ class _Words:
 
 
 def says_the_same(old: str, new: str) -> bool:
-    """Whether one of the two says nothing that the other does not."""
+    """Whether one of the two says nothing that the other does not, by its words with content and those that turn it."""
     mine, yours = _read(old), _read(new)
     if mine.marks != yours.marks:
         return False
-    short, long = sorted((mine, yours), key=lambda one: len(one.said))
-    few, many = short.content, long.content
-    if len(few) < _LEADING or len(few) < _SHARED * len(many) or few[:_LEADING] != many[:_LEADING]:
+    short, long = sorted((mine.content, yours.content), key=len)
+    if len(short) < _LEADING or len(short) < _SHARED * len(long) or short[:_LEADING] != long[:_LEADING]:
         return False
-    return _is_within(short.said, long.said)
+    left = iter(long)
+    return all(word in left for word in short)
+
+
+def repeats(old: str, new: str) -> bool:
+    """Whether one of the two says nothing that the other does not, by its tenses and the words that relate, too."""
+    short, long = sorted((_read(old).said, _read(new).said), key=len)
+    return says_the_same(old, new) and _is_within(short, long)
 
 
 def _is_within(short: Sequence[_Word], long: Sequence[_Word]) -> bool:

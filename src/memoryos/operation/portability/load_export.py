@@ -9,14 +9,13 @@ crash continues. The embedder of the store makes vectors and words.
 What the store removed since the file was written is left out, and so is what has expired: a file that was forgotten,
 too, must not bring back a person who asked to be. The ids of what was removed stay in the log for good, with the
 numbers of the versions that were. A memory goes with the pages that it is made of, also under an id that is new here.
-A page that somebody removes while the file is loaded takes along what other memories of the file tell of it.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
@@ -75,7 +74,6 @@ class _Outline:
     deserted: set[str] = field(default_factory=set)  #: segments of pages that may not
     settled: set[str] = field(default_factory=set)  #: pages of the store that join no segment of the file
     unchained: set[str] = field(default_factory=set)  #: pages whose chain leads to one that is not stored
-    bereft: set[str] = field(default_factory=set)  #: segments that lost a page since they were stored
     removed: set[str] = field(default_factory=set)
     expired: set[str] = field(default_factory=set)
 
@@ -97,15 +95,6 @@ class _Outline:
                 self.removed.add(cube_id)
             elif lost and not record.is_stated and not self._has_source(record):
                 (self.expired if self.removed.isdisjoint(lost) else self.removed).add(cube_id)
-
-    def lose(self, records: Iterable[_Record], lost: set[str]) -> None:
-        """Note what was removed since it was stored, and which of these records tell of it."""
-        self.removed |= lost
-        for record in records:
-            if record.cube.id in lost:
-                self.bereft.update(record.targets(LinkKind.MEMBER_OF))
-            elif not (lost | self.unchained).isdisjoint(record.targets(LinkKind.CHAIN)):
-                self.unchained.add(record.cube.id)
 
     def shortened(self, record: _Record) -> _Record:
         """The record; if a page of it, or one that it rests on, is not stored, without the versions that may quote it.
@@ -187,24 +176,21 @@ class Loader:
     def load(self, lines: Lines) -> LoadedExport:
         """Check all lines, then store them. Raises InvalidInput, which names the line, before anything is stored."""
         outline = self._outlined(lines())
-        loaded, segments = dict[str, str](), dict[Scope, list[str]]()
+        kinds: Counter[str] = Counter()
         known = 0
         for owner, all_of in _batches(self._records(lines())):
             some = self._wanted(owner, all_of, outline)
             fresh = self._stored(owner, some, outline)
             self._completed(owner, some)
-            loaded |= {record.cube.id: record.cube.kind.value for record in fresh}
+            kinds.update(record.cube.kind.value for record in fresh)
             known += sum(not outline.leaves(record.cube.id) for record in some) - len(fresh)
         for owner, all_of in _batches(self._records(lines())):
             some = [record for record in all_of if not outline.leaves(record.cube.id)]
             self._joined(owner, some, outline)
             if pages := [record.cube.id for record in some if record.cube.id in outline.unchained]:
                 take(self.vault, owner, partial(_chained, pages))
-            segments.setdefault(owner, []).extend(one.cube.id for one in some if one.cube.kind is Kind.SEGMENT)
-        for owner, ids in segments.items():  # last: their pages may stand behind them in the file
-            for few in some_at_a_time(ids):
-                take(self.vault, owner, partial(self._described, few, outline.bereft))
-        kinds = Counter(kind for cube_id, kind in loaded.items() if not outline.leaves(cube_id))
+            if segments := [record.cube for record in some if record.cube.kind is Kind.SEGMENT]:
+                take(self.vault, owner, partial(self._described, segments))
         removed, expired = (len(ids - outline.segments) for ids in (outline.removed, outline.expired))
         return LoadedExport(dict(kinds), known, removed, expired, tuple(outline.owners))
 
@@ -229,13 +215,11 @@ class Loader:
         """Leave out what has expired and what was removed; returns the others that are not stored yet."""
         now = self.clock()
         with self.vault.read(owner) as reader:
-            sources = {one for record in records for one in record.targets(LinkKind.DERIVED_FROM)} & outline.ids
-            present = reader.kinds(sources.union(record.cube.id for record in records))
+            present = reader.kinds(record.cube.id for record in records)
             absent = [record for record in records if record.cube.id not in present]
             over = {record.cube.id for record in absent if record.cube.has_expired(now)}
             outline.expired |= over
-            asked = sources.union(record.cube.id for record in absent) - present.keys() - over
-            outline.removed |= self._removed(reader, sorted(asked))  # also pages that went since they were stored
+            outline.removed |= self._removed(reader, [one.cube.id for one in absent if one.cube.id not in over])
         return [record for record in absent if not outline.leaves(record.cube.id)]
 
     def _wanted(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> list[_Record]:
@@ -308,42 +292,23 @@ class Loader:
         return [entry for entry in there if entry.cube.version.number > trimmed.get(entry.cube.id, 0)]
 
     def _joined(self, owner: Scope, records: Sequence[_Record], outline: _Outline) -> None:
-        """Add the links, now that both ends exist; what was removed since it was stored gets none, and is noted."""
+        """Add the links, now that both ends exist."""
         told = (link for record in records for link in record.links)
         links = [link for link in told if link.target in outline.ids and not outline.leaves(link.target)]
-        others = [one for one in outline.owners if one != owner]  # a persona that agents share rests on their pages
         for some in some_at_a_time(links, LINKS_AT_ONCE):
-            ends = {one for link in some for one in (link.source, link.target)}
-            elsewhere = self._there(others, ends)
             with self.vault.write(owner) as writer:
                 stay = {link.source for link in writer.targets([link.source for link in some], LinkKind.MEMBER_OF)}
                 stay |= outline.settled
-                there = elsewhere.union(writer.kinds(ends))
-                both = [link for link in some if there.issuperset((link.source, link.target))]
-                writer.link([link for link in both if link.kind is not LinkKind.MEMBER_OF or link.source not in stay])
-        known = {record.cube.id for record in records}.union(
-            link.target for link in links if link.kind is LinkKind.CHAIN
-        )
-        outline.lose(records, known - self._there([owner], known))
+                writer.link([link for link in some if link.kind is not LinkKind.MEMBER_OF or link.source not in stay])
 
-    def _there(self, owners: Iterable[Scope], ids: Collection[str]) -> set[str]:
-        """Those of these memories that one of the owners has."""
-        found = set[str]()
-        for owner in owners:
-            with self.vault.read(owner) as reader:
-                found.update(reader.kinds(ids))
-        return found
-
-    def _described(self, ids: Sequence[str], bereft: Collection[str], reader: Reader) -> Step:
+    def _described(self, segments: Sequence[MemCube], reader: Reader) -> Step:
         """Give segments the mean vectors of their pages; describe those anew of which some pages are not stored.
 
         A frozen one among these is frozen at any moment that others see: here it is thawed within the transaction.
         """
+        ids = [segment.id for segment in segments]
         there, changes = reader.get(ids).values(), Changes(reader)
-        lost = [cube.id for cube in there if cube.id in bereft]  # their versions may tell of the page
-        counts = Counter(link.target for link in reader.sources(ids, LinkKind.MEMBER_OF))
-        told = {cube.id for cube in there if cube != _untold(cube) and segment_of(cube).pages == counts[cube.id]}
-        untold = [cube for cube in there if cube.id in bereft or cube.id not in told]
+        untold = [cube for cube in there if cube == _untold(cube)]
         for cube in there:
             changes.change(Entry(cube, segment_vector(reader, cube, self.embedder), ()), Operation.REFRESH)
         redescribe_segments(changes, [cube.id for cube in untold], self.clock())
@@ -352,7 +317,6 @@ class Loader:
 
         def write(writer: Writer) -> None:
             doing(Action.ADMINISTER, lambda: writer.update(thawed, Operation.REFRESH))  # who loads is admitted to that
-            writer.drop_versions(writer.kept_versions(lost))
             changes.flush(writer)  # their state is in it: frozen
 
         return Step(write, ids)
