@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from hashlib import sha256
+from threading import Event, Thread, current_thread
 
 import pytest
 from sqlalchemy import event
@@ -91,6 +92,37 @@ def test_bytes_whose_upload_failed_are_those_of_the_next_upload(open_memory, fol
     (page,) = memory.add(message(picture()))
     assert memory.pages.attachment(page, CAT_ID).data == CAT
     assert len(files(folder)) == 1
+
+
+def test_bytes_that_another_writer_begins_and_never_puts_are_those_of_the_first(open_memory, folder, monkeypatch):
+    first, second = open_memory(), open_memory()
+    put, is_begun, is_stored = Folder.put, Event(), Event()
+
+    def puts(self, name, data):
+        if current_thread() is other:
+            is_begun.set()
+            assert is_stored.wait(60)
+            raise StoreFull()
+        put(self, name, data)
+        other.start()
+        assert is_begun.wait(60)
+
+    def adds() -> None:
+        with pytest.raises(StoreFull) as told:
+            second.add(message(picture()))
+        refused.append(told.value)
+
+    other = Thread(target=adds)
+    refused: list[StoreFull] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(Folder, "put", puts)
+        (page,) = first.add(message(picture()))
+        is_stored.set()
+        other.join()
+    assert len(refused) == 1
+    assert first.pages.attachment(page, CAT_ID).data == CAT
+    (again,) = first.add(message(picture()))
+    assert first.pages.attachment(again, CAT_ID).data == CAT
 
 
 def test_a_url_stays_a_url(open_memory, folder):

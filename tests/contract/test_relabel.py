@@ -295,6 +295,36 @@ def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, 
     assert {labels(ann, one)[0] for one in ids} == {after}
 
 
+def test_what_was_learned_keeps_its_end_if_the_page_cannot_get_another(ann, monkeypatch):
+    page = ann.add(" ".join(f"I like item{number} tea." for number in range(40)), "ok")
+    ann.consolidate()
+    ann.wait()
+    planned = Relabelling._planned
+
+    def freezes(change: Relabelling, *parts: Any) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(Relabelling, "_planned", planned)
+            ann.governance.freeze(page)
+        return planned(change, *parts)
+
+    monkeypatch.setattr(Relabelling, "_planned", freezes)
+    with pytest.raises(CubeProtected):
+        ann.governance.relabel(page, ttl=HOUR)
+    ends = [fact.governance.lifespan.expires_at for fact in ann.facts.list(limit=100)]
+    assert (len(ends) >= 32, set(ends)) == (True, {None})
+
+
+def test_what_was_merged_after_a_branch_was_made_is_restricted_there_too(store, ann):
+    first, second = (ann.add(text, access="shared") for text in ("The bees sting.", "The bees sting!"))
+    branch = ann.branches.create("try")
+    ann.duplicates.merge([first, second])
+    ann.governance.relabel(first, access="private", sensitivity=["diagnosis"])
+    nurse = store.of(ANN, NURSE).branch("try")
+    for one in (first, second):
+        with pytest.raises(NotFound):
+            nurse.get(branch.id_of(one))
+
+
 def test_the_reason_of_a_hidden_version_is_told_by_no_way(store, ann):
     page, nurse = ann.add("The bees sting.", access="shared"), store.of(ANN, NURSE)
     ann.governance.relabel(page, access="private", reason="quuxing")

@@ -79,6 +79,12 @@ class BlobPart:
         ]
         insert_rows(self._connection, _blobs, rows)
 
+    def stored(self, names: Collection[str], *, remove_at: datetime) -> None:
+        """Have these drafts go later than those whose bytes may never come: of several, the last one is kept."""
+        for some in chunks(names):
+            mine = and_(self._mine(), _blobs.c.name.in_(some), _blobs.c.remove_at > _BEING_REMOVED)
+            self._connection.execute(update(_blobs).where(mine).values(remove_at=micros(remove_at)))
+
     def refer(self, cubes: Iterable[MemCube], now: datetime) -> None:
         """Keep the blobs that these cubes refer to. Raises BlobMissing if bytes are missing or about to be removed."""
         wanted = {cube.id: refs for cube in cubes if (refs := refs_of(cube))}

@@ -37,6 +37,10 @@ class BlobNotes(Protocol):
         """Record blobs before their bytes are uploaded; recorded blobs to which no cube refers are removed later."""
         ...
 
+    def stored(self, names: Collection[str], *, remove_at: datetime) -> None:
+        """Note that the bytes of these blobs lie in the object store; until a cube refers to them, they go later."""
+        ...
+
     def next_removal(self) -> datetime | None:
         """The time of the next removal of bytes; None if there is none."""
         ...

@@ -170,11 +170,11 @@ class Activator:
     def check_change(self, owner: Scope, reader: Reader, name: str, action: Action) -> None:
         """Raise PermissionDenied unless the caller may do this with the state of a prefix, if there is a prefix.
 
-        Without a state, the memories that the prefix tells stand for it: it would be as they are.
+        So may be the memories that it tells now, of which a state that was built before knows nothing.
         """
         if (recipe := recipes(reader).get(name)) is not None:
             whole = reader.whole
-            of_it = _built(whole, name) or chosen(whole, recipe, self.clock(), self.show).sources
+            of_it = [*_built(whole, name), *chosen(whole, recipe, self.clock(), self.show).sources]
             check_stored(self.vault, owner, reader, [one.id for one in of_it], action, f"the activation {name!r}")
 
     def check_rounding(self) -> None:
@@ -234,15 +234,18 @@ class Activator:
         if isinstance(chat, LocalChat) and self.states.epoch != epoch:
             chat.forget()  # something was erased since the snapshot, and the model has read it since
         is_used = state is not None and 2 * answer.usage.cached_tokens > len(state.tokens)
-        used = [cube for _, cube, _, _ in (found if is_composed else found[:1]) if cube is not None and is_used]
-        if used:
-            self.visited(owner, [cube.id for cube in used])
+        read = [
+            cube for _, cube, _, _ in (found if is_composed else found[:1]) if cube is not None and state is not None
+        ]
+        if is_used:
+            self.visited(owner, [cube.id for cube in read])
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
             self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
         told = reason or ("" if is_used else _NOT_USED)
+        is_rounded = answer.usage.cached_tokens > 0 and any(map(_is_rounded, read))
         marked = marker((cube for prefix in fresh for cube in prefix.sources), owner)(answer)
-        return ActivatedAnswer(marked, is_used, told, is_composed and is_used, any(map(_is_rounded, used)))
+        return ActivatedAnswer(marked, is_used, told, is_composed and is_used, is_rounded)
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""

@@ -85,11 +85,9 @@ class StateKeeper:
         cls, settings: Settings, vault: Vault, clock: Clock, later: Callable[..., None], states: KeptStates
     ) -> StateKeeper | None:
         """The one of the settings; None if the last used states stay. Raises InvalidInput for an unknown policy."""
-        if settings.placement == OFF:
+        if not settings.placement_states or settings.placement == OFF:
             return None
         learned, policy = Learned(), policy_named(settings.placement)
-        if not settings.placement_states:
-            return None
         return cls(vault, clock, states, later, KvKeeper(KvPool(states.most_bytes, policy), learned), learned)
 
     def used(

@@ -176,6 +176,10 @@ def _put(
                 drafts += [blob.name for blob in new]
         for blob in new:
             vault.blobs.put(blob.name, parcels[blob.sha256].data)
+        if new:
+            with vault.write(owner) as writer:
+                writer.blobs.stored([blob.name for blob in new], remove_at=clock() + 2 * DRAFT)
+                writer.enqueue(JobKind.SWEEP, not_before=clock() + 2 * DRAFT)
     return True
 
 

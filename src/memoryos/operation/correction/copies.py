@@ -64,10 +64,17 @@ class Copies:
 
     def _check_restricted(self, change: Relabelling) -> None:
         for one in self._all:  # all of them first: what is protected in one branch changes no copy in another
-            one.check_restricted(change.cube_id, change.labels)
+            for cube_id in self._with_absorbed(change):
+                one.check_restricted(cube_id, change.labels)
 
     def _restricted(self, change: Relabelling) -> set[str]:
-        return set[str]().union(*(one.restrict(change.cube_id, change.labels) for one in self._all))
+        ids = self._with_absorbed(change)
+        done = (set.intersection(*(one.restrict(cube_id, change.labels) for cube_id in ids)) for one in self._all)
+        return set[str]().union(*done)
+
+    def _with_absorbed(self, change: Relabelling) -> list[str]:
+        """The memory, and what it took in: in a branch that was made before, that is a memory beside it."""
+        return [change.cube_id, *self.brancher.corrector.absorbed([change.cube_id])]
 
     def _ids(self) -> set[str]:
         return set[str]().union(*(one.ids() for one in self._all))

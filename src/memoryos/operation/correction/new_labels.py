@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos.about import About
-from memoryos.cube import MemCube, ends_earlier
+from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import AccessMode, Kind
 from memoryos.operation.correction.merging import taken_in
@@ -104,11 +104,6 @@ class Relabelled:
     def others(self) -> list[Pair]:
         """All that changes with the memory."""
         return [*self.absorbed, *self.learned]
-
-    @property
-    def first(self) -> list[Pair]:
-        """What may change before the memory does: it gets stricter, or ends earlier."""
-        return [*self.stricter, *(pair for pair in self.learned if ends_earlier(*pair))]
 
 
 def _learned(reader: Reader, pages: Mapping[str, MemCube]) -> tuple[list[Pair], frozenset[str]]:

@@ -57,7 +57,8 @@ class Relabelling:
         """Store the labels, and return the memory.
 
         What it took in, and what was learned from it, changes in the same step if that is little. Of more, some at a
-        time gets what is stricter before, and the rest after it: a crash leaves nothing more open than the memory.
+        time of what it took in gets what is stricter before, and the rest changes after it: a crash leaves nothing
+        more open than the memory, and what was learned ends with its pages only once they do.
         Raises ChangedMeanwhile unless the copies in branches have got what is stricter, and what `check` raises.
         """
         home = self.corrector.find(self.cube_id, Action.WRITE)[1]
@@ -91,7 +92,7 @@ class Relabelling:
         """Some of what gets stricter before the memory does, if more changes than one step takes."""
         changed = self._changed(reader)
         is_much = len(changed.others) >= CUBES_AT_ONCE
-        return self._part(home, reader, changed, changed.first if is_much else [], checked)
+        return self._part(home, reader, changed, changed.stricter if is_much else [], checked)
 
     def _after(self, home: Scope, reader: Reader, checked: set[str]) -> Step:
         """Some of what is left to change, as the memory is now."""
@@ -108,7 +109,7 @@ class Relabelling:
     def _planned(self, home: Scope, reader: Reader, checked: set[str], are_copies_done: Callable[[], bool]) -> Step:
         """The memory itself, with the rest if that is little, or else what others have merged into it meanwhile."""
         changed = self._changed(reader)
-        rest = changed.others if len(changed.others) < CUBES_AT_ONCE else changed.first
+        rest = changed.others if len(changed.others) < CUBES_AT_ONCE else changed.stricter
         step = self._step(home, reader, changed, [changed.memory, *rest], checked)
 
         def write(writer: Writer) -> None:
