@@ -320,6 +320,25 @@ def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(
         nurse.activations.delete("tea")
 
 
+def test_what_a_prefix_would_tell_now_decides_too_who_may_replace_it(memory, path, tmp_path, settings, clock):
+    memory.close()
+    rules = tmp_path / "limited.cedar"
+    rules.write_text(LIMITED)
+    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
+        bob = store.memory(user="bob", caller=Caller("bob"))
+        nurse = store.memory(user="bob", caller=Caller("kim", frozenset({"nurse"})))
+        bob.facts.add("The user likes tea.")
+        before = built(bob)
+        bob.facts.add("The user has asthma.", sensitivity=["health"])  # the state does not have it
+        for change in (
+            lambda: nurse.activations.build("me", kinds=[], role="a pirate"),
+            lambda: nurse.activations.delete("me"),
+        ):
+            with pytest.raises(PermissionDenied):
+                change()
+        assert bob.activations.get("me").id == before.id
+
+
 def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(memory, path, tmp_path, settings, clock):
     memory.close()
     rules = tmp_path / "limited.cedar"
