@@ -325,6 +325,16 @@ def test_what_was_merged_after_a_branch_was_made_is_restricted_there_too(store, 
             nurse.get(branch.id_of(one))
 
 
+def test_words_of_a_fact_from_when_it_was_private_stay_hidden_when_it_is_shared(store, ann):
+    fact = ann.facts.add("Ann has quuxitis.")
+    ann.update(fact, "Ann has wasps.")
+    ann.governance.relabel(fact, access="shared", reason="for review")
+    nurse = store.of(ANN, NURSE)
+    assert nurse.get(fact).text == "Ann has wasps."
+    assert "quuxitis" not in str([nurse.history(fact), nurse.governance.provenance(fact), nurse.log.events()])
+    assert "quuxitis" in str(ann.history(fact))
+
+
 def test_the_reason_of_a_hidden_version_is_told_by_no_way(store, ann):
     page, nurse = ann.add("The bees sting.", access="shared"), store.of(ANN, NURSE)
     ann.governance.relabel(page, access="private", reason="quuxing")

@@ -44,6 +44,7 @@ from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
+_STATED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # kinds of which some are stated, and rest on no page
 _MOST_VISITS = 100  # between two snapshots of a caller: to read more takes longer than to decide anew
 _OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
@@ -241,9 +242,12 @@ class ViewedReader(SqlReader):
         return {cube_id for cube_id, _, _ in self._asked(queries.HEADS, ids)}
 
     def _admits(self, cube: MemCube) -> bool:
-        """Whether a page may be read, as far as it says itself; what is derived is decided by its pages, too."""
-        is_page = cube.kind is Kind.PAGE
-        return not is_page or self._view.admits(cube.scope.owner, cube.kind.value, labels_text(cube))
+        """Whether a page or what was stated may be read, as far as it says itself; its pages decide about the rest.
+
+        So an earlier version from when it was private stays hidden when it is shared.
+        """
+        is_own = cube.kind is Kind.PAGE or (cube.kind in _STATED and not cube.descriptive.provenance)
+        return not is_own or self._view.admits(cube.scope.owner, cube.kind.value, labels_text(cube))
 
     def _admits_class(self, kind: Kind, labels: str | None) -> bool:
         return self._view.admits(self._scope, kind.value, labels)
