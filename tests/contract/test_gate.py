@@ -79,6 +79,8 @@ def call(thing: object, kind: type, name: str) -> object:
         positional = ["forget everything"]
     if name == "update":
         positional = ["x", "hello"]
+    if name == "governance.relabel":
+        named = {"access": "private"}
     if name.endswith("export") and name != "adapters.export":
         positional = [StringIO()]
     if name == "admin.load":

@@ -234,7 +234,7 @@ KEPT: dict[str, str] = {
     "source_ids": _COMPARED,
     "receipt": "its signature is checked",
     "path": _PLACE,
-    **dict.fromkeys(("ids", "names", "beside"), _IDS),
+    **dict.fromkeys(("ids", "names", "beside", "segment"), _IDS),
     "folder": _PLACE,
     "new_key": "a key that nothing stores",
     "target": _PLACE,

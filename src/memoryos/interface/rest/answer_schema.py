@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import AwareDatetime
 
 from memoryos.cube import MemCube, Turn
+from memoryos.interface.rest.own_key_route import OWN_KEY
 from memoryos.interface.rest.route import Route
 from memoryos.interface.rest.samples import answer_kind, sample
 from memoryos.kinds import Kind
@@ -83,6 +84,8 @@ class AnswerSchemas:
             return _object({"ids": {"type": "array", "items": _ATOMS[str]}})
         kind, _ = answer_kind(route)
         told = self.of(kind)
+        if route is OWN_KEY:  # null, if the store has no keys
+            told = {"anyOf": [told, _ATOMS[type(None)]]}
         if route.named:
             return _object({route.named: told})
         if told.get("type") == "array":
