@@ -77,11 +77,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Two more than there are cores: tests wait a third of their time, for disks, pauses and processes that die.
-
-    By chance alone, three that wait so often leave a seventh of two cores idle, and four a sixteenth.
-    """
-    return (yield) + 2
+    """One more than there are cores: tests wait a third of their time, for disks, pauses and processes that die."""
+    return (yield) + 1
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -148,8 +148,9 @@ def test_with_the_setting_off_all_is_read_as_text_and_nothing_is_logged(open_mem
 
 
 def test_an_unknown_policy_is_refused(open_memory):
+    memory = open_memory(placement="fastest")
     with pytest.raises(InvalidInput, match="'fastest' is unknown"):
-        open_memory(placement="fastest")
+        memory.schedule.explain(QUESTION)
 
 
 def test_a_policy_that_fails_is_named(open_memory, monkeypatch):

@@ -118,7 +118,7 @@ POLICIES: dict[str, PlacementPolicy] = {
 
 
 def register_policy(policy: PlacementPolicy) -> None:
-    """Add a policy, so that settings of a memory that is opened later can name it. Raises InvalidInput."""
+    """Add a policy, so that settings can name it. Raises InvalidInput."""
     if not isinstance(policy, PlacementPolicy):
         raise InvalidInput("policy", "has no name or no worth()", "Pass an object with both")
     if policy.name in POLICIES:
