@@ -115,7 +115,7 @@ def measure_kv(
     known = engine.fingerprint
     kept = KeptResults(None, {}) if results is None else results
     bench = KvBench(engine, text, plan, kept, f"{known.runtime} {known.version}")
-    engine.prefill(text[:64])  # the first computation of a process takes longer
+    engine.prefill(text[: plan.contexts[0]])  # the first computation of a process takes longer
     contexts, cells, count = [], [], len(plan.contexts) * len(plan.queries)
     for size in plan.contexts:
         contexts.append(bench.context(size))
