@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -277,6 +278,22 @@ when { resource.sensitivity.isEmpty() };
 """
 
 
+@pytest.fixture
+def limited(memory, path, tmp_path, settings, clock):
+    """limited(user): that user and a nurse, who may use what is not sensitive, in the store of `memory`."""
+
+    @contextmanager
+    def opens(user):
+        memory.close()
+        rules = tmp_path / "limited.cedar"
+        rules.write_text(LIMITED)
+        with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
+            nurse = Caller("kim", frozenset({"nurse"}))
+            yield store.memory(user=user, caller=Caller(user)), store.memory(user=user, caller=nurse)
+
+    return opens
+
+
 def recipe_of(memory):
     return acting(SYSTEM, lambda: memory._engine.activator.recipe(memory.scope, "me"))
 
@@ -294,15 +311,8 @@ def changes_by(nurse):
 
 
 @pytest.mark.parametrize("is_built", [True, False])
-def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(
-    memory, path, tmp_path, settings, clock, is_built
-):
-    memory.close()
-    rules = tmp_path / "limited.cedar"
-    rules.write_text(LIMITED)
-    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
-        ann = store.memory(user="ann", caller=Caller("ann"))
-        nurse = store.memory(user="ann", caller=Caller("kim", frozenset({"nurse"})))
+def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(limited, is_built):
+    with limited("ann") as (ann, nurse):
         built(ann)
         if not is_built:
             ann.forms.transform("me", "kv", "text", keeps=False)
@@ -320,13 +330,8 @@ def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(
         nurse.activations.delete("tea")
 
 
-def test_what_a_prefix_would_tell_now_decides_too_who_may_replace_it(memory, path, tmp_path, settings, clock):
-    memory.close()
-    rules = tmp_path / "limited.cedar"
-    rules.write_text(LIMITED)
-    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
-        bob = store.memory(user="bob", caller=Caller("bob"))
-        nurse = store.memory(user="bob", caller=Caller("kim", frozenset({"nurse"})))
+def test_what_a_prefix_would_tell_now_decides_too_who_may_replace_it(limited):
+    with limited("bob") as (bob, nurse):
         bob.facts.add("The user likes tea.")
         before = built(bob)
         bob.facts.add("The user has asthma.", sensitivity=["health"])  # the state does not have it
@@ -339,13 +344,8 @@ def test_what_a_prefix_would_tell_now_decides_too_who_may_replace_it(memory, pat
         assert bob.activations.get("me").id == before.id
 
 
-def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(memory, path, tmp_path, settings, clock):
-    memory.close()
-    rules = tmp_path / "limited.cedar"
-    rules.write_text(LIMITED)
-    with MemoryOS.open(path, embedder=Hashing(), settings=settings, clock=clock, policies=rules) as store:
-        ann = store.memory(user="ann", caller=Caller("ann"))
-        nurse = store.memory(user="ann", caller=Caller("kim", frozenset({"nurse"})))
+def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(limited):
+    with limited("ann") as (ann, nurse):
         built(ann, KV_NAME)
         before = ann.activations.get(KV_NAME)
         for _ in range(8):

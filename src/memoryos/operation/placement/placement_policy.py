@@ -80,7 +80,7 @@ class GuardedPolicy:
         """Return what the policy says. Raises InvalidInput if it fails, or says no number."""
         try:
             worth = float(self.policy.worth(block, task))
-        except Exception as error:
+        except Exception as error:  # the code of somebody else, which may raise anything
             raise self._failed(f"failed: {type(error).__name__}") from error
         if isnan(worth):
             raise self._failed("said nan")
