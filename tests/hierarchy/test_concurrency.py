@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -158,9 +159,11 @@ def test_words_that_change_with_every_reading_are_read_later(world: World):
     world.runner(Interrupted(correct)).run_all(ANN)
     assert facts(world) == []
     assert next(numbers) == READINGS
-    world.clock.advance(seconds=5)  # when it is tried again
-    world.runner(LineExtractor()).run_all(ANN)
-    assert facts(world) == [f"Ann lives in Oslo {READINGS - 1}."]
+    memory.close()  # its worker reads with other rules, and would come first
+    with closing(world.open_vault()) as world.vault:
+        world.clock.advance(seconds=5)  # when it is tried again
+        world.runner(LineExtractor()).run_all(ANN)
+        assert facts(world) == [f"Ann lives in Oslo {READINGS - 1}."]
 
 
 def test_jobs_of_a_process_that_died_run_after_the_next_add(world: World):
