@@ -132,8 +132,9 @@ if TYPE_CHECKING:
         UpdateStep,
     )
     from memoryos.operation.pipelines.step_field import FieldType
-    from memoryos.operation.placement.form_moves import FormMove, MoveReason
-    from memoryos.operation.placement.kv_keeper import KeepingReason
+    from memoryos.operation.placement.form_log import FormDecision
+    from memoryos.operation.placement.form_moves import FormMove, MoveGrounds, MoveReason
+    from memoryos.operation.placement.kv_keeper import KeepingGrounds, KeepingReason
     from memoryos.operation.placement.memory_block import MemoryForm
     from memoryos.operation.placement.placement_log import LoggedDecision, LoggedPlacement
     from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
@@ -258,6 +259,7 @@ __all__ = [
     "FieldType",
     "FileBytes",
     "Forgotten",
+    "FormDecision",
     "FormMove",
     "FormOutcome",
     "FormState",
@@ -271,6 +273,7 @@ __all__ = [
     "JobFunction",
     "JobState",
     "Jobs",
+    "KeepingGrounds",
     "KeepingReason",
     "Keys",
     "Kind",
@@ -304,6 +307,7 @@ __all__ = [
     "Messages",
     "Mount",
     "Mounts",
+    "MoveGrounds",
     "MoveReason",
     "NameFinder",
     "Namespace",

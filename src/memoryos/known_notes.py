@@ -19,6 +19,7 @@ from memoryos.operation.maintenance.archive_job import WAITING
 from memoryos.operation.maintenance.rebuild import READ, STAGE
 from memoryos.operation.maintenance.repairer import KEPT
 from memoryos.operation.paging.departure import DEPARTURES
+from memoryos.operation.placement.form_log import FORM_LOG
 from memoryos.operation.placement.placement_log import HISTORY, LOGGED
 from memoryos.operation.placement.state_log import STATE_LOG
 from memoryos.operation.training.wanted_adapter import WANTED
@@ -38,6 +39,7 @@ KNOWN_NOTES: tuple[Note[Any], ...] = (
         RECIPES,
         HISTORY,
         LOGGED,
+        FORM_LOG,
         STATE_LOG,
         WANTED,
     ),

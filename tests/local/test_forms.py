@@ -148,6 +148,9 @@ def test_what_is_cold_goes_back_to_text(opened, learned, tiny_long, clock):
     assert [(one.name, one.source, one.ids) for one in cooled] == [(NAME, ADAPTER, (fact,)), ("me", KV, (fact,))]
     assert [one.name for one in memory.forms.list()] == ["used"]
     assert memory.get(fact).text == FACT
+    told = [(one.name, one.before, one.after, one.reason, one.plan) for one in memory.schedule.explain("Tea?").forms]
+    assert told == [("me", KV, TEXT, MoveReason.COLD, None), (NAME, ADAPTER, TEXT, MoveReason.COLD, None)]
+    assert {one.grounds.unused_days for one in memory.schedule.explain("Tea?").forms} == {15}
 
 
 def test_what_cannot_be_transformed_is_named(opened, tmp_path):

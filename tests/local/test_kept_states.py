@@ -108,6 +108,11 @@ def test_what_a_session_usually_asks_next_is_loaded_in_the_pause_also_after_a_re
     assert "ticket" in kept(ann), "which followed each time"
     assert told(ann)["ticket"] == (True, LIKELY)
     assert told(ann)["ferry"] == (True, USED)
+    ticket = ann.activations.get("ticket").id
+    grounds = next(one.grounds for one in ann.schedule.explain(QUESTION).states if one.id == ticket)
+    assert (grounds.uses, grounds.size_bytes) == (0, size(ann, "ticket"))  # none in this process
+    assert grounds.saved_ms > grounds.load_ms > 0
+    assert grounds.chance > 0
     assert ann.activations.answer("ticket", QUESTION).is_from_state
 
 
@@ -188,7 +193,7 @@ def test_the_command_tells_what_was_decided(open_store, settings, tmp_path):
     variables = {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_LLM_MODEL": settings.llm_model}
     place = ("--user", "ann", "--db", str(tmp_path / "m.db"))
     ran = same_process.memoryos("schedule", "explain", QUESTION, *place, cwd=tmp_path, **variables)
-    assert f"KV state {ann.activations.get('ferry').id}: in memory (used)" in ran.stdout, ran.stderr
+    assert f"KV state {ann.activations.get('ferry').id}: in memory (used): 1 uses, heat 0" in ran.stdout, ran.stderr
 
 
 def test_a_damaged_log_costs_no_answer(open_store, tmp_path):

@@ -8,9 +8,11 @@ import memoryos
 from local.lessons import FACT, NAME, teach
 from memoryos import MemoryForm, MoveReason, PlacementReason, load_settings
 from memoryos.models.hashing import Hashing
+from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.training.adapter_trainer import AdapterTrainer
 
 QUESTION = "When does the zanzibar ferry leave?"
+TEXT, KV = MemoryForm.TEXT, MemoryForm.KV
 
 
 @pytest.fixture
@@ -42,6 +44,13 @@ def test_text_gets_kv_when_it_has_paid_for_it_and_loses_it_when_it_changes_or_is
     (kv,) = memory.activations.list()
     assert (kv.name, kv.sources, kv.is_usable) == ("scheduler", (page,), True)
     assert memory.schedule.moves() == []
+    newest, oldest = memory.schedule.log()
+    (built,) = newest.forms
+    assert oldest.forms == ()
+    assert (built.name, built.before, built.after) == ("scheduler", MemoryForm.TEXT, MemoryForm.KV)
+    assert (built.reason, built.sources, built.plan) == (MoveReason.PAID, (page,), 2)
+    assert (built.grounds.uses, built.grounds.unchanged_days) == (2, 0)
+    assert built.grounds.saved_ms >= built.grounds.cost_ms == SMOLLM2.prefill_ms(built.grounds.tokens) > 0
 
     plan = decided(memory)
     assert plan.decision(page).reason is PlacementReason.COVERED
@@ -74,8 +83,13 @@ def test_cold_kv_is_removed_and_its_texts_stay(memory, clock):
     clock.advance(days=15)
     (move,) = memory.schedule.moves()
     assert (move.id, move.after, move.reason) == (kv.id, MemoryForm.TEXT, MoveReason.COLD)
-    memory.schedule.decide("Hello!", tokens=0)  # which uses nothing
+    plan = memory.schedule.decide("Hello!", tokens=0)  # which uses nothing
     assert memory.activations.list() == []
+    removed, built = plan.forms
+    assert (removed.before, removed.after, removed.reason, removed.sources) == (KV, TEXT, MoveReason.COLD, (page,))
+    assert (removed.grounds.unused_days, removed.grounds.uses) == (15, 0)  # the plans before used its text
+    assert memory.schedule.log()[0].forms == (removed,)
+    assert memory.schedule.log()[1].forms == (built,)
     assert memory.get(page).text
 
 
@@ -137,3 +151,6 @@ def test_kv_that_is_stable_for_long_becomes_an_adapter_if_the_setting_says_so(me
     memory.wait()
     assert [one.name for one in memory.adapters.list()] == ["scheduler"]
     assert {(one.name, *one.kinds, *one.ids) for one in wanted} == {("scheduler", "page", page)}
+    (trained,) = [one for one in memory.schedule.explain(QUESTION).forms if one.after is MemoryForm.ADAPTER]
+    assert (trained.before, trained.reason, trained.sources) == (KV, MoveReason.STABLE, (page,))
+    assert (trained.grounds.uses >= 20, trained.grounds.unchanged_days) == (True, 33)

@@ -18,13 +18,15 @@ from memoryos.nouns.activations import Activations, built_again
 from memoryos.nouns.lora_adapters import LoraAdapters, trained_again
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
-from memoryos.nouns.schedule import MemScheduler
+from memoryos.nouns.schedule import OFF, MemScheduler
 from memoryos.operation.activation.activator import building_of
 from memoryos.operation.activation.recipe import KNOWN
 from memoryos.operation.activation.transformation import FormOutcome, FormState, MadeForm, Transformation, stands
 from memoryos.operation.activation.transformer import turning_of
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
+from memoryos.operation.placement.form_log import FormDecision, log_form
+from memoryos.operation.placement.form_moves import FormMove
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
 from memoryos.operation.training.training_job import is_missing, training_of
@@ -81,11 +83,14 @@ class MemoryForms(Noun):
         return self._turned(name, before, keeps=stays)
 
     def cool(self) -> Listing[Transformation]:
-        """Turn each cold KV state and adapter back to text, as `schedule.moves` lists them: their sources stay."""
+        """Turn each cold KV state and adapter back to text, as `schedule.moves` lists them: their sources stay.
+
+        `schedule.explain(...).forms` tells why, unless the scheduler is off.
+        """
         schedule = MemScheduler(self._engine, self._scope, self._caller, self._memory)
-        due = {move.id for move in schedule.moves() if move.after is MemoryForm.TEXT}
-        cold = {(one.name, one.form) for one in self.list() if one.id in due}
-        return Listing(self._turned(name, form, keeps=False) for name, form in sorted(cold))
+        due = {move.id: move for move in schedule.moves() if move.after is MemoryForm.TEXT}
+        cold = {(one.name, one.form): due[one.id] for one in self.list() if one.id in due}
+        return Listing(self._cooled(name, form, cold[name, form]) for name, form in sorted(cold))
 
     def outcome(
         self, name: str, source: MemoryForm | str = MemoryForm.TEXT, target: MemoryForm | str = MemoryForm.KV
@@ -191,6 +196,17 @@ class MemoryForms(Noun):
             chosen = as_trained(chosen_sources(reader, wanted, now))
             is_ready = latest is not None and latest.stage is AdapterStage.READY and latest.sources == chosen
             return is_ready and not wanted.is_withdrawn and not is_missing(reader, wanted, now)
+
+    def _cooled(self, name: str, form: MemoryForm, move: FormMove) -> Transformation:
+        """Order it, and log why."""
+        made = self._turned(name, form, keeps=False)
+        if self._engine.settings.placement != OFF:
+            place = self._scope.owner
+            if form is MemoryForm.ADAPTER:
+                place, _ = self._engine.adapters.known(self._scope, name)
+            with self._engine.vault.write(place) as writer:
+                log_form(writer, FormDecision.of(move, name, made.ids, self._engine.clock()))
+        return made
 
     def _turned(self, name: str, source: MemoryForm, *, keeps: bool) -> Transformation:
         """From another form to text."""

@@ -28,7 +28,15 @@ from memoryos.operation.activation.recipe import Recipe
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.placement.cost_model import SMOLLM2
-from memoryos.operation.placement.form_moves import FormMove, FormOfMemory, due_moves
+from memoryos.operation.placement.form_log import MOST_DECISIONS, FormDecision, log_form, logged_forms
+from memoryos.operation.placement.form_moves import (
+    FormMove,
+    FormOfMemory,
+    MoveGrounds,
+    MoveReason,
+    due_moves,
+    grounds_of,
+)
 from memoryos.operation.placement.memory_block import BlockFault, MemoryBlock, MemoryForm
 from memoryos.operation.placement.placement_log import LoggedPlacement, history_of, log_plan, logged, write_history
 from memoryos.operation.placement.placement_plan import PlacementPlan, PlacementReason
@@ -36,7 +44,7 @@ from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPo
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.planner import planned
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog
-from memoryos.operation.placement.use_history import UseHistory
+from memoryos.operation.placement.use_history import BlockUse, UseHistory
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version
 from memoryos.operation.training.loaded_adapters import loaded_in
@@ -75,9 +83,11 @@ class MemScheduler(Noun):
         Nothing is noted but the visits that any search counts. The budgets are for the memories alone: `tokens` of the
         model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
         and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first. With the setting
-        `placement_states`, `states` has why KV states are in memory or are not. Raises InvalidInput.
+        `placement_states`, `states` has why KV states are in memory or are not; `forms` has why KV caches and adapters
+        were made or removed, as `decide` and `forms.cool` ordered it. Raises InvalidInput.
         """
-        return self._planned(self._task(query, tokens, ms, size_bytes, priorities))
+        plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
+        return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
 
     def decide(
         self,
@@ -100,23 +110,31 @@ class MemScheduler(Noun):
         if plan.policy != OFF:
             now = self._engine.clock()
             with self._engine.vault.write(self._scope.owner) as writer:
-                log_plan(writer, plan, history_of(writer).after(_owed(plan), micros(now)), now)
+                history = history_of(writer).after(_owed(plan), micros(now))
+                log_plan(writer, plan, history, now)
             if self._engine.settings.is_local:
                 with suppress(PermissionDenied):  # what it would change was made of more than this caller may use
-                    self._follow()
-        return plan
+                    self._follow(history.asked)
+        return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
-        """List the latest decisions, newest first, at most 100: ids, forms and reasons.
+        """List the latest decisions, newest first, at most 100: ids, forms, reasons and numbers.
 
-        What this caller may not read, or is gone, is left out.
+        Each plan has the KV caches and adapters that were ordered or removed behind it (`forms`). What this caller may
+        not read, or is gone, is left out.
         """
         wanted = arguments.natural("limit", limit, least=1, most=arguments.MOST)
         with self._engine.vault.view(self._scope.owner) as reader:
             found = logged(reader, wanted)
             seen = reader.kinds([one.id for plan in found for one in plan.decisions])
+        forms = self._forms()
         return Listing(
-            replace(plan, decisions=tuple(one for one in plan.decisions if one.id in seen)) for plan in found
+            replace(
+                plan,
+                decisions=tuple(one for one in plan.decisions if one.id in seen),
+                forms=tuple(one for one in forms if one.plan == plan.number),
+            )
+            for plan in found
         )
 
     def moves(self) -> Listing[FormMove]:
@@ -141,21 +159,22 @@ class MemScheduler(Noun):
                     if (known := adapter_in(cube)).name not in loaded and known.stage is AdapterStage.READY:
                         yield _as_adapter(cube)
 
-    def _follow(self) -> None:
+    def _follow(self, plan: int) -> None:
         """Build the KV of what has paid for it, or remove it when it is cold."""
         owner, due = self._scope.owner, self.moves()
-        views = {view.name: view for view in self._engine.activator.views(owner)}
-        ours = views.get(KV_NAME)
-        if ours is not None and any(move.id == ours.id and move.after is MemoryForm.TEXT for move in due):
+        ours = next((view for view in self._engine.activator.views(owner) if view.name == KV_NAME), None)
+        move = next((one for one in due if ours is not None and one.id == ours.id), None)
+        if ours is not None and move is not None and move.after is MemoryForm.TEXT:
             with suppress(NotFound):  # another process was faster
                 self._engine.activator.delete(owner, KV_NAME)
-        elif ours is not None and any(move.id == ours.id and move.after is MemoryForm.ADAPTER for move in due):
-            self._learn(ours.sources)
-        elif paid := self._paid({move.id for move in due if move.after is MemoryForm.KV}, ours):
+                self._noted(owner, FormDecision.of(move, KV_NAME, ours.sources, self._engine.clock(), plan))
+        elif ours is not None and move is not None:
+            self._learn(move, ours.sources, plan)
+        elif paid := self._paid({one.id for one in due if one.after is MemoryForm.KV}, ours, plan):
             self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
             self._engine.housekeeping.queued(self._scope)
 
-    def _learn(self, sources: Sequence[str]) -> None:
+    def _learn(self, move: FormMove, sources: Sequence[str], plan: int) -> None:
         """Have an adapter trained of these memories, if the settings say so and it does not stand already."""
         lora = LoraAdapters(self._engine, self._scope, self._caller)
         if not self._engine.settings.placement_adapters or not self._engine.local.is_trainable:
@@ -164,26 +183,43 @@ class MemScheduler(Noun):
             kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
         if kinds and KV_NAME not in [one.name for one in lora.list()]:
             lora.train(KV_NAME, kinds=sorted(kinds), ids=sources)
+            decision = FormDecision.of(move, KV_NAME, sources, self._engine.clock(), plan)
+            self._noted(self._scope.owner, decision)
 
-    def _paid(self, new: set[str], ours: ActivationView | None) -> tuple[str, ...]:
+    def _paid(self, new: set[str], ours: ActivationView | None, plan: int) -> tuple[str, ...]:
         """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
 
         A KV cache is the beginning of a prompt, so one more memory means to build it all again. What was used last
         stays in it, as far as the context has room.
         """
         before = set(ours.sources if ours is not None else ())
-        owner = self._scope.owner
+        owner, now = self._scope.owner, self._engine.clock()
         with self._engine.vault.write(owner) as writer:
             self._engine.activator.check_change(owner, writer, KV_NAME, Action.WRITE)
             history = history_of(writer)
-            sizes = {one.id: count_tokens(one.text) for one in writer.get(new | before).values()}
-            wanted = history.used_last(sizes, self._engine.settings.context_tokens)
-            added = wanted - before
+            texts = {cube.id: _as_text(cube) for cube in writer.get(new | before).values()}
+            sizes = {one: text.tokens for one, text in texts.items()}
+            wanted = sorted(history.used_last(sizes, self._engine.settings.context_tokens))
+            added = set(wanted) - before
             owed = sum(history.blocks[one].owed_ms for one in added if one in history.blocks)
             if not added or owed < SMOLLM2.prefill_ms(sum(sizes[one] for one in wanted)):
                 return ()
+            move = _paid_move([texts[one] for one in wanted], history, owed, now)
+            log_form(writer, FormDecision.of(move, KV_NAME, wanted, now, plan))
             write_history(writer, reduce(UseHistory.paid, added, history))
-        return tuple(sorted(wanted))
+        return tuple(wanted)
+
+    def _noted(self, place: Scope, decision: FormDecision) -> None:
+        with self._engine.vault.write(place) as writer:
+            log_form(writer, decision)
+
+    def _forms(self) -> list[FormDecision]:
+        """What was decided of the forms of memories that the caller may read, newest first."""
+        found = list[FormDecision]()
+        for place in self._engine.adapters.places(self._scope):
+            with self._engine.vault.view(place) as reader:
+                found += logged_forms(reader)
+        return sorted(found, key=lambda one: one.at, reverse=True)
 
     def _task(
         self,
@@ -304,7 +340,15 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory
         built_at=view.built_at,
         uses=view.uses,
         used_at=view.used_at,
+        heat=sum(sources[one].behaviour.visits for one in view.sources if one in sources),
     )
+
+
+def _paid_move(texts: Sequence[FormOfMemory], history: UseHistory, owed_ms: float, now: datetime) -> FormMove:
+    """The change of these texts to one KV cache, which what is new in it has paid for."""
+    parts = [grounds_of(one, history.blocks.get(one.id, BlockUse()), SMOLLM2, now) for one in texts]
+    grounds = replace(MoveGrounds.of_all(parts), saved_ms=owed_ms)
+    return FormMove(KV_NAME, MemoryForm.TEXT, MemoryForm.KV, MoveReason.PAID, grounds)
 
 
 def _as_adapter(cube: MemCube) -> FormOfMemory:
@@ -322,6 +366,7 @@ def _as_text(cube: MemCube) -> FormOfMemory:
         tokens=count_tokens(cube.text),
         changed_at=known.updated_at,
         built_at=known.recorded_at,
+        heat=cube.behaviour.visits,
         is_frozen=cube.is_frozen,
     )
 

@@ -11,7 +11,9 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
 
 if TYPE_CHECKING:
+    from memoryos.operation.placement.form_log import FormDecision
     from memoryos.operation.placement.placement_plan import PlacementPlan
+    from memoryos.operation.placement.state_log import StateDecision
 
 Query = Annotated[str, typer.Argument(help="The question.")]
 Tokens = Annotated[
@@ -67,7 +69,7 @@ def log(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the latest decisions, newest first."""
+    """List the latest decisions, newest first, and what was built, trained or removed behind each."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.schedule.log(limit=limit)
     if json:
@@ -78,6 +80,8 @@ def log(
         render.say(f"{plan.number} {plan.at:%Y-%m-%d %H:%M} {plan.policy}: {chosen} of {len(plan.decisions)} chosen")
         for one in plan.decisions:
             render.say(f"  {one.id} {one.form.value} {one.reason.value}")
+        for form in plan.forms:
+            render.say(f"  {_change(form)}")
     if not found:
         render.say("Nothing is logged.")
 
@@ -112,4 +116,22 @@ def _show(plan: PlacementPlan, *, json: bool) -> None:
     render.console().print(table)
     for state in plan.states:
         place = "in memory" if state.is_kept else "not in memory"
-        render.say(f"{state.at:%Y-%m-%d %H:%M} KV state {state.id}: {place} ({state.reason.value})")
+        render.say(f"{state.at:%Y-%m-%d %H:%M} KV state {state.id}: {place} ({state.reason.value}){_kept(state)}")
+    for form in plan.forms:
+        render.say(f"{form.at:%Y-%m-%d %H:%M} {_change(form)}")
+
+
+def _kept(state: StateDecision) -> str:
+    known = state.grounds
+    if known is None:
+        return ""
+    times = f"saves {known.saved_ms:,.0f} ms, loaded in {known.load_ms:,.0f} ms"
+    return f": {known.uses} uses, heat {known.heat:g}, {times}, {known.size_bytes:,} bytes, chance {known.chance:.2f}"
+
+
+def _change(form: FormDecision) -> str:
+    known = form.grounds
+    told = f"{form.name}: {form.before.value} -> {form.after.value} ({form.reason.value}), {len(form.sources)} memories"
+    days = f"unused for {known.unused_days:.1f} days, unchanged for {known.unchanged_days:.1f}"
+    costs = f"KV would have saved {known.saved_ms:,.0f} ms and costs {known.cost_ms:,.0f} ms"
+    return f"{told}: {known.uses} uses, heat {known.heat}, {costs}, {days}"

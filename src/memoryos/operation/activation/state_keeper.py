@@ -182,7 +182,9 @@ class StateKeeper:
             names, log = recipes(writer), STATE_LOG.of(writer) or StateLog()
             found = [(_memory_of(one.block.id), one) for one in decisions]
             there = writer.kinds([memory_id for memory_id, _ in found])
-            told = [StateDecision(one, at, made.is_kept, made.reason) for one, made in found if one in there]
+            told = [
+                StateDecision(one, at, made.is_kept, made.reason, made.grounds) for one, made in found if one in there
+            ]
             if not names and not log.decisions:  # it was erased meanwhile
                 return
             history = log.history.only(names)

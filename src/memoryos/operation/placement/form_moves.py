@@ -11,7 +11,7 @@ A frozen memory keeps the form it has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -21,6 +21,8 @@ from memoryos.operation.placement.cost_model import CostModel
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.placement.use_history import BlockUse
 from memoryos.plain import Plain
+
+_DAY = timedelta(days=1)
 
 
 class MoveReason(Choice):
@@ -51,7 +53,34 @@ class FormOfMemory:
     built_at: datetime  #: when it got its form
     uses: int = 0  #: by answers, beside those that the scheduler planned
     used_at: datetime | None = None  #: when an answer used it last
+    heat: int = 0  #: visits of its texts by searches
     is_frozen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveGrounds(Plain):
+    """The numbers on which a change of form rests. Milliseconds are those of the cost model, not measured."""
+
+    tokens: int  #: of the texts
+    uses: int  #: so far, by plans and by answers
+    cost_ms: float  #: to read the texts once, which is what building KV costs
+    saved_ms: float  #: what KV would have saved so far; 0 from when it is built
+    heat: int  #: visits of the texts by searches
+    unused_days: float  #: since the last use, or since it got its form
+    unchanged_days: float  #: since a text changed last
+
+    @classmethod
+    def of_all(cls, parts: Sequence[MoveGrounds]) -> MoveGrounds:
+        """Those of memories that change together: their sums, and the days of the latest. Raises ValueError if none."""
+        return cls(
+            tokens=sum(one.tokens for one in parts),
+            uses=sum(one.uses for one in parts),
+            cost_ms=sum(one.cost_ms for one in parts),
+            saved_ms=sum(one.saved_ms for one in parts),
+            heat=sum(one.heat for one in parts),
+            unused_days=min(one.unused_days for one in parts),
+            unchanged_days=min(one.unchanged_days for one in parts),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +91,7 @@ class FormMove(Plain):
     before: MemoryForm  #: the form that it has
     after: MemoryForm  #: the form that it should get
     reason: MoveReason  #: why
+    grounds: MoveGrounds  #: the numbers behind it
 
 
 def due_moves(
@@ -79,14 +109,29 @@ def due_moves(
                 yield move
 
 
-def _due(memory: FormOfMemory, use: BlockUse, costs: CostModel, now: datetime, rules: MoveRules) -> FormMove | None:
-    if memory.form is MemoryForm.TEXT:
-        is_paid = 0 < costs.prefill_ms(memory.tokens) <= use.owed_ms
-        return FormMove(memory.id, memory.form, MemoryForm.KV, MoveReason.PAID) if is_paid else None
+def grounds_of(memory: FormOfMemory, use: BlockUse, costs: CostModel, now: datetime) -> MoveGrounds:
+    """What speaks for a change of form, and against it."""
     planned_at = from_micros(use.micros) if use.micros else memory.built_at
-    if now - max(planned_at, memory.built_at, memory.used_at or memory.built_at) > timedelta(days=rules.cold_days):
-        return FormMove(memory.id, memory.form, MemoryForm.TEXT, MoveReason.COLD)
-    is_stable = now - memory.changed_at > timedelta(days=rules.stable_days) and use.total + memory.uses >= rules.often
+    used_at = max(planned_at, memory.built_at, memory.used_at or memory.built_at)
+    return MoveGrounds(
+        tokens=memory.tokens,
+        uses=use.total + memory.uses,
+        cost_ms=costs.prefill_ms(memory.tokens),
+        saved_ms=use.owed_ms,
+        heat=memory.heat,
+        unused_days=(now - used_at) / _DAY,
+        unchanged_days=(now - memory.changed_at) / _DAY,
+    )
+
+
+def _due(memory: FormOfMemory, use: BlockUse, costs: CostModel, now: datetime, rules: MoveRules) -> FormMove | None:
+    known = grounds_of(memory, use, costs, now)
+    if memory.form is MemoryForm.TEXT:
+        is_paid = 0 < known.cost_ms <= known.saved_ms
+        return FormMove(memory.id, memory.form, MemoryForm.KV, MoveReason.PAID, known) if is_paid else None
+    if known.unused_days > rules.cold_days:
+        return FormMove(memory.id, memory.form, MemoryForm.TEXT, MoveReason.COLD, known)
+    is_stable = known.unchanged_days > rules.stable_days and known.uses >= rules.often
     if memory.form is MemoryForm.KV and is_stable:
-        return FormMove(memory.id, memory.form, MemoryForm.ADAPTER, MoveReason.STABLE)
+        return FormMove(memory.id, memory.form, MemoryForm.ADAPTER, MoveReason.STABLE, known)
     return None

@@ -15,6 +15,7 @@ from memoryos.operation.placement.foresight import Foresight
 from memoryos.operation.placement.kv_pool import KvPool
 from memoryos.operation.placement.placement_policy import HeldBlock
 from memoryos.operation.placement.placement_task import PlacementTask
+from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 MOST_USES = 4_096  # blocks whose uses are counted, beside those that are held
@@ -45,6 +46,19 @@ class KvBlock:
     labels: frozenset[str] = frozenset()  #: tags of what it was computed from
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepingGrounds(Plain):
+    """The numbers that a policy has of KV when it decides. Milliseconds are those of the cost model, not measured."""
+
+    uses: int  #: in this process
+    saved_ms: float  #: by one use
+    load_ms: float  #: to make it ready
+    size_bytes: int  #: of it
+    chance: float  #: that the owner's next question uses it
+    idle: int  #: questions of others since the owner asked
+    heat: float  #: visits of what it was computed from
+
+
 @dataclass(frozen=True, slots=True)
 class KeepingDecision:
     """What was decided for one block."""
@@ -52,6 +66,7 @@ class KeepingDecision:
     block: KvBlock
     is_kept: bool
     reason: KeepingReason
+    grounds: KeepingGrounds
 
 
 @dataclass(slots=True)
@@ -124,7 +139,7 @@ class KvKeeper:
             if block.id in self._kept:
                 continue
             if block.ready_ms > left:
-                yield KeepingDecision(block, False, KeepingReason.NO_TIME)
+                yield self._decided(block, False, KeepingReason.NO_TIME)
                 continue
             decisions = self._preload(block, task, ready)
             yield from decisions
@@ -134,9 +149,9 @@ class KvKeeper:
         self, block: KvBlock, task: PlacementTask, ready: Callable[[KvBlock], KvBlock | None]
     ) -> list[KeepingDecision]:
         if self._leaving(block, task) is None:
-            return [KeepingDecision(block, False, KeepingReason.NO_ROOM)]
+            return [self._decided(block, False, KeepingReason.NO_ROOM)]
         if (made := ready(block)) is None:
-            return [KeepingDecision(block, False, KeepingReason.FAILED)]
+            return [self._decided(block, False, KeepingReason.FAILED)]
         with self._lock:
             return self._put(made, task, KeepingReason.LIKELY, must_gain=True)
 
@@ -150,19 +165,32 @@ class KvKeeper:
         wanted, held = self._seen(block), self._held()
         leaving = self._pool.room(list(held.values()), wanted, task, must_gain=must_gain)
         if leaving is None:
-            return [KeepingDecision(block, False, KeepingReason.NO_ROOM)]
+            return [self._decided(block, False, KeepingReason.NO_ROOM)]
         gone = []
         for one in leaving:
             self._clock = max(self._clock, self._pool.policy.worth(held.pop(one), task))
-            gone.append(KeepingDecision(self._kept.pop(one), False, KeepingReason.MADE_ROOM))
+            gone.append(self._decided(self._kept.pop(one), False, KeepingReason.MADE_ROOM))
         held[block.id], self._kept[block.id] = wanted, block
         self.peak_bytes = max(self.peak_bytes, sum(one.size_bytes for one in self._kept.values()))
-        return [*gone, KeepingDecision(block, True, reason)]
+        return [*gone, self._decided(block, True, reason)]
 
     def _held(self) -> dict[str, HeldBlock]:
         if self._view is None:
             self._view = {one: self._seen(block) for one, block in self._kept.items()}
         return self._view
+
+    def _decided(self, block: KvBlock, is_kept: bool, reason: KeepingReason) -> KeepingDecision:
+        seen = self._seen(block)
+        grounds = KeepingGrounds(
+            uses=seen.uses,
+            saved_ms=seen.saved_ms,
+            load_ms=block.ready_ms,
+            size_bytes=seen.size_bytes,
+            chance=seen.chance,
+            idle=seen.idle,
+            heat=seen.heat,
+        )
+        return KeepingDecision(block, is_kept, reason, grounds)
 
     def _seen(self, block: KvBlock) -> HeldBlock:
         """What a policy is told about a block now."""

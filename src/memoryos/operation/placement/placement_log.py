@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
+from memoryos.operation.placement.form_log import FormDecision
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
 from memoryos.operation.placement.use_history import UseHistory
@@ -39,6 +40,7 @@ class LoggedPlacement(Plain):
     at: AwareDatetime  #: when it was decided
     policy: str  #: name of the policy
     decisions: tuple[LoggedDecision, ...]  #: those of chosen memories first, in their order
+    forms: tuple[FormDecision, ...] = ()  #: what was decided behind it: KV and adapters that are made or removed
 
 
 HISTORY = Note("placement", as_json(UseHistory))

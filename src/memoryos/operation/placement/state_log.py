@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.note import Note, as_json
-from memoryos.operation.placement.kv_keeper import KeepingReason
+from memoryos.operation.placement.kv_keeper import KeepingGrounds, KeepingReason
 from memoryos.operation.placement.use_history import UseHistory
 from memoryos.plain import EVERY_FIELD, Plain
 
@@ -27,6 +27,7 @@ class StateDecision(Plain):
     at: AwareDatetime  #: when
     is_kept: bool  #: whether it is in memory since, in the process that decided
     reason: KeepingReason  #: why, or why not
+    grounds: KeepingGrounds | None = None  #: the numbers behind it; None: an earlier version noted none
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,63 @@
+"""FormLog: what the scheduler did to the forms of memories: KV built or removed, adapters trained or removed, and why.
+
+It is a note where the KV or the adapter lies, and goes with it: names, ids and numbers, no question and no content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import AwareDatetime, TypeAdapter
+
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.note import Note, as_json
+from memoryos.operation.placement.form_moves import FormMove, MoveGrounds, MoveReason
+from memoryos.operation.placement.memory_block import MemoryForm
+from memoryos.plain import EVERY_FIELD, Plain
+
+MOST_DECISIONS = 64  # that are known of an owner
+
+
+@dataclass(frozen=True, slots=True)
+class FormDecision(Plain):
+    """A change of form that the scheduler ordered."""
+
+    at: AwareDatetime  #: when
+    name: str  #: of the KV cache or adapter
+    before: MemoryForm  #: the form that its memories had
+    after: MemoryForm  #: the form that they get
+    reason: MoveReason  #: why
+    grounds: MoveGrounds  #: the numbers behind it
+    sources: tuple[str, ...]  #: ids of its memories, as far as they are there
+    plan: int | None = None  #: number of the plan behind which it was decided; None: `forms.cool` was called
+
+    @classmethod
+    def of(
+        cls, move: FormMove, name: str, sources: Sequence[str], at: datetime, plan: int | None = None
+    ) -> FormDecision:
+        """The decision to carry out a change that is due."""
+        return cls(at, name, move.before, move.after, move.reason, move.grounds, tuple(sources), plan)
+
+
+FORM_LOG = Note("placement_forms", as_json(tuple[FormDecision, ...]))
+
+_LOG = TypeAdapter(tuple[FormDecision, ...])
+
+
+def log_form(writer: Writer, decision: FormDecision) -> None:
+    """Write a decision before the others; the oldest may go for it."""
+    known = (decision, *(FORM_LOG.of(writer) or ()))[:MOST_DECISIONS]
+    writer.write_note(FORM_LOG.key, _LOG.dump_json(known, context=EVERY_FIELD).decode())
+
+
+def logged_forms(reader: Reader) -> Iterator[FormDecision]:
+    """The decisions, newest first, of which the reader shows every memory that is there."""
+    known = FORM_LOG.of(reader) or ()
+    ids = {source for one in known for source in one.sources}
+    there, seen = reader.whole.kinds(ids), reader.kinds(ids)
+    for one in known:
+        left = tuple(source for source in one.sources if source in there)
+        if left and all(source in seen for source in left):
+            yield replace(one, sources=left)
