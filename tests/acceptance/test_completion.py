@@ -70,6 +70,8 @@ NAMES = [
     ("memoryos branches create --user ann t", []),
     ("memoryos activations get --user ann ", ["我的前缀"]),
     ("memoryos forms transform --user ann 我", ["我的前缀"]),
+    ("memoryos transform --user ann 我", ["我的前缀"]),
+    ("memoryos transf", ["transform"]),
     ("memoryos adapters load --user ann ", []),
     ("memoryos search --db elsewhere.db --user a", []),
 ]

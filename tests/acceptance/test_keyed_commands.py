@@ -94,7 +94,7 @@ COMMANDS: dict[str, str] = {
     "snapshots create": "before",
     "snapshots list": "",
     "snapshots remove": "before",
-    "forms transform": "me",
+    **dict.fromkeys(("transform", "forms transform"), "me"),
     "forms outcome": "me",
     "forms cool": "",
     "forms list": "",

@@ -182,7 +182,7 @@ def test_the_commands_transform_and_list(opened, tiny_long, tmp_path, monkeypatc
         assert done.exit_code == 0, done.output
         return done.output
 
-    assert "me: text to kv" in says("forms", "transform", "me", "--kind", "fact")
+    assert "me: text to kv" in says("transform", "me", "--kind", "fact")  # the same command under its short name
     assert "kv me" in says("forms", "list", "--id", fact)
     assert fact in says("forms", "transform", "me", "--from", "kv", "--to", "text")
     removed = says("forms", "transform", "me", "--from", "kv", "--to", "text", "--remove", "--json")

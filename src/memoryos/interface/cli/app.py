@@ -31,6 +31,7 @@ class _Commands(LazyGroup):
         "tagged": ("mounts_command", "tagged"),
         "context": ("context_command", "context"),
         "digest": ("digest_command", "digest"),
+        "transform": ("forms_command", "transform"),
         "chat": ("chat_command", "chat"),
         "respond": ("memory_command", "respond"),
         "show": ("memory_command", "show"),
