@@ -132,6 +132,7 @@ if TYPE_CHECKING:
         UpdateStep,
     )
     from memoryos.operation.pipelines.step_field import FieldType
+    from memoryos.operation.placement.answer_mode import AnswerMode, ModeDecision, ModeReason
     from memoryos.operation.placement.form_log import FormDecision
     from memoryos.operation.placement.form_moves import FormMove, MoveGrounds, MoveReason
     from memoryos.operation.placement.kv_keeper import KeepingGrounds, KeepingReason
@@ -183,6 +184,7 @@ __all__ = [
     "AgentInfo",
     "Agents",
     "Answer",
+    "AnswerMode",
     "AnswerStream",
     "ApiKey",
     "ArchiveStep",
@@ -305,6 +307,8 @@ __all__ = [
     "Memoryos",
     "Message",
     "Messages",
+    "ModeDecision",
+    "ModeReason",
     "Mount",
     "Mounts",
     "MoveGrounds",

@@ -277,7 +277,7 @@ class Settings(BaseSettings):
     )
     compose_states: bool = Field(
         False,
-        description="whether `activations.answer` puts states of several prefixes together; not exact",
+        description="whether `activations.answer` and plans put states of several prefixes together; not exact",
     )
     compose_recompute: int = Field(
         16, ge=0, description="tokens at the beginning of each prefix but the first that are then computed anew"

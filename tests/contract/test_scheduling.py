@@ -7,7 +7,18 @@ from functools import partial
 import pytest
 
 import memoryos
-from memoryos import Caller, FormDecision, MemoryForm, MemoryOS, MoveGrounds, MoveReason, PlacementReason
+from memoryos import (
+    AnswerMode,
+    Caller,
+    FormDecision,
+    MemoryForm,
+    MemoryOS,
+    ModeDecision,
+    ModeReason,
+    MoveGrounds,
+    MoveReason,
+    PlacementReason,
+)
 from memoryos.caller import SYSTEM, Action, acting
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.models.hashing import Hashing
@@ -63,6 +74,7 @@ def test_explaining_logs_nothing_and_deciding_logs_ids_and_reasons(open_memory, 
     assert [(one.id, one.is_chosen, one.reason) for one in oldest.decisions] == [(page, True, PlacementReason.READ)]
     assert "zanzibar" not in str(oldest.to_dict())
     assert memory.schedule.log(limit=1) == [newest]
+    assert newest.mode == ModeDecision(AnswerMode.EXACT, ModeReason.ONE_STATE)
 
 
 def test_an_empty_memory_has_an_empty_plan(open_memory):

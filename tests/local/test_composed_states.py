@@ -9,11 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 import memoryos
-from memoryos import Settings
+from memoryos import AnswerMode, MemoryForm, ModeDecision, ModeReason, PlacementReason, Settings
 from memoryos.errors import InvalidInput, ModelError, NotFound, PromptTooLong, StateMismatch
 from memoryos.interface.cli.app import app
 from memoryos.models.local.local_engine import Sampling
 from memoryos.models.local.weighted_adapter import WeightedAdapter
+from memoryos.operation.placement.placement_policy import POLICIES, GuardedPolicy
 
 BLOCKS = [
     "The user lives in Oslo, likes tea.",
@@ -131,9 +132,23 @@ def test_the_bench_measures_each_way(tiny):
     assert moved["kl"] > exact["kl"]
 
 
+class Joining:
+    """A policy that puts two states together, and fails at three."""
+
+    name = "joining"
+
+    def worth(self, block, task):
+        return block.chance
+
+    def composes(self, states, task):
+        return {2: "Where?" in task.query and all(one.saved_ms > 0 for one in states)}[len(states)]
+
+
 @pytest.fixture
-def memory(tmp_path, tiny_long, clock):
-    settings = Settings(llm_model=f"local:{tiny_long}", embedder="hashing", llm_max_tokens=4, local_threads=1)
+def memory(request, tmp_path, tiny_long, clock, monkeypatch):
+    monkeypatch.setitem(POLICIES, "joining", GuardedPolicy("joining", Joining()))
+    model = tiny_long.with_suffix(getattr(request, "param", ""))
+    settings = Settings(llm_model=f"local:{model}", embedder="hashing", llm_max_tokens=4, local_threads=1)
     with memoryos.open(tmp_path / "c.db", user="ann", settings=settings, clock=clock) as memory:
         yield memory
 
@@ -165,6 +180,55 @@ def test_prefixes_are_put_together_if_that_is_asked_for(memory):
             memory.activations.answer("a", "Where?", beside=wrong)
     with pytest.raises(NotFound):
         memory.activations.answer("a", "Where?", beside=["mist"])
+
+
+def built(memory, *texts):
+    for name, text in zip("abc", texts, strict=False):
+        memory.activations.build(name, kinds=[], ids=[memory.facts.add(text) or ""])
+    memory.wait()
+
+
+def with_policy(memory, name):
+    object.__setattr__(memory._engine, "settings", memory._engine.settings.model_copy(update={"placement": name}))
+
+
+def test_a_policy_puts_states_together_and_answers_plans_and_the_log_tell_it(memory):
+    built(memory, "User lives in Oslo.", "User keeps bees.", "用户喜欢船。")
+    told = memory.activations.answer("a", "Where?", beside=["b"])
+    assert (told.mode, told.is_composed) == (ModeDecision(), False)
+    with_policy(memory, "joining")
+    told = memory.activations.answer("a", "Where?", beside=["b"])
+    assert (told.mode, told.is_composed) == (ModeDecision(AnswerMode.COMPOSED, ModeReason.POLICY), True)
+    assert not memory.activations.answer("a", "What?", beside=["b"]).is_composed
+    asked = memory.activations.answer("a", "Where?", beside=["b"], composed=False)
+    assert (asked.mode, asked.is_composed) == (ModeDecision(reason=ModeReason.ASKED), False)
+    failed = memory.activations.answer("a", "Where?", beside=["b", "c"])
+    assert (failed.mode.reason, failed.is_composed, failed.is_from_state) == (ModeReason.FAILED, False, True)
+    with pytest.raises(InvalidInput, match="'joining', which failed: KeyError"):
+        memory.schedule.explain("Where?")
+
+    memory.activations.delete("c")
+    plan = memory.schedule.decide("Where?")
+    states = {memory.activations.get(name).id for name in "ab"}
+    assert plan.mode == memory.schedule.log()[0].mode == ModeDecision(AnswerMode.COMPOSED, ModeReason.POLICY)
+    assert {one.id for one in plan.chosen if one.form is MemoryForm.KV} == states
+    with_policy(memory, "density")
+    plan = memory.schedule.decide("Where?")
+    assert plan.mode == memory.schedule.log()[0].mode == ModeDecision()
+    assert len([one for one in plan.chosen if one.form is MemoryForm.KV]) == 1
+    assert {one.reason for one in plan.left_out if one.id in states} == {PlacementReason.ONE_PREFIX}
+
+
+@pytest.mark.parametrize("memory", [".gguf"], indirect=True)
+def test_a_plan_has_no_states_put_together_where_the_runtime_cannot(memory):
+    built(memory, "User lives in Oslo.", "User keeps bees.")
+    with_policy(memory, "joining")
+    plan = memory.schedule.decide("Where?")
+    assert plan.mode == ModeDecision(reason=ModeReason.NOT_POSSIBLE)
+    assert len([one for one in plan.chosen if one.form is MemoryForm.KV]) == 1
+    told = memory.activations.answer("a", "Where?", beside=["b"])
+    assert (told.is_from_state, told.is_composed, told.mode.reason) == (True, False, ModeReason.POLICY)
+    assert "llama.cpp cannot put KV states together" in told.reason
 
 
 def test_what_llamacpp_cannot_do_is_told_and_the_first_state_is_used(tmp_path, tiny_long, clock):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memoryos.clock import micros
 from memoryos.errors import InvalidInput
+from memoryos.operation.placement.answer_mode import AnswerMode, Composing, ModeReason
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.foresight import Learned
 from memoryos.operation.placement.form_moves import FormOfMemory, MoveReason, due_moves
@@ -234,6 +235,57 @@ def test_an_added_policy_that_fails_is_named(formula):
             policy_named("broken").worth(held("a"), task())
     finally:
         del POLICIES["broken"]
+
+
+class Joining:
+    """A policy that puts states together if they save more than so many milliseconds."""
+
+    name = "joining"
+
+    def __init__(self, least_ms=0.0):
+        self.least_ms = least_ms
+
+    def worth(self, block, task):
+        return block.chance
+
+    def composes(self, states, task):
+        return sum(one.saved_ms for one in states) > self.least_ms
+
+
+EXACT, COMPOSED = AnswerMode.EXACT, AnswerMode.COMPOSED
+
+
+@pytest.mark.parametrize(
+    ("composing", "needed", "told"),
+    [
+        (Composing(None, setting=False), 2, (EXACT, ModeReason.DEFAULT)),
+        (Composing(DENSITY, setting=False), 2, (EXACT, ModeReason.DEFAULT)),
+        (Composing(DENSITY, setting=True), 2, (COMPOSED, ModeReason.SETTING)),
+        (Composing(DENSITY, setting=True, asked=False), 2, (EXACT, ModeReason.ASKED)),
+        (Composing(DENSITY, setting=False, asked=True), 2, (COMPOSED, ModeReason.ASKED)),
+        (Composing(Joining(), setting=False), 2, (COMPOSED, ModeReason.POLICY)),
+        (Composing(Joining(1e6), setting=False), 2, (EXACT, ModeReason.DEFAULT)),
+        (Composing(Joining(), setting=False), 3, (EXACT, ModeReason.DEFAULT)),  # one of the three is not there
+        (Composing(Joining(), setting=False, asked=False), 2, (EXACT, ModeReason.ASKED)),
+        (Composing(Joining(), setting=True, asked=True), 1, (EXACT, ModeReason.ONE_STATE)),
+    ],
+)
+def test_the_caller_then_the_setting_then_the_policy_decides_whether_states_are_put_together(composing, needed, told):
+    found = composing.decided([held("a"), held("b")][:needed], task(), needed)
+    assert (found.mode, found.reason, found.is_composed) == (*told, told[0] is COMPOSED)
+
+
+def test_an_added_policy_may_put_states_together_and_is_named_if_it_fails_at_that():
+    plain, failing = FormulaPolicy("plain", lambda *_: 1.0), Joining()
+    failing.name, failing.least_ms = "failing", None
+    register_policy(plain)
+    register_policy(failing)
+    try:
+        assert not policy_named("plain").composes([held("a"), held("b")], task())
+        with pytest.raises(InvalidInput, match=r"'failing', which failed: TypeError.*composes\(\)"):
+            policy_named("failing").composes([held("a"), held("b")], task())
+    finally:
+        del POLICIES["plain"], POLICIES["failing"]
 
 
 def test_a_history_learns_what_is_used_and_what_follows():

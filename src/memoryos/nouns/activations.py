@@ -16,6 +16,8 @@ from memoryos.operation.activation.recipe import KNOWN, Recipe
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.kept_versions import check_there
+from memoryos.operation.placement.answer_mode import Composing
+from memoryos.operation.placement.placement_policy import POLICIES
 from memoryos.scope import Scope
 from memoryos.text import checked_text
 
@@ -87,9 +89,9 @@ class Activations(Noun):
     ) -> ActivatedAnswer:
         """Answer a question with the memories of a prefix; nothing is searched, and nothing is stored.
 
-        The prefixes `beside` it stand behind it, in this order. With `composed` (default: the setting
-        `compose_states`), the states of all of them are put together: faster, and not exact. Without it, the state of
-        the first one is used, and the text of the others is read.
+        The prefixes `beside` it stand behind it, in this order. With `composed` (default: as the setting
+        `compose_states` or the policy of `placement` says), the states of all of them are put together: not exact.
+        Without it, the state of the first one is used, and the text of the others is read. `mode` tells who decided.
 
         The KV state is used if its memories are as they were when it was computed and if this caller may read them
         all. Otherwise the model reads the text of those that there are, and `reason` says why. The answer has a mark,
@@ -101,10 +103,12 @@ class Activations(Noun):
             fix = f"Name up to {MOST_BESIDE} different prefixes"
             raise InvalidInput("beside", "names a prefix twice, or too many", fix)
         known = self._engine.settings
-        wanted = known.compose_states if composed is None else arguments.flag("composed", composed)
-        recompute = known.compose_recompute if wanted else None
+        wanted = None if composed is None else arguments.flag("composed", composed)
+        composing = Composing(POLICIES.get(known.placement), known.compose_states, wanted)
         marker = self._engine.responder.marker
-        return self._engine.activator.answer(self._scope.owner, names, asked, marker, recompute)
+        return self._engine.activator.answer(
+            self._scope.owner, names, asked, marker, composing, recompute=known.compose_recompute
+        )
 
 
 def built_again(engine: Engine, scope: Scope, recipe: Recipe) -> str:

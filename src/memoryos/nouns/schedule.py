@@ -27,6 +27,7 @@ from memoryos.operation.activation.activated import ActivationView
 from memoryos.operation.activation.recipe import Recipe
 from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
+from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.form_log import MOST_DECISIONS, FormDecision, log_form, logged_forms
 from memoryos.operation.placement.form_moves import (
@@ -83,8 +84,9 @@ class MemScheduler(Noun):
         Nothing is noted but the visits that any search counts. The budgets are for the memories alone: `tokens` of the
         model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
         and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first. With the setting
-        `placement_states`, `states` has why KV states are in memory or are not; `forms` has why KV caches and adapters
-        were made or removed, as `decide` and `forms.cool` ordered it. Raises InvalidInput.
+        `placement_states`, `states` has why KV states are in memory or are not. `forms` has why KV caches and adapters
+        were made or removed, as `decide` and `forms.cool` ordered it. `mode` is exact, unless `compose_states` or the
+        policy has several KV caches put together. Raises InvalidInput.
         """
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
         return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
@@ -245,8 +247,24 @@ class MemScheduler(Noun):
         if self._engine.settings.placement == OFF:
             return planned(task, list(texts.values()), SMOLLM2, policy=OFF)
         policy = policy_named(self._engine.settings.placement)
-        preload = self._preload(task, texts, policy)
-        return replace(planned(task, blocks, SMOLLM2, preload=preload, policy=policy.name), states=self._states())
+        preload, mode = self._preload(task, texts, policy), self._mode(task, blocks, texts, policy)
+        plan = planned(task, blocks, SMOLLM2, composes=mode.is_composed, preload=preload, policy=policy.name)
+        return replace(plan, states=self._states(), mode=mode)
+
+    def _mode(
+        self,
+        task: PlacementTask,
+        blocks: Sequence[MemoryBlock],
+        texts: Mapping[str, MemoryBlock],
+        policy: PlacementPolicy,
+    ) -> ModeDecision:
+        """Whether the KV caches of texts that the task may need are put together."""
+        kv = [one for one in blocks if one.form is MemoryForm.KV and one.fault is None]
+        covered = [(one, [texts[source] for source in one.covers if source in texts]) for one in kv]
+        held = [_carrier(one, found, task) for one, found in covered if found]
+        decided = Composing(policy, self._engine.settings.compose_states).decided(held, task)
+        is_possible = not decided.is_composed or self._engine.local.is_composing
+        return decided if is_possible else ModeDecision(reason=ModeReason.NOT_POSSIBLE)
 
     def _states(self) -> tuple[StateDecision, ...]:
         """What was decided for the KV states that the caller may read."""
@@ -397,6 +415,20 @@ def _held(cube: MemCube, history: UseHistory, task: PlacementTask, found: Memory
         last_used=use.asked,
         heat=cube.behaviour.visits,
         similarity=found.similarity if found else 0.0,
+        labels=labels,
+        priority=task.priority(labels),
+    )
+
+
+def _carrier(block: MemoryBlock, texts: Sequence[MemoryBlock], task: PlacementTask) -> HeldBlock:
+    """What a policy is told about a KV cache that stands for these texts."""
+    labels = frozenset[str]().union(*(one.labels for one in texts))
+    return HeldBlock(
+        id=block.id,
+        scope=block.scope,
+        size_bytes=block.size_bytes,
+        saved_ms=SMOLLM2.prefill_ms(block.tokens) - SMOLLM2.load_ms(block.size_bytes),
+        similarity=max(one.similarity for one in texts),
         labels=labels,
         priority=task.priority(labels),
     )

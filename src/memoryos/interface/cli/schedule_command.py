@@ -11,6 +11,7 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, User, open_memory
 
 if TYPE_CHECKING:
+    from memoryos.operation.placement.answer_mode import ModeDecision
     from memoryos.operation.placement.form_log import FormDecision
     from memoryos.operation.placement.placement_plan import PlacementPlan
     from memoryos.operation.placement.state_log import StateDecision
@@ -77,7 +78,8 @@ def log(
         return
     for plan in found:
         chosen = sum(one.is_chosen for one in plan.decisions)
-        render.say(f"{plan.number} {plan.at:%Y-%m-%d %H:%M} {plan.policy}: {chosen} of {len(plan.decisions)} chosen")
+        known = f"{plan.number} {plan.at:%Y-%m-%d %H:%M} {plan.policy}, {_mode(plan.mode)}"
+        render.say(f"{known}: {chosen} of {len(plan.decisions)} chosen")
         for one in plan.decisions:
             render.say(f"  {one.id} {one.form.value} {one.reason.value}")
         for form in plan.forms:
@@ -105,7 +107,9 @@ def _show(plan: PlacementPlan, *, json: bool) -> None:
     if json:
         render.print_json(plan.to_dict())
         return
-    title = f"{plan.tokens:,} tokens, about {plan.ms:,.0f} ms to the first token, policy {plan.policy}"
+    title = (
+        f"{plan.tokens:,} tokens, about {plan.ms:,.0f} ms to the first token, policy {plan.policy}, {_mode(plan.mode)}"
+    )
     table = Table(title=title, title_justify="left")
     table.add_column("memory", no_wrap=True, min_width=render.ID_CHARS)
     for name in ("form", "chosen", "reason", "tokens", "ms"):
@@ -119,6 +123,10 @@ def _show(plan: PlacementPlan, *, json: bool) -> None:
         render.say(f"{state.at:%Y-%m-%d %H:%M} KV state {state.id}: {place} ({state.reason.value}){_kept(state)}")
     for form in plan.forms:
         render.say(f"{form.at:%Y-%m-%d %H:%M} {_change(form)}")
+
+
+def _mode(one: ModeDecision) -> str:
+    return f"{one.mode.value} ({one.reason.value})"
 
 
 def _kept(state: StateDecision) -> str:

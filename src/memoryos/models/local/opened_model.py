@@ -11,7 +11,7 @@ from memoryos.config import LOCAL, LocalRuntime, Settings
 from memoryos.errors import MissingExtra, ModelNotConfigured
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
-from memoryos.models.local.opened_engines import are_installed, opened
+from memoryos.models.local.opened_engines import are_installed, opened, runtime_of
 
 _TRAINING = ("torch", "transformers", "safetensors", "peft")
 
@@ -33,6 +33,12 @@ class OpenedModel:
     def is_trainable(self) -> bool:
         """Whether the setting names a local model, and what trains it is installed."""
         return self.is_set and are_installed(_TRAINING)
+
+    @property
+    def is_composing(self) -> bool:
+        """Whether what computes the model puts KV states together. Raises MissingExtra unless it is installed."""
+        files = ModelFiles.named(self._settings.llm_model or LOCAL)
+        return self.is_set and runtime_of(files, self._settings) is LocalRuntime.TRANSFORMERS
 
     def check(self) -> None:
         """Raise ModelNotConfigured unless the setting names a local model."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.models.chat import Answer
+from memoryos.operation.placement.answer_mode import EXACTLY, ModeDecision
 from memoryos.plain import Plain
 
 
@@ -36,3 +37,4 @@ class ActivatedAnswer(Plain):
     reason: str  #: why the text was computed anew, or nothing was put together; empty if all was done as asked for
     is_composed: bool = False  #: whether states were put together: the answer is then not exactly that of the text
     is_rounded: bool = False  #: whether a state of 8-bit numbers was used: the same
+    mode: ModeDecision = EXACTLY  #: what was decided, and why; `reason` says what prevented composition

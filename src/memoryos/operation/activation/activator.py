@@ -20,6 +20,7 @@ from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube, Version
 from memoryos.errors import (
     ChangedMeanwhile,
+    InvalidInput,
     ModelError,
     ModelNotConfigured,
     NotFound,
@@ -44,6 +45,8 @@ from memoryos.operation.activation.state_keeper import PrefixState, StateKeeper,
 from memoryos.operation.answer.responder import Marker
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
 from memoryos.operation.calls.permission import check_stored
+from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
+from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
@@ -204,12 +207,20 @@ class Activator:
     # Answering
 
     def answer(
-        self, owner: Scope, names: Sequence[str], query: str, marker: Marker, recompute: int | None = None
+        self,
+        owner: Scope,
+        names: Sequence[str],
+        query: str,
+        marker: Marker,
+        composing: Composing,
+        *,
+        recompute: int,
     ) -> ActivatedAnswer:
-        """Answer a question behind prefixes; with `recompute`, their states are put together.
+        """Answer a question behind prefixes, whose states are put together if `composing` says so.
 
-        Without it, only the state of the first one is used: what stands behind another text is not exact. The answer
-        has the mark of the `marker`. Raises NotFound, ModelError.
+        Otherwise only the state of the first one is used: what stands behind another text is not exact. Of states that
+        are put together, so many tokens are computed anew. The answer has the mark of the `marker`. Raises NotFound,
+        ModelError.
         """
         epoch = self.states.epoch
         with self._seeing(owner) as reader:
@@ -222,8 +233,10 @@ class Activator:
         messages.append({"role": "user", "content": query})
         chat, state, reason, is_composed = self.answering(), None, found[0][3], False
         loading = _Loading(epoch)
+        mode = ModeDecision(reason=ModeReason.ONE_STATE)
         if isinstance(chat, LocalChat):
-            if recompute is not None and len(found) > 1:
+            mode = self._mode(chat, owner, query, found, composing)
+            if mode.is_composed:
                 state, reason = self._composed(chat, found, messages, recompute, loading)
                 is_composed = state is not None
             if state is None:
@@ -245,7 +258,21 @@ class Activator:
         told = reason or ("" if is_used else _NOT_USED)
         is_rounded = answer.usage.cached_tokens > 0 and any(map(_is_rounded, read))
         marked = marker((cube for prefix in fresh for cube in prefix.sources), owner)(answer)
-        return ActivatedAnswer(marked, is_used, told, is_composed and is_used, is_rounded)
+        return ActivatedAnswer(marked, is_used, told, is_composed and is_used, is_rounded, mode)
+
+    def _mode(
+        self, chat: LocalChat, owner: Scope, query: str, found: Sequence[_Snapshot], composing: Composing
+    ) -> ModeDecision:
+        """Whether the states of these prefixes are put together; a policy that fails costs no answer."""
+        there = [
+            self._prefix_state(chat, recipe.name, cube, prefix).held
+            for recipe, cube, prefix, reason in found
+            if cube is not None and not reason
+        ]
+        try:
+            return composing.decided(there, PlacementTask(query, owner, PlacementBudget(0)), len(found))
+        except InvalidInput:
+            return ModeDecision(reason=ModeReason.FAILED)
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""

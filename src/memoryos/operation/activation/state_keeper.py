@@ -25,7 +25,7 @@ from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.foresight import Learned
 from memoryos.operation.placement.kv_keeper import KeepingDecision, KvBlock, KvKeeper
 from memoryos.operation.placement.kv_pool import KvPool
-from memoryos.operation.placement.placement_policy import policy_named
+from memoryos.operation.placement.placement_policy import HeldBlock, policy_named
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog, write_state_log
 from memoryos.scope import Scope
@@ -52,6 +52,19 @@ class PrefixState:
     def key(self) -> str:
         """Under which it is in memory."""
         return state_key(self.owner, self.memory_id)
+
+    @property
+    def held(self) -> HeldBlock:
+        """It, as a policy knows it that is asked about one answer."""
+        saved = SMOLLM2.prefill_ms(self.tokens) - SMOLLM2.load_ms(self.size_bytes)
+        return HeldBlock(
+            id=self.memory_id,
+            scope=self.owner,
+            size_bytes=self.size_bytes,
+            saved_ms=saved,
+            heat=self.heat,
+            labels=self.labels,
+        )
 
     def block(self, size_bytes: int | None = None) -> KvBlock:
         """It, as the scheduler knows it."""

@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
+from memoryos.operation.placement.answer_mode import EXACTLY, ModeDecision
 from memoryos.operation.placement.form_log import FormDecision
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
@@ -41,6 +42,7 @@ class LoggedPlacement(Plain):
     policy: str  #: name of the policy
     decisions: tuple[LoggedDecision, ...]  #: those of chosen memories first, in their order
     forms: tuple[FormDecision, ...] = ()  #: what was decided behind it: KV and adapters that are made or removed
+    mode: ModeDecision = EXACTLY  #: exact, or composed: several KV caches are put together; and why
 
 
 HISTORY = Note("placement", as_json(UseHistory))
@@ -57,7 +59,7 @@ def history_of(reader: Reader) -> UseHistory:
 def log_plan(writer: Writer, plan: PlacementPlan, history: UseHistory, at: datetime) -> None:
     """Write the history after a plan, and the plan in the place of the oldest one."""
     decisions = tuple(map(_logged, (*plan.chosen, *plan.left_out)))[:MOST_DECISIONS]
-    entry = LoggedPlacement(history.asked, at, plan.policy, decisions)
+    entry = LoggedPlacement(history.asked, at, plan.policy, decisions, mode=plan.mode)
     write_history(writer, history)
     writer.write_note(_key(history.asked), _LOGGED.dump_json(entry, context=EVERY_FIELD).decode())
 

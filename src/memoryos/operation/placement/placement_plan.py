@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memoryos.choice import Choice
+from memoryos.operation.placement.answer_mode import EXACTLY, ModeDecision
 from memoryos.operation.placement.form_log import FormDecision
 from memoryos.operation.placement.memory_block import MemoryBlock, MemoryForm
 from memoryos.operation.placement.state_log import StateDecision
@@ -54,6 +55,7 @@ class PlacementPlan(Plain):
     policy: str = ""  #: name of the policy; "off" if the scheduler is off
     states: tuple[StateDecision, ...] = ()  #: why KV states are in memory or not, newest first (`placement_states`)
     forms: tuple[FormDecision, ...] = ()  #: the latest decisions to make or remove KV and adapters, newest first
+    mode: ModeDecision = EXACTLY  #: exact, or composed: several KV caches are put together; and why
 
     @property
     def tokens(self) -> int:

@@ -9,7 +9,7 @@ et al., USENIX ATC 2017), and that the owner's question uses the block (`UseHist
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Protocol, runtime_checkable
@@ -57,6 +57,15 @@ class PlacementPolicy(Protocol):
         ...
 
 
+@runtime_checkable
+class ComposingPolicy(PlacementPolicy, Protocol):
+    """A policy that also decides whether an answer puts several KV states together, which is not exact."""
+
+    def composes(self, states: Sequence[HeldBlock], task: PlacementTask) -> bool:
+        """Whether to put these together; without this method, a policy never does."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FormulaPolicy:
     """A policy that is one formula."""
@@ -81,15 +90,23 @@ class GuardedPolicy:
         try:
             worth = float(self.policy.worth(block, task))
         except Exception as error:  # the code of somebody else, which may raise anything
-            raise self._failed(f"failed: {type(error).__name__}") from error
+            raise self._failed("worth", f"failed: {type(error).__name__}") from error
         if isnan(worth):
-            raise self._failed("said nan")
+            raise self._failed("worth", "said nan")
         return worth
 
-    def _failed(self, how: str) -> InvalidInput:
-        return InvalidInput(
-            "placement", f"names the policy {self.name!r}, which {how}", "Correct its worth(), or name another policy"
-        )
+    def composes(self, states: Sequence[HeldBlock], task: PlacementTask) -> bool:
+        """Return what the policy says; False if it says nothing about it. Raises InvalidInput if it fails."""
+        if not isinstance(self.policy, ComposingPolicy):
+            return False
+        try:
+            return bool(self.policy.composes(states, task))
+        except Exception as error:  # the same
+            raise self._failed("composes", f"failed: {type(error).__name__}") from error
+
+    def _failed(self, method: str, how: str) -> InvalidInput:
+        fix = f"Correct its {method}(), or name another policy"
+        return InvalidInput("placement", f"names the policy {self.name!r}, which {how}", fix)
 
 
 def _density(block: HeldBlock, _: PlacementTask) -> float:

@@ -1,0 +1,78 @@
+"""AnswerMode: whether an answer uses one KV state exactly, or several that are put together, and who decided that.
+
+Exact is the default. The caller decides, else a setting, else the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.choice import Choice
+from memoryos.operation.placement.placement_policy import ComposingPolicy, HeldBlock, PlacementPolicy
+from memoryos.operation.placement.placement_task import PlacementTask
+from memoryos.plain import Plain
+
+
+class AnswerMode(Choice):
+    """How KV states take part in an answer."""
+
+    EXACT = "exact"  # one at most, at the beginning: the answer is that of the text
+    COMPOSED = "composed"  # several, put together: the answer is not exactly that of the text
+
+
+class ModeReason(Choice):
+    """Why an answer has its mode."""
+
+    DEFAULT = "default"  # nobody asked for another one
+    ONE_STATE = "one_state"  # it needs no several states
+    ASKED = "asked"  # the caller said so
+    SETTING = "setting"  # `compose_states` says so
+    POLICY = "policy"  # the policy of `placement` said so
+    NOT_POSSIBLE = "not_possible"  # what computes the model cannot put states together
+    FAILED = "failed"  # the policy failed, so the answer is exact
+
+
+@dataclass(frozen=True, slots=True)
+class ModeDecision(Plain):
+    """The mode of an answer."""
+
+    mode: AnswerMode = AnswerMode.EXACT  #: exact or composed
+    reason: ModeReason = ModeReason.DEFAULT  #: why
+
+    @property
+    def is_composed(self) -> bool:
+        """Whether states are to be put together."""
+        return self.mode is AnswerMode.COMPOSED
+
+
+EXACTLY = ModeDecision()
+
+
+@dataclass(frozen=True, slots=True)
+class Composing:
+    """Those who may decide."""
+
+    policy: PlacementPolicy | None  #: None: the scheduler is off
+    setting: bool  #: `compose_states`
+    asked: bool | None = None  #: what the caller said; None: nothing
+
+    def decided(self, states: Sequence[HeldBlock], task: PlacementTask, count: int | None = None) -> ModeDecision:
+        """The mode of an answer that could use these states, of `count` that it would need (default: these).
+
+        Raises InvalidInput if the policy fails.
+        """
+        needed = len(states) if count is None else count
+        if needed < 2:
+            return ModeDecision(reason=ModeReason.ONE_STATE)
+        if self.asked is not None:
+            return _decision(self.asked, ModeReason.ASKED)
+        if self.setting:
+            return _decision(True, ModeReason.SETTING)
+        if isinstance(self.policy, ComposingPolicy) and len(states) == needed and self.policy.composes(states, task):
+            return _decision(True, ModeReason.POLICY)
+        return EXACTLY
+
+
+def _decision(is_composed: bool, reason: ModeReason) -> ModeDecision:
+    return ModeDecision(AnswerMode.COMPOSED if is_composed else AnswerMode.EXACT, reason)
