@@ -10,7 +10,7 @@ import re
 from datetime import UTC, tzinfo
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -214,8 +214,11 @@ class Settings(BaseSettings):
         " for each owner, and loads in pauses what the next question probably uses; without, the last used stay",
     )
     placement_adapters: bool = Field(
-        False,
-        description="whether `schedule.decide` has an adapter trained of its KV cache when that is stable for long",
+        False, description="whether `schedule.decide` has an adapter trained of its KV cache once that is stable"
+    )
+    placement_priorities: dict[str, Annotated[int, Field(ge=0, le=9)]] = Field(
+        {},
+        description='priorities of tags in the scheduler, 0 to 9, as JSON: {"urgent": 9}; those of a call come first',
     )
 
     # Consolidation.
@@ -276,8 +279,7 @@ class Settings(BaseSettings):
         " for an extractor each; 0: none is kept",
     )
     compose_states: bool = Field(
-        False,
-        description="whether `activations.answer` and plans put states of several prefixes together; not exact",
+        False, description="whether `activations.answer` and plans put states of several prefixes together; not exact"
     )
     compose_recompute: int = Field(
         16, ge=0, description="tokens at the beginning of each prefix but the first that are then computed anew"

@@ -188,7 +188,8 @@ class Engine:
         self.answering = AnsweringModel.of(self._model, self.vault, self.settings)
         self.responder = self._made_responder()
         parts = self.answering, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
-        keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, self.housekeeping.later)
+        later, questions = self.housekeeping.later, self.recaller.questions
+        keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, later, questions)
         visited = partial(self.recaller.visited, at_once=False)
         self.activator = Activator(self.vault, self.clock, self._model, *parts, keeper, visited)
         self.vault.on_erased = lambda: self.activator.forget((*self._connections, self.local))

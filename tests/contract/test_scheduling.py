@@ -18,6 +18,7 @@ from memoryos import (
     MoveGrounds,
     MoveReason,
     PlacementReason,
+    load_settings,
 )
 from memoryos.caller import SYSTEM, Action, acting
 from memoryos.errors import InvalidInput, PermissionDenied
@@ -58,6 +59,17 @@ def test_a_tag_with_priority_comes_first(open_memory):
     memory.add("The zanzibar ferry leaves at nine.")
     urgent = memory.add("The ferry is cancelled.", tags=["urgent"])
     assert ids(memory.schedule.explain(QUESTION, tokens=12, priorities={"urgent": 9})) == [urgent]
+
+
+def test_the_setting_has_the_priorities_of_all_questions_and_those_of_a_call_come_first(open_memory):
+    memory = open_memory(placement_priorities={"urgent": 9})
+    ferry = memory.add("The zanzibar ferry leaves at nine.", tags=["calm"])
+    urgent = memory.add("The ferry is cancelled.", tags=["urgent"])
+    assert ids(memory.schedule.explain(QUESTION, tokens=12)) == [urgent]
+    assert ids(memory.schedule.explain(QUESTION, tokens=12, priorities={"calm": 9, "urgent": 1})) == [ferry]
+    memory.schedule.decide(QUESTION)
+    assert memory.schedule.explain(QUESTION).preload == (urgent, ferry)
+    assert memory.schedule.explain(QUESTION, priorities={"urgent": 0, "calm": 1}).preload == (ferry, urgent)
 
 
 def test_explaining_logs_nothing_and_deciding_logs_ids_and_reasons(open_memory, clock):
@@ -160,6 +172,16 @@ def test_with_the_setting_off_all_is_read_as_text_and_nothing_is_logged(open_mem
     plan = memory.schedule.decide(QUESTION)
     assert (ids(plan), plan.policy, plan.preload) == ([page], "off", ())
     assert memory.schedule.log() == []
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wrong", ["urgent", '{"urgent": 10}', '{"urgent": "high"}', "[]"])
+def test_wrong_priorities_in_the_environment_are_refused(monkeypatch, wrong):
+    monkeypatch.setenv("MEMORYOS_PLACEMENT_PRIORITIES", wrong)
+    with pytest.raises(InvalidInput, match="placement_priorities"):
+        load_settings()
+    monkeypatch.setenv("MEMORYOS_PLACEMENT_PRIORITIES", '{"urgent": 9}')
+    assert load_settings().placement_priorities == {"urgent": 9}
 
 
 def test_an_unknown_policy_is_refused(open_memory):

@@ -43,21 +43,22 @@ def open_store(tmp_path, settings, clock):
         store.close()
 
 
-def built(store, user, *names):
-    """Build prefixes of the same size for that user."""
+def built(store, user, *names, urgent=""):
+    """Build prefixes of the same size for that user; one may have a tag."""
     memory = store.memory(user)
     for name in names:
-        page = memory.add(f"The {name} is in the harbour of Oslo. 港口在奥斯陆。" * 4)
+        tags = ["urgent"] if name == urgent else []
+        page = memory.add(f"The {name} is in the harbour of Oslo. 港口在奥斯陆。" * 4, tags=tags)
         memory.activations.build(name, kinds=[], ids=[page])
         memory.jobs.run()
         assert memory.activations.get(name).is_usable
     return memory
 
 
-def asked(store, memory, *names):
+def asked(store, memory, *names, question=QUESTION):
     """Ask behind prefixes, one after the other, each with its pause."""
     for name in names:
-        assert memory.activations.answer(name, QUESTION).is_from_state
+        assert memory.activations.answer(name, question).is_from_state
         store.wait()
 
 
@@ -161,6 +162,45 @@ def test_with_lru_and_no_shares_the_first_to_leave_is_the_last_used(open_store):
     asked(store, ann, "ticket")
     assert kept(ann) == {"ticket"}
     assert every(ann)[-3:] == [("ferry", False, MADE_ROOM), ("ticket", True, USED), ("ferry", False, NO_ROOM)]
+
+
+@pytest.mark.parametrize(("near", "far"), [("ferry", "ticket"), ("ticket", "ferry")])
+def test_with_the_policy_similarity_what_the_question_is_not_about_leaves(open_store, near, far):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry", "ticket", "wine")
+    asked(store, ann, "ferry", "ticket")
+    limit(store, round(2.5 * size(ann, "ferry")))
+    asked(store, ann, "wine", question=f"Where is the wine, the {near}?")
+    assert kept(ann) == {near, "wine"}
+    assert told(ann)[far][0] is False
+    grounds = {one.id: one.grounds.similarity for one in reversed(ann.schedule.explain(QUESTION).states)}
+    assert 0 < grounds[ann.activations.get(far).id] < grounds[ann.activations.get("wine").id] <= 1
+
+
+@pytest.mark.parametrize(("priorities", "left"), [({}, "ferry"), ({"urgent": 9}, "ticket"), ({"calm": 9}, "ferry")])
+def test_a_state_with_a_tag_of_higher_priority_stays(open_store, priorities, left):
+    store = open_store(placement="lru", placement_priorities=priorities)
+    ann = built(store, "ann", "ferry", "ticket", "wine", urgent="ferry")
+    asked(store, ann, "ferry", "ticket")
+    limit(store, round(2.5 * size(ann, "ferry")))
+    asked(store, ann, "wine")
+    assert kept(ann) == {"ferry", "ticket", "wine"} - {left}
+    ferry = next(one for one in ann.schedule.explain(QUESTION).states if one.id == ann.activations.get("ferry").id)
+    assert ferry.grounds.priority == priorities.get("urgent", 0)
+
+
+def test_the_log_of_others_tells_nothing_of_a_question(open_store):
+    store = open_store(placement="similarity")
+    ann, ben = built(store, "ann", "ferry"), built(store, "ben", "wine", "ticket")
+    asked(store, ben, "wine", "ticket")
+    limit(store, round(2.5 * size(ben, "wine")))
+    asked(store, ann, "ferry", question="Where is the wine, the ticket?")
+    left = [one for one in ben.schedule.explain(QUESTION).states if one.reason is MADE_ROOM]
+    assert [one.grounds.similarity for one in left] == [0.0]
+    keeper = store._engine.activator.keeper
+    assert keeper.meanings.knows(state_key(ben.scope.owner, left[0].id))
+    ann.forget()
+    assert not keeper.meanings.knows(state_key(ben.scope.owner, left[0].id)), "an erasure lets all of them go"
 
 
 def test_what_is_stale_or_gone_is_not_loaded_and_not_told(open_store):

@@ -83,10 +83,10 @@ class MemScheduler(Noun):
 
         Nothing is noted but the visits that any search counts. The budgets are for the memories alone: `tokens` of the
         model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
-        and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first. With the setting
-        `placement_states`, `states` has why KV states are in memory or are not. `forms` has why KV caches and adapters
-        were made or removed, as `decide` and `forms.cool` ordered it. `mode` is exact, unless `compose_states` or the
-        policy has several KV caches put together. Raises InvalidInput.
+        and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first (default: the setting
+        `placement_priorities`). With the setting `placement_states`, `states` has why KV states are in memory or are
+        not. `forms` has why KV caches and adapters were made or removed, as `decide` and `forms.cool` ordered it.
+        `mode` is exact, unless `compose_states` or the policy has several KV caches put together. Raises InvalidInput.
         """
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
         return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
@@ -237,7 +237,7 @@ class MemScheduler(Noun):
             inf if ms is None else arguments.duration("ms", ms, most=MOST_MS),
             inf if size_bytes is None else arguments.natural("size_bytes", size_bytes),
         )
-        wanted = _priorities({} if priorities is None else priorities)
+        wanted = {**self._engine.settings.placement_priorities, **_priorities({} if priorities is None else priorities)}
         return PlacementTask(asked, self._scope, budget, labels=frozenset(wanted), priorities=wanted)
 
     def _planned(self, task: PlacementTask) -> PlacementPlan:

@@ -254,7 +254,7 @@ class Activator:
             self.visited(owner, [cube.id for cube in read])
         if is_used and self.keeper is not None and isinstance(chat, LocalChat):
             taken = {name: one for name, one in loading.taken.items() if is_composed or name == names[0]}
-            self.keeper.used(owner, taken, epoch, lambda name: self._findable(chat, owner, name))
+            self.keeper.used(owner, query, taken, epoch, lambda name: self._findable(chat, owner, name))
         told = reason or ("" if is_used else _NOT_USED)
         is_rounded = answer.usage.cached_tokens > 0 and any(map(_is_rounded, read))
         marked = marker((cube for prefix in fresh for cube in prefix.sources), owner)(answer)
@@ -295,8 +295,8 @@ class Activator:
 
     def _prefix_state(self, chat: LocalChat, name: str, cube: MemCube, prefix: Prefix) -> PrefixState:
         known, owner = _payload(cube), cube.scope.owner
-        size, heat, labels = known.blob.size_bytes, prefix.heat, prefix.labels
-        return PrefixState(cube.id, owner, name, known.tokens, size, heat, labels, lambda: self._state(chat, cube)[0])
+        told = (known.tokens, known.blob.size_bytes, prefix.heat, prefix.labels, cube.descriptive.provenance)
+        return PrefixState(cube.id, owner, name, *told, lambda: self._state(chat, cube)[0])
 
     def _composed(
         self,

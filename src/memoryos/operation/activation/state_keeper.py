@@ -20,7 +20,10 @@ from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_engine import KVState
+from memoryos.models.remembered import Remembered
 from memoryos.operation.activation.recipe import recipes
+from memoryos.operation.activation.state_meanings import StateMeanings
+from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.foresight import Learned
 from memoryos.operation.placement.kv_keeper import KeepingDecision, KvBlock, KvKeeper
@@ -46,6 +49,7 @@ class PrefixState:
     size_bytes: int
     heat: float  #: visits of its sources
     labels: frozenset[str]  #: tags of its sources
+    sources: tuple[str, ...]  #: their ids
     load: Callable[[], KVState | None]
 
     @property
@@ -92,25 +96,35 @@ class StateKeeper:
     later: Callable[[Callable[[], None]], None]  #: runs a task in the background
     keeper: KvKeeper
     learned: Learned
+    meanings: StateMeanings
+    priorities: Mapping[str, int]  #: of tags
 
     @classmethod
     def of(
-        cls, settings: Settings, vault: Vault, clock: Clock, later: Callable[..., None], states: KeptStates
+        cls,
+        settings: Settings,
+        vault: Vault,
+        clock: Clock,
+        later: Callable[..., None],
+        questions: Remembered,
+        states: KeptStates,
     ) -> StateKeeper | None:
         """The one of the settings; None if the last used states stay. Raises InvalidInput for an unknown policy."""
         if not settings.placement_states or settings.placement == OFF:
             return None
-        learned, policy = Learned(), policy_named(settings.placement)
-        return cls(vault, clock, states, later, KvKeeper(KvPool(states.most_bytes, policy), learned), learned)
+        learned, policy, meanings = Learned(), policy_named(settings.placement), StateMeanings(questions)
+        keeper = KvKeeper(KvPool(states.most_bytes, policy), learned, alike=meanings.alike)
+        return cls(vault, clock, states, later, keeper, learned, meanings, settings.placement_priorities)
 
     def used(
         self,
         owner: Scope,
+        query: str,
         taken: Mapping[str, tuple[PrefixState, KVState]],
         epoch: int,
         find: Callable[[str], PrefixState | None],
     ) -> None:
-        """An answer to the owner used these states, by the names of the prefixes. `find` finds those of others."""
+        """An answer to the owner's question used these states, by the names of prefixes; `find` finds the others."""
         with suppress(MemoryOSError):  # the answer is there; without this, the next one only takes longer
             self._learn(owner)
             self.keeper.retain(self.states.keys)
@@ -121,7 +135,8 @@ class StateKeeper:
             }
             self.learned.asked(owner, owed)
             blocks = [one.block(state.nbytes) for one, state in taken.values()]
-            task = _task(owner, blocks)
+            self._know(one for one, _ in taken.values())
+            task = self._task(owner, query, blocks)
             decisions = self.keeper.used(blocks, task)
             self._carried_out(decisions, found, epoch)
             caller = current()
@@ -130,6 +145,7 @@ class StateKeeper:
     def forget(self) -> None:
         """Know nothing of the owners any more but what the store has: something was erased."""
         self.learned.forget()
+        self.meanings.forget()
         self.keeper.retain(())
 
     def _rest(
@@ -152,6 +168,7 @@ class StateKeeper:
             for name in islice(self.learned.likely(owner), MOST_LOADED):
                 if self.learned.chance(owner, name) > 0 and (one := find(name)) is not None:
                     found[one.key] = one
+                    self._know([one])
                     yield one.block()
 
         def ready(block: KvBlock) -> KvBlock | None:
@@ -172,6 +189,18 @@ class StateKeeper:
                 self.states.keep(one.block.id, found[one.block.id], epoch)
             else:
                 self.states.drop(one.block.id)
+
+    def _know(self, states: Iterable[PrefixState]) -> None:
+        """Know what these states are about."""
+        for one in states:
+            if not self.meanings.knows(one.key):
+                with self.vault.read(one.owner) as reader:
+                    self.meanings.know(one.key, page_vectors(reader, one.sources).values())
+
+    def _task(self, owner: Scope, query: str, used: Iterable[KvBlock]) -> PlacementTask:
+        """A question that prefers what has the tags of the prefixes that it was asked behind."""
+        labels = frozenset[str]().union(*(block.labels for block in used))
+        return PlacementTask(query, owner, PlacementBudget(0), labels=labels, priorities=self.priorities)
 
     def _learn(self, owner: Scope) -> None:
         """Know what this process, an earlier one or another one has noted of the owner."""
@@ -219,9 +248,3 @@ def state_key(owner: Scope, memory_id: str) -> str:
 
 def _memory_of(key: str) -> str:
     return key.rpartition("]")[2]  # with which the place ends
-
-
-def _task(owner: Scope, used: Iterable[KvBlock]) -> PlacementTask:
-    """A question that prefers what has the tags of the prefixes that it was asked behind."""
-    labels = frozenset[str]().union(*(block.labels for block in used))
-    return PlacementTask("", owner, PlacementBudget(0), labels=labels)

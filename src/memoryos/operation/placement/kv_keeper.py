@@ -55,8 +55,9 @@ class KeepingGrounds(Plain):
     load_ms: float  #: to make it ready
     size_bytes: int  #: of it
     chance: float  #: that the owner's next question uses it
-    idle: int  #: questions of others since the owner asked
     heat: float  #: visits of what it was computed from
+    similarity: float  #: of that to the question, 0 to 1; 0 to a question of somebody else
+    priority: int  #: the highest of its tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,23 @@ class _UseOfBlock:
 class KvKeeper:
     """Decides what is held in a pool of KV."""
 
-    def __init__(self, pool: KvPool, foresight: Foresight, *, is_choosy: bool = False) -> None:
-        """With `is_choosy`, also what an answer used must be worth more than what leaves for it."""
-        self._pool, self._foresight, self._is_choosy = pool, foresight, is_choosy
+    def __init__(
+        self,
+        pool: KvPool,
+        foresight: Foresight,
+        *,
+        is_choosy: bool = False,
+        alike: Callable[[KvBlock, PlacementTask], float] = lambda *_: 0.0,
+    ) -> None:
+        """With `is_choosy`, also what an answer used must be worth more than what leaves for it.
+
+        `alike` tells how similar the texts of a block are to the question of a task.
+        """
+        self._pool, self._foresight, self._is_choosy, self._alike = pool, foresight, is_choosy, alike
         self._kept: dict[str, KvBlock] = {}
         self._uses: dict[str, _UseOfBlock] = {}
         self._number, self._clock = 0, 0.0
-        self._view: dict[str, HeldBlock] | None = None  # what is held, as it was at the last question
+        self._view: tuple[PlacementTask, dict[str, HeldBlock]] | None = None  # what is held, as that question sees it
         self._lock = RLock()
         self.peak_bytes = 0  #: most that was held so far
 
@@ -139,7 +150,7 @@ class KvKeeper:
             if block.id in self._kept:
                 continue
             if block.ready_ms > left:
-                yield self._decided(block, False, KeepingReason.NO_TIME)
+                yield self._decided(block, task, False, KeepingReason.NO_TIME)
                 continue
             decisions = self._preload(block, task, ready)
             yield from decisions
@@ -149,50 +160,51 @@ class KvKeeper:
         self, block: KvBlock, task: PlacementTask, ready: Callable[[KvBlock], KvBlock | None]
     ) -> list[KeepingDecision]:
         if self._leaving(block, task) is None:
-            return [self._decided(block, False, KeepingReason.NO_ROOM)]
+            return [self._decided(block, task, False, KeepingReason.NO_ROOM)]
         if (made := ready(block)) is None:
-            return [self._decided(block, False, KeepingReason.FAILED)]
+            return [self._decided(block, task, False, KeepingReason.FAILED)]
         with self._lock:
             return self._put(made, task, KeepingReason.LIKELY, must_gain=True)
 
     def _leaving(self, block: KvBlock, task: PlacementTask) -> tuple[str, ...] | None:
         with self._lock:
-            return self._pool.room(list(self._held().values()), self._seen(block), task, must_gain=True)
+            return self._pool.room(list(self._held(task).values()), self._seen(block, task), task, must_gain=True)
 
     def _put(
         self, block: KvBlock, task: PlacementTask, reason: KeepingReason, *, must_gain: bool
     ) -> list[KeepingDecision]:
-        wanted, held = self._seen(block), self._held()
+        wanted, held = self._seen(block, task), self._held(task)
         leaving = self._pool.room(list(held.values()), wanted, task, must_gain=must_gain)
         if leaving is None:
-            return [self._decided(block, False, KeepingReason.NO_ROOM)]
+            return [self._decided(block, task, False, KeepingReason.NO_ROOM)]
         gone = []
         for one in leaving:
             self._clock = max(self._clock, self._pool.policy.worth(held.pop(one), task))
-            gone.append(self._decided(self._kept.pop(one), False, KeepingReason.MADE_ROOM))
+            gone.append(self._decided(self._kept.pop(one), task, False, KeepingReason.MADE_ROOM))
         held[block.id], self._kept[block.id] = wanted, block
         self.peak_bytes = max(self.peak_bytes, sum(one.size_bytes for one in self._kept.values()))
-        return [*gone, self._decided(block, True, reason)]
+        return [*gone, self._decided(block, task, True, reason)]
 
-    def _held(self) -> dict[str, HeldBlock]:
-        if self._view is None:
-            self._view = {one: self._seen(block) for one, block in self._kept.items()}
-        return self._view
+    def _held(self, task: PlacementTask) -> dict[str, HeldBlock]:
+        if self._view is None or self._view[0] is not task:
+            self._view = task, {one: self._seen(block, task) for one, block in self._kept.items()}
+        return self._view[1]
 
-    def _decided(self, block: KvBlock, is_kept: bool, reason: KeepingReason) -> KeepingDecision:
-        seen = self._seen(block)
+    def _decided(self, block: KvBlock, task: PlacementTask, is_kept: bool, reason: KeepingReason) -> KeepingDecision:
+        seen = self._seen(block, task)
         grounds = KeepingGrounds(
             uses=seen.uses,
             saved_ms=seen.saved_ms,
             load_ms=block.ready_ms,
             size_bytes=seen.size_bytes,
             chance=seen.chance,
-            idle=seen.idle,
             heat=seen.heat,
+            similarity=seen.similarity,
+            priority=seen.priority,
         )
         return KeepingDecision(block, is_kept, reason, grounds)
 
-    def _seen(self, block: KvBlock) -> HeldBlock:
+    def _seen(self, block: KvBlock, task: PlacementTask) -> HeldBlock:
         """What a policy is told about a block now."""
         use = self._uses.get(block.id, _UseOfBlock())
         return HeldBlock(
@@ -206,5 +218,7 @@ class KvKeeper:
             idle=self._foresight.idle(block.owner),
             clock=use.clock,
             heat=block.heat,
+            similarity=self._alike(block, task),
             labels=block.labels,
+            priority=task.priority(block.labels),
         )
