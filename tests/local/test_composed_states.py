@@ -9,9 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import memoryos
+from local.tiny_model import TEMPLATE, make_folder
 from memoryos import AnswerMode, MemoryForm, ModeDecision, ModeReason, PlacementReason, Settings
 from memoryos.errors import InvalidInput, ModelError, NotFound, PromptTooLong, StateMismatch
 from memoryos.interface.cli.app import app
+from memoryos.models.local.joined_blocks import left_out
 from memoryos.models.local.local_engine import Sampling
 from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.placement.placement_policy import POLICIES, GuardedPolicy
@@ -43,6 +45,31 @@ def test_one_block_in_its_own_position_is_exact(transformers_engine, states):
     composed = transformers_engine.compose(states[:1], recompute=4)
     assert composed.tokens == states[0].tokens
     assert difference(composed, states[0]) == 0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_a_token_that_begins_each_prompt_stands_once_in_what_is_put_together(transformers_engine, parts, order):
+    begun = [transformers_engine.prefill([0, *parts[one]]) for one in order]
+    prompt = [0, *(token for one in order for token in parts[one])]
+    skipped = left_out(begun, [*prompt, 9, 9])
+    assert skipped == [0, 1, 1]
+    whole = transformers_engine.prefill(prompt)
+    anew = transformers_engine.compose(begun, recompute=10_000, skipped=skipped)
+    assert anew.tokens == whole.tokens == tuple(prompt)
+    assert difference(anew, whole) < CLOSE
+    moved = transformers_engine.compose(begun, recompute=2, skipped=skipped)
+    assert moved.tokens == whole.tokens
+    for moved_one, whole_one in zip(moved.layers[0], whole.layers[0], strict=True):  # which read nothing before them
+        assert float((moved_one - whole_one).abs().max()) < 1e-4
+
+
+def test_only_the_prompt_says_which_tokens_stand_once(states):
+    each = [token for one in states for token in one.tokens]
+    assert left_out(states, each) == [0, 0, 0]
+    assert left_out(states, each[:-1]) is left_out(states[::-1], each) is None
+    assert states[0].tokens[0] == states[1].tokens[0]  # as ChatML begins each message
+    assert left_out(states[:2], [*states[0].tokens, *states[1].tokens[1:]]) == [0, 1]
+    assert left_out(states[:2], [*states[0].tokens[1:], *states[1].tokens]) is None
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
@@ -229,6 +256,19 @@ def test_a_plan_has_no_states_put_together_where_the_runtime_cannot(memory):
     told = memory.activations.answer("a", "Where?", beside=["b"])
     assert (told.is_from_state, told.is_composed, told.mode.reason) == (True, False, ModeReason.POLICY)
     assert "llama.cpp cannot put KV states together" in told.reason
+
+
+def test_prefixes_of_a_template_that_begins_with_a_token_of_its_own_are_put_together(tmp_path, clock, monkeypatch):
+    begins = TEMPLATE.replace("{% for", "{{ bos_token }}{% for", 1)  # as Llama 3 has it
+    monkeypatch.setattr("local.tiny_model.TEMPLATE", begins)
+    model = make_folder(tmp_path / "begins", window=2048, ends=False)
+    settings = Settings(llm_model=f"local:{model}", embedder="hashing", llm_max_tokens=4, local_threads=1)
+    with memoryos.open(tmp_path / "b.db", user="ann", settings=settings, clock=clock) as memory:
+        built(memory, "User lives in Oslo.", "User keeps bees.", "用户喜欢船。")
+        told = memory.activations.answer("a", "Where?", beside=["c", "b"], composed=True)
+        sizes = [memory.activations.get(name).tokens for name in "abc"]
+    assert (told.is_from_state, told.is_composed, told.reason) == (True, True, "")
+    assert told.answer.usage.cached_tokens == sum(sizes) - 2
 
 
 def test_what_llamacpp_cannot_do_is_told_and_the_first_state_is_used(tmp_path, tiny_long, clock):

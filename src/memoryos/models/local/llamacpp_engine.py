@@ -83,7 +83,13 @@ class LlamacppEngine:
             self._compute(tokens, after, adapters, {"n_predict": 0})
             return LlamacppState.of(self._servers.of(adapters).saved(), adapters)
 
-    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> KVState:  # noqa: ARG002 - it refuses all
+    def compose(
+        self,
+        blocks: Sequence[KVState],  # noqa: ARG002 - it refuses all
+        *,
+        recompute: int = 0,  # noqa: ARG002
+        skipped: Sequence[int] = (),  # noqa: ARG002
+    ) -> KVState:
         """Refuse: what a slot holds is saved and restored as a whole. Raises ModelError."""
         raise ModelError(NO_COMPOSITION)
 

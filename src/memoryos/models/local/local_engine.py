@@ -134,9 +134,10 @@ class LocalEngine(Protocol):
         """Compute the state of these tokens; `after` is the state of their beginning, if there is one."""
         ...
 
-    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> KVState:
+    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0, skipped: Sequence[int] = ()) -> KVState:
         """Put states together that were computed by themselves, in this order. Raises ModelError if it cannot.
 
+        So many first tokens of each are `skipped` (default: none), as a template writes them only once.
         The first `recompute` tokens of each block but the first are computed anew behind what stands before them; the
         others have not read it, so the state is not exact. One block alone is as it was.
         """

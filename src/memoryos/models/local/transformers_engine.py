@@ -149,22 +149,23 @@ class TransformersEngine:
             cache, _ = self._fed(tokens, after, adapters, 0)
             return state_of(cache, tokens, adapters)
 
-    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0) -> TorchState:
+    def compose(self, blocks: Sequence[KVState], *, recompute: int = 0, skipped: Sequence[int] = ()) -> TorchState:
         """Put states together in this order, with their keys at new positions. Raises ModelError."""
         parts = [_own(one) for one in blocks]
         if not parts or len({one.adapters for one in parts}) > 1:
             raise InvalidInput("blocks", "are none, or of several adapters", "Pass states with the same adapters")
-        tokens = [token for one in parts for token in one.tokens]
+        placed = list(zip(parts, skipped or [0] * len(parts), strict=True))
+        tokens = [token for one, before in placed for token in one.tokens[before:]]
         if len(tokens) > self.window:
             raise PromptTooLong(len(tokens), self.window)
         with self._computing():
             turns = self._checked_turns(parts)
             cache = parts[0].cache(len(parts[0].tokens), len(tokens))
-            for one in parts[1:]:
-                by, anew = cache.get_seq_length(), min(recompute, len(one.tokens))
-                if anew:
-                    self.step(one.tokens[:anew], cache, one.adapters)
-                append_block(cache, one.layers, anew, by, turns)
+            for one, before in placed[1:]:
+                by, done = cache.get_seq_length() - before, min(before + recompute, len(one.tokens))
+                if done > before:
+                    self.step(one.tokens[before:done], cache, one.adapters)
+                append_block(cache, one.layers, done, by, turns)
             return state_of(cache, tokens, parts[0].adapters)
 
     def _checked_turns(self, parts: Sequence[TorchState]) -> torch.Tensor:

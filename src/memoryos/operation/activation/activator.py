@@ -33,6 +33,7 @@ from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
+from memoryos.models.local.joined_blocks import left_out
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat, StatedChat
 from memoryos.models.local.local_engine import KVState
@@ -310,13 +311,14 @@ class Activator:
         loaded = [self._usable(chat, one, loading) for one in found]
         if missing := next((reason for state, reason in loaded if state is None), ""):
             return None, f"nothing was put together: {missing}"
+        blocks = [state for state, _ in loaded if state is not None]
+        skipped = left_out(blocks, chat.engine.chat_tokens(messages))
+        if skipped is None:
+            return None, _OTHER_TOKENS
         try:
-            state = chat.engine.compose([state for state, _ in loaded if state is not None], recompute=recompute)
+            return chat.engine.compose(blocks, recompute=recompute, skipped=skipped), ""
         except ModelError as error:
             return None, str(error)
-        if list(state.tokens) != chat.engine.chat_tokens(messages)[: len(state.tokens)]:
-            return None, _OTHER_TOKENS
-        return state, ""
 
     def _state(self, chat: LocalChat, cube: MemCube) -> tuple[KVState | None, str]:
         """The state of a cube, from memory or from the object store; or why there is none."""
