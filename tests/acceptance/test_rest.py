@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from generation.scripted_model import Reply, says, scripted_model
+from logged_forms import GROUNDS, log_forms
 from memoryos import MemoryOS, errors, load_settings
 from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.parameters import Parameters
@@ -59,6 +60,19 @@ def test_what_is_added_is_found_corrected_and_deleted(api, page):
     gone = api.ask("DELETE", f"/memories/{page}")
     assert (gone.status_code, gone.content) == (204, b"")
     assert api.ask("GET", f"/memories/{page}").status_code == 404
+
+
+def test_what_the_scheduler_decided_is_told_with_its_reason_and_numbers(api, page):
+    memory = api.store.memory("ann")
+    api("POST", "/schedule/decide", {"query": "bees"})
+    log_forms(memory, [page], 1)
+    (entry,) = api("GET", "/schedule/log")["items"]
+    assert entry == memory.schedule.log()[0].to_dict()
+    (built,) = entry["forms"]
+    assert (built["before"], built["after"], built["reason"], built["sources"]) == ("text", "kv", "paid", [page])
+    assert (built["grounds"], entry["mode"]) == (GROUNDS.to_dict(), {"mode": "exact", "reason": "one_state"})
+    assert api("POST", "/schedule/explain", {"query": "bees"})["forms"] == [built]
+    assert api("GET", "/schedule/log", user="ben")["items"] == []
 
 
 @pytest.mark.once

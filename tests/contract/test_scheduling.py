@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 import memoryos
+from logged_forms import GROUNDS, log_forms
 from memoryos import (
     AnswerMode,
     Caller,
-    FormDecision,
     MemoryForm,
     MemoryOS,
     ModeDecision,
     ModeReason,
-    MoveGrounds,
     MoveReason,
     PlacementReason,
     load_settings,
 )
-from memoryos.caller import SYSTEM, Action, acting
+from memoryos.caller import Action
 from memoryos.errors import InvalidInput, PermissionDenied
 from memoryos.models.hashing import Hashing
-from memoryos.operation.placement.form_log import MOST_DECISIONS, log_form
+from memoryos.operation.placement.form_log import MOST_DECISIONS
 from memoryos.operation.placement.placement_log import MOST_LOGGED
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 
@@ -230,26 +227,11 @@ def test_who_may_not_write_may_explain_and_not_decide(place, clock):
     memory.close()
 
 
-GROUNDS = MoveGrounds(tokens=9, uses=2, cost_ms=34.5, saved_ms=40, heat=3, unused_days=0.5, unchanged_days=2.0)
-
-
-def log_forms(memory, clock, sources, *plans):
-    """Log that the scheduler built KV of these memories, behind each of the plans."""
-
-    def logs(decision):
-        with memory._engine.vault.write(memory.scope.owner) as writer:
-            log_form(writer, decision)
-
-    for plan in plans:
-        why = (MoveReason.PAID, GROUNDS, tuple(sources), plan)
-        acting(SYSTEM, partial(logs, FormDecision(clock(), "scheduler", MemoryForm.TEXT, MemoryForm.KV, *why)))
-
-
-def test_what_was_decided_of_forms_is_told_with_its_numbers_is_bounded_and_goes_with_its_memories(open_memory, clock):
+def test_what_was_decided_of_forms_is_told_with_its_numbers_is_bounded_and_goes_with_its_memories(open_memory):
     memory = open_memory()
     ferry, gate = memory.add("The zanzibar ferry leaves at nine."), memory.add("The garden gate squeaks.")
     memory.schedule.decide(QUESTION)
-    log_forms(memory, clock, [ferry, gate], *range(MOST_DECISIONS + 2), 1)
+    log_forms(memory, [ferry, gate], *range(MOST_DECISIONS + 2), 1)
     memory.close()
     memory = open_memory()
     found = memory.schedule.explain(QUESTION).forms
@@ -275,8 +257,8 @@ def test_who_may_not_read_all_of_a_form_is_not_told_what_was_decided_of_it(place
         nurse = store.memory("tom", caller=Caller("kim", frozenset({"nurse"})))
         told = tom.facts.add("The user likes tea.")
         hidden = tom.facts.add("The user has asthma.", sensitivity=["health"])
-        log_forms(tom, clock, [told, hidden], 1)
-        log_forms(tom, clock, [told], 2)
+        log_forms(tom, [told, hidden], 1)
+        log_forms(tom, [told], 2)
         assert [one.plan for one in tom.schedule.explain(QUESTION).forms] == [2, 1]
         assert [one.plan for one in nurse.schedule.explain(QUESTION).forms] == [2]
         tom.delete(hidden)

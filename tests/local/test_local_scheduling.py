@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from typer.testing import CliRunner
 
 import memoryos
 from local.lessons import FACT, NAME, teach
 from memoryos import MemoryForm, MoveReason, PlacementReason, load_settings
+from memoryos.interface.cli.app import app
 from memoryos.models.hashing import Hashing
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.training.adapter_trainer import AdapterTrainer
@@ -63,6 +67,28 @@ def test_text_gets_kv_when_it_has_paid_for_it_and_loses_it_when_it_changes_or_is
     changed = memory.schedule.explain(QUESTION)
     assert [(one.id, one.form) for one in changed.chosen] == [(page, MemoryForm.TEXT)]
     assert changed.decision(kv.id) is None or changed.decision(kv.id).reason is PlacementReason.STALE
+
+
+def test_the_commands_tell_what_was_decided_and_why(memory, tmp_path, monkeypatch):
+    memory.add("The zanzibar ferry leaves at nine.")
+    decided(memory)
+    decided(memory)
+    monkeypatch.setenv("MEMORYOS_LLM_MODEL", str(memory._engine.settings.llm_model))
+    monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
+    place = ("--db", str(tmp_path / "memory.db"), "--user", "ann")
+
+    def says(*words):
+        done = CliRunner().invoke(app, [*words, *place], env={"COLUMNS": "200"})
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    told = "scheduler: text -> kv (paid), 1 memories: 2 uses, heat "
+    assert told in says("schedule", "log")
+    shown = says("schedule", "explain", QUESTION)
+    assert told in shown
+    assert "exact (one_state)" in " ".join(shown.split())
+    (known,) = json.loads(says("schedule", "explain", QUESTION, "--json"))["forms"]
+    assert (known["plan"], known["reason"], known["grounds"]["uses"]) == (2, "paid", 2)
 
 
 def test_a_cache_that_was_built_of_a_full_context_is_chosen(memory):
