@@ -204,7 +204,9 @@ WITHOUT_CONTENT = {
     **dict.fromkeys(("forms.transform", "forms.outcome", "forms.cool", "forms.list"), "ids and names"),
     "activations.answer": "what the model says; tests/local shows what it was shown",
     "archiving.remove": "nothing",
-    **dict.fromkeys((f"schedule.{verb}" for verb in ("explain", "decide", "log", "moves")), "ids, names of forms, times and numbers"),
+    **dict.fromkeys(
+        (f"schedule.{verb}" for verb in ("explain", "decide", "log", "moves")), "ids, names of forms, times and numbers"
+    ),
     **dict.fromkeys(("governance.release", "governance.unretain"), "nothing"),
     **dict.fromkeys(("upkeep.index", "upkeep.repair", "upkeep.undo", "mounts.list"), _COUNTS),
     **dict.fromkeys(("close", "consolidate", "delete", "wait", "jobs.run"), "nothing"),

@@ -8,8 +8,9 @@ import pytest
 
 import same_process
 from memoryos import KeepingReason, MemoryOS, load_settings, stores
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, ModelError
 from memoryos.models.hashing import Hashing
+from memoryos.models.remembered import Remembered
 from memoryos.operation.activation.state_keeper import state_key
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 
@@ -177,6 +178,25 @@ def test_with_the_policy_similarity_what_the_question_is_not_about_leaves(open_s
     assert 0 < grounds[ann.activations.get(far).id] < grounds[ann.activations.get("wine").id] <= 1
 
 
+@pytest.mark.parametrize("placement", ["similarity", "density"])
+def test_an_embedder_that_does_not_answer_costs_no_state_and_is_asked_by_a_policy_alone(
+    open_store, placement, monkeypatch
+):
+    store = open_store(placement=placement)
+    ann = built(store, "ann", "ferry")
+    asks = []
+
+    def fails(questions, text):
+        asks.append(text)
+        raise ModelError("no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Remembered, "vector", fails)
+        asked(store, ann, "ferry")
+    assert told(ann) == {"ferry": (True, USED)}
+    assert asks == ([QUESTION] if placement == "similarity" else [])
+
+
 @pytest.mark.parametrize(("priorities", "left"), [({}, "ferry"), ({"urgent": 9}, "ticket"), ({"calm": 9}, "ferry")])
 def test_a_state_with_a_tag_of_higher_priority_stays(open_store, priorities, left):
     store = open_store(placement="lru", placement_priorities=priorities)
@@ -233,7 +253,7 @@ def test_the_command_tells_what_was_decided(open_store, settings, tmp_path):
     variables = {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_LLM_MODEL": settings.llm_model}
     place = ("--user", "ann", "--db", str(tmp_path / "m.db"))
     ran = same_process.memoryos("schedule", "explain", QUESTION, *place, cwd=tmp_path, **variables)
-    assert f"KV state {ann.activations.get('ferry').id}: in memory (used): 1 uses, heat 0" in ran.stdout, ran.stderr
+    assert f"KV state {ann.activations.get('ferry').id}: in memory (used): uses 1, heat 0" in ran.stdout, ran.stderr
 
 
 def test_a_damaged_log_costs_no_answer(open_store, tmp_path):

@@ -82,7 +82,7 @@ def test_the_commands_tell_what_was_decided_and_why(memory, tmp_path, monkeypatc
         assert done.exit_code == 0, done.output
         return done.output
 
-    told = "scheduler: text -> kv (paid), 1 memories: 2 uses, heat "
+    told = "scheduler: text -> kv (paid), 1 memories: uses 2, heat "
     assert told in says("schedule", "log")
     shown = says("schedule", "explain", QUESTION)
     assert told in shown

@@ -134,7 +134,7 @@ def _kept(state: StateDecision) -> str:
     if known is None:
         return ""
     times = f"saves {known.saved_ms:,.0f} ms, loaded in {known.load_ms:,.0f} ms"
-    return f": {known.uses} uses, heat {known.heat:g}, {times}, {known.size_bytes:,} bytes, chance {known.chance:.2f}"
+    return f": uses {known.uses}, heat {known.heat:g}, {times}, {known.size_bytes:,} bytes, chance {known.chance:.2f}"
 
 
 def _change(form: FormDecision) -> str:
@@ -142,4 +142,4 @@ def _change(form: FormDecision) -> str:
     told = f"{form.name}: {form.before.value} -> {form.after.value} ({form.reason.value}), {len(form.sources)} memories"
     days = f"unused for {known.unused_days:.1f} days, unchanged for {known.unchanged_days:.1f}"
     costs = f"KV would have saved {known.saved_ms:,.0f} ms and costs {known.cost_ms:,.0f} ms"
-    return f"{told}: {known.uses} uses, heat {known.heat}, {costs}, {days}"
+    return f"{told}: uses {known.uses}, heat {known.heat}, {costs}, {days}"

@@ -28,7 +28,7 @@ from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.foresight import Learned
 from memoryos.operation.placement.kv_keeper import KeepingDecision, KvBlock, KvKeeper
 from memoryos.operation.placement.kv_pool import KvPool
-from memoryos.operation.placement.placement_policy import HeldBlock, policy_named
+from memoryos.operation.placement.placement_policy import HeldBlock, asks_for_similarity, policy_named
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog, write_state_log
 from memoryos.scope import Scope
@@ -96,7 +96,7 @@ class StateKeeper:
     later: Callable[[Callable[[], None]], None]  #: runs a task in the background
     keeper: KvKeeper
     learned: Learned
-    meanings: StateMeanings
+    meanings: StateMeanings | None  #: None: the policy does not ask how similar they are to a question
     priorities: Mapping[str, int]  #: of tags
 
     @classmethod
@@ -112,8 +112,10 @@ class StateKeeper:
         """The one of the settings; None if the last used states stay. Raises InvalidInput for an unknown policy."""
         if not settings.placement_states or settings.placement == OFF:
             return None
-        learned, policy, meanings = Learned(), policy_named(settings.placement), StateMeanings(questions)
-        keeper = KvKeeper(KvPool(states.most_bytes, policy), learned, alike=meanings.alike)
+        learned, policy = Learned(), policy_named(settings.placement)
+        meanings = StateMeanings(questions) if asks_for_similarity(policy) else None
+        alike = None if meanings is None else meanings.alike
+        keeper = KvKeeper(KvPool(states.most_bytes, policy), learned, alike=alike)
         return cls(vault, clock, states, later, keeper, learned, meanings, settings.placement_priorities)
 
     def used(
@@ -145,7 +147,8 @@ class StateKeeper:
     def forget(self) -> None:
         """Know nothing of the owners any more but what the store has: something was erased."""
         self.learned.forget()
-        self.meanings.forget()
+        if self.meanings is not None:
+            self.meanings.forget()
         self.keeper.retain(())
 
     def _rest(
@@ -193,13 +196,15 @@ class StateKeeper:
     def _know(self, states: Iterable[PrefixState]) -> None:
         """Know what these states are about."""
         for one in states:
-            if not self.meanings.knows(one.key):
+            if self.meanings is not None and not self.meanings.knows(one.key):
                 with self.vault.read(one.owner) as reader:
                     self.meanings.know(one.key, page_vectors(reader, one.sources).values())
 
     def _task(self, owner: Scope, query: str, used: Iterable[KvBlock]) -> PlacementTask:
         """A question that prefers what has the tags of the prefixes that it was asked behind."""
         labels = frozenset[str]().union(*(block.labels for block in used))
+        if self.meanings is not None:
+            self.meanings.ask(query)
         return PlacementTask(query, owner, PlacementBudget(0), labels=labels, priorities=self.priorities)
 
     def _learn(self, owner: Scope) -> None:

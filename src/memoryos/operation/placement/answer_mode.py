@@ -25,7 +25,7 @@ class ModeReason(Choice):
     """Why an answer has its mode."""
 
     DEFAULT = "default"  # nobody asked for another one
-    ONE_STATE = "one_state"  # it needs no several states
+    ONE_STATE = "one_state"  # there are not several that it could use
     ASKED = "asked"  # the caller said so
     SETTING = "setting"  # `compose_states` says so
     POLICY = "policy"  # the policy of `placement` said so

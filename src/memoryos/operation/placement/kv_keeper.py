@@ -56,7 +56,7 @@ class KeepingGrounds(Plain):
     size_bytes: int  #: of it
     chance: float  #: that the owner's next question uses it
     heat: float  #: visits of what it was computed from
-    similarity: float  #: of that to the question, 0 to 1; 0 to a question of somebody else
+    similarity: float  #: of that to the owner's question, 0 to 1; 0 if the policy does not ask for it
     priority: int  #: the highest of its tags
 
 
@@ -88,7 +88,7 @@ class KvKeeper:
         foresight: Foresight,
         *,
         is_choosy: bool = False,
-        alike: Callable[[KvBlock, PlacementTask], float] = lambda *_: 0.0,
+        alike: Callable[[KvBlock, PlacementTask], float] | None = None,
     ) -> None:
         """With `is_choosy`, also what an answer used must be worth more than what leaves for it.
 
@@ -218,7 +218,7 @@ class KvKeeper:
             idle=self._foresight.idle(block.owner),
             clock=use.clock,
             heat=block.heat,
-            similarity=self._alike(block, task),
+            similarity=0.0 if self._alike is None else self._alike(block, task),
             labels=block.labels,
             priority=task.priority(block.labels),
         )

@@ -118,6 +118,7 @@ def _labels(block: HeldBlock, task: PlacementTask) -> float:
 
 
 DENSITY = FormulaPolicy("density", _density)
+SIMILARITY = FormulaPolicy("similarity", lambda block, _: block.similarity)
 POLICIES: dict[str, PlacementPolicy] = {
     policy.name: policy
     for policy in (
@@ -125,13 +126,18 @@ POLICIES: dict[str, PlacementPolicy] = {
         FormulaPolicy("gdsf", lambda block, _: block.clock + block.uses * block.density),
         FormulaPolicy("lru", lambda block, _: block.last_used),
         FormulaPolicy("heat", lambda block, _: block.heat),
-        FormulaPolicy("similarity", lambda block, _: block.similarity),
+        SIMILARITY,
         FormulaPolicy("labels", _labels),
         FormulaPolicy("user", lambda block, task: block.scope.user == task.scope.user),
         FormulaPolicy("role", lambda block, task: block.scope.agent == task.scope.agent),
         FormulaPolicy("organisation", lambda block, task: block.scope.tenant == task.scope.tenant),
     )
 }
+
+
+def asks_for_similarity(policy: PlacementPolicy) -> bool:
+    """Whether a policy needs the similarity to the question, which takes time: one that somebody added may."""
+    return policy is SIMILARITY or isinstance(policy, GuardedPolicy)
 
 
 def register_policy(policy: PlacementPolicy) -> None:
