@@ -128,11 +128,11 @@ class Filters:
     def allows(self, cube: MemCube) -> bool:
         """Whether a memory passes, apart from its labels and its time."""
         return (
-            cube.kind in self.kinds
+            cube.payload.type in self.kinds
             and self._is_in_tiers(cube)
-            and (not cube.is_absorbed or self.looks_back)
+            and (cube.state is not State.MERGED or not cube.is_absorbed or self.looks_back)
             and not cube.has_expired(self.now)
-            and not cube.is_proposal
+            and (cube.mark is None or not cube.is_proposal)
             and (cube.descriptive.valid_to is None or not self._is_over(cube))
         )
 
