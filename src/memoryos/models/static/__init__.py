@@ -77,10 +77,10 @@ class Static:
         return float(np.sqrt(np.add.reduce(vectors * vectors, axis=1).max()))
 
     def _loaded(self) -> _Table:
-        with self._lock:
-            if self._table is None:
-                self._table = _load(self.dim)
-            return self._table
+        if self._table is None:
+            with self._lock:
+                self._table = self._table or _load(self.dim)
+        return self._table
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ class Column:
         """Bytes held, unused rows included."""
         return self._data.nbytes
 
+    def item(self, row: int) -> Any:
+        """The number of one row, as Python has it."""
+        return self._data.item(row)
+
     @classmethod
     def of(cls, values: NDArray[Any]) -> Column:
         """A column with these rows."""

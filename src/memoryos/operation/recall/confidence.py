@@ -97,6 +97,11 @@ class Examined:
         return self.language is None and language_of(self.asked.text) != "en"
 
     @cached_property
+    def asks_judgement(self) -> bool:
+        """Whether advice, a guess, a summary or a character is asked for, which words cannot tell."""
+        return asks_judgement(self.asked.text)
+
+    @cached_property
     def words(self) -> AskedWords:
         """The words of the question."""
         return AskedWords.of(self.resident, self.asked)
@@ -195,7 +200,7 @@ def confidence(examined: Examined, known: Sequence[MemCube]) -> float:
     if not found and not known:
         return 0.0
     is_told = examined.is_told if found else examined.is_in([examined.said_by(cube).text for cube in known])
-    if not is_told or asks_judgement(examined.asked.text):
+    if not is_told or examined.asks_judgement:
         return UNJUDGED
     likely = examined.likely(examined.covered(examined.said[text] for text in found))
     if likely < UNJUDGED:  # otherwise they are not needed
@@ -223,7 +228,7 @@ class WordJudge:
             is_foreign = not examined.words.are_said and len(asked_words) >= FEWEST
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
-        is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
+        is_blind = is_foreign or examined.asks_judgement or not asked_words
         least = UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0
         return cls(examined, is_blind, len(asked_words) < FEWEST, least)
 

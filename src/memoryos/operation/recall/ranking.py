@@ -87,7 +87,7 @@ class Ranking:
     def score(self, row: int) -> float:
         """The score of a row."""
         lift = self.lifts.get(row)
-        return float(self.scores.total[row]) + (lift.by if lift else 0.0)
+        return self.scores.total.item(row) + (lift.by if lift else 0.0)
 
     def _first_of_each(self, rows: Ints, pages: Ints) -> Flags:
         """Which rows come first: of each page so many, and no more than can fill the tokens by themselves."""
