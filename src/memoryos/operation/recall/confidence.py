@@ -234,20 +234,19 @@ class WordJudge:
 
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
-        return max(self.least, self._by_words(memory))
-
-    def _by_words(self, memory: TurnHit | MemCube) -> float:
-        if self.is_blind:
-            return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
         examined = self.examined
+        if self.is_blind:
+            return UNJUDGED if examined.words.words else max(UNJUDGED, examined.timely(memory))
         said, language = examined.said_by(memory), examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
         if self.is_alone:
-            return self._of_word(examined.words.covered(said), memory)
+            return max(self.least, self._of_word(examined.words.covered(said), memory))
         covered = examined.covered_by(said)
         found = self.known.get(covered)
-        return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
+        if found is None:
+            found = self.known[covered] = max(self.least, examined.likely(covered))
+        return found
 
     def _of_word(self, covered: float, memory: TurnHit | MemCube) -> float:
         """The relevance for a question with a single word: it occurs or not; a time asked for is a word more."""

@@ -217,7 +217,8 @@ def _alike(resident: Resident, asked: Asked, weights: Weights) -> _Alike:
     try:
         return _compared(resident, asked, weights, nearness.result)
     finally:
-        wait([nearness])  # an error must not leave it reading an index that may change
+        if not nearness.done():  # an error must not leave it reading an index that may change
+            wait([nearness])
 
 
 def _compared(resident: Resident, asked: Asked, weights: Weights, nearness: Callable[[], Sequence[Floats]]) -> _Alike:
