@@ -73,6 +73,9 @@ class Static:
         rows = table.rows(word.lower())
         if not rows:
             return 1.0
+        if len(rows) == 1:
+            vector = table.values[rows[0]] * table.scales[rows[0]]
+            return float(np.sqrt(np.add.reduce(vector * vector)))
         vectors = table.scaled(rows)
         return float(np.sqrt(np.add.reduce(vectors * vectors, axis=1).max()))
 

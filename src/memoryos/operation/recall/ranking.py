@@ -54,7 +54,9 @@ class Ranking:
     @classmethod
     def of(cls, index: TurnIndex, scores: Scores, allowed: Flags, tokens: int | None = None) -> Ranking:
         """The ranking of the rows that are allowed."""
-        total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
+        total = np.round(scores.total, _DECIMALS)
+        if not allowed.all():
+            total[~allowed] = -np.inf
         lifts = _lifts(total, scores)
         for row, lift in lifts.items():
             total[row] += lift.by
