@@ -152,6 +152,21 @@ class Examined:
         found = (AskedWords.of(self.resident, part) for part in parts)
         return self.words, *(words for words in found if words.words)
 
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all `ways`."""
+        return frozenset().union(*(words.stems for words in self.ways))
+
+    @cached_property
+    def is_spelt(self) -> bool:
+        """Whether one of the `ways` has words that stems cannot tell."""
+        return any(words.spelt for words in self.ways)
+
+    @cached_property
+    def nothing(self) -> Sequence[float]:
+        """What a text without any of the words covers of each of the `ways`."""
+        return (0.0,) * len(self.ways)
+
     def said_by(self, memory: TurnHit | MemCube) -> SaidText:
         """The text of a passage, a fact or the like, prepared."""
         if isinstance(memory, TurnHit):
@@ -176,13 +191,15 @@ class Examined:
 
     def covered(self, texts: Iterable[SaidText]) -> Sequence[float]:
         """For each of the `ways`, the weight of its words in the text that has most of them."""
-        return tuple(map(max, zip(*map(self.covered_by, texts), strict=True))) or (0.0,) * len(self.ways)
+        return tuple(map(max, zip(*map(self.covered_by, texts), strict=True))) or self.nothing
 
     def covered_by(self, said: SaidText) -> Sequence[float]:
         """The same for one text."""
         found = self.weights.get(said.text)
         if found is None:
-            found = self.weights[said.text] = tuple([words.covered(said) for words in self.ways])
+            may_cover = self.is_spelt or not self.stems.isdisjoint(said.stems)
+            found = tuple([words.covered(said) for words in self.ways]) if may_cover else self.nothing
+            self.weights[said.text] = found
         return found
 
     def is_in(self, texts: Sequence[str]) -> bool:
