@@ -242,6 +242,7 @@ class Resident:
         self.turns, self._vocabulary = turns, vocabulary
         self._unkept = len(kept.since)
         self._follow_pages(reader, _done([event for event in kept.since if event.kind is Kind.PAGE]))
+        turns.postings.merge()  # once, for each search takes longer with what came in since
         return True
 
     def _apply(self, reader: Reader, events: Sequence[Event]) -> None:
