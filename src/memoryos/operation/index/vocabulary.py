@@ -43,6 +43,14 @@ class Kin:
         others = [place for place, term in enumerate(self.terms) if term not in terms]
         return Kin([self.terms[place] for place in others], [self.closeness[place] for place in others])
 
+    def without_one(self, term: int) -> Kin:
+        """The others than one term, a few times as fast."""
+        if term not in self.terms:
+            return self
+        place = self.terms.index(term)
+        terms, closeness = self.terms, self.closeness
+        return Kin([*terms[:place], *terms[place + 1 :]], [*closeness[:place], *closeness[place + 1 :]])
+
 
 NO_KIN = Kin()
 

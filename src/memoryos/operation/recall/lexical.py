@@ -188,5 +188,5 @@ def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
         if term is None:
             found[-place] = group.kin
         elif term not in found:
-            found[term] = group.kin.without({term})  # a word is its own kin, too
+            found[term] = group.kin.without_one(term)  # a word is its own kin, too
     return found
