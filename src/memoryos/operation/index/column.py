@@ -41,9 +41,10 @@ class Column:
         """Bytes held, unused rows included."""
         return self._data.nbytes
 
-    def item(self, row: int) -> Any:
-        """The number of one row, as Python has it."""
-        return self._data.item(row)
+    def item(self, row: int) -> int:
+        """The number of one row of a column of whole numbers."""
+        number: int = self._data.item(row)
+        return number
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Column:
