@@ -20,7 +20,7 @@ from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.kinds import Kind, Role, Tier, Trust, UpdateMode
 from memoryos.operation.portability.export_file import ExportTarget
-from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
+from memoryos.operation.recall.filters import EVERYWHERE, SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.retention import GOVERNED
 from memoryos.scope import ID_LIMIT
@@ -136,6 +136,8 @@ def idempotency_key(value: str | None) -> str | None:
 
 def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
     """Check that a value belongs to an enum."""
+    if isinstance(value, choices):
+        return value
     if isinstance(value, str):
         with suppress(ValueError):
             return choices(value)
@@ -310,7 +312,7 @@ def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -
     if named and archive is not None:
         raise InvalidInput("archive", "cannot be combined with `tiers`", "Pass only `tiers`")
     in_archive = default if archive is None else flag("archive", archive)
-    return named or frozenset(tier for tier in Tier if in_archive or tier is not Tier.ARCHIVE)
+    return named or (EVERYWHERE if in_archive else EVERYWHERE - {Tier.ARCHIVE})
 
 
 def kinds(value: Iterable[Kind | str]) -> frozenset[Kind]:
@@ -346,6 +348,8 @@ def session(value: str | None) -> str | None:
 
 
 def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choice]) -> frozenset[_Choice]:
+    if isinstance(value, tuple) and not value:  # as it mostly is
+        return frozenset()
     known = ", ".join(choice.value for choice in choices)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list, got {type(value).__name__}", f"Pass some of: {known}")

@@ -14,7 +14,7 @@ import pytest
 import forked
 from memoryos import Kind, Memory, Scope, Strategy, Turn
 from memoryos.infrastructure.vault.records import Entry
-from memoryos.kinds import Role
+from memoryos.kinds import Role, Subject
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index import resident as resident_module
 from memoryos.operation.index.resident import Resident
@@ -138,6 +138,8 @@ def known(resident: Resident) -> dict[str, object]:
     topics = [(topic.cube, topic.centroid.tolist()) for topic in resident.topics]
     recent = [_comparable(entry) for entry in resident.recent]
     parts = {"recent": recent, "entries": entries, "topics": topics, "late": list(resident.unindexed)}
+    for subject in Subject:
+        parts[subject] = {kind: [_comparable(entry) for entry in resident.entries(kind, subject)] for kind in HELD}
     return picture(resident.turns, WORDS) | parts
 
 

@@ -113,7 +113,8 @@ def test_everything_that_is_known_is_the_same_with_it(path, open_memory, long):
             newcomer, late = Resident(Hashing.dim, Hashing(), 7), Resident(Hashing.dim, Hashing(), 7)
             newcomer.follow(reader)
             late.follow(reader, find_kept=lambda: keeper.read(ANN, reader))
-            served += late._unkept < resident_module._NEVER_KEPT
+            served += (is_served := late._unkept < resident_module._NEVER_KEPT)
+        assert not (is_served and late.turns.postings._tail)  # what came in since is merged
         assert known(late) == known(newcomer)
         if chance.random() < 0.4:
             keeper.write(ANN, newcomer.kept())

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import memoryos.opening
 from memoryos.cube import Attachment, Page, Turn
 from memoryos.infrastructure.vault.records import Mark
 from memoryos.kinds import Role
+from memoryos.language import marks as marks_module
 from memoryos.language.calendar import spoken
+from memoryos.language.marked import Marked
 from memoryos.language.marks import asks, asks_assistant, ends_asking, mentions_time
 from memoryos.models.static import Static
 from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
@@ -167,6 +172,18 @@ def test_a_question_about_the_assistants_words(text):
 )
 def test_a_question_about_somebody_else(text):
     assert not asks_assistant(text)
+
+
+ASKING = (marks_module._ASSISTANTS_WORDS, marks_module._ASSISTANTS_WORDS_ELSEWHERE)
+
+
+@pytest.mark.parametrize("words", ASKING, ids=["here", "elsewhere"])
+@given(data=st.data())
+def test_whatever_asks_for_the_assistants_words_in_ascii_has_a_mark(words: Marked, data: st.DataObject) -> None:
+    pattern = re.compile(words.pattern.pattern, re.VERBOSE | re.IGNORECASE)
+    found = data.draw(st.from_regex(pattern, alphabet=st.characters(codec="ascii")))
+    assert words.may_match(found.lower())
+    assert asks_assistant(found)
 
 
 def test_a_passage_is_found_by_what_was_said_by_whom_and_when(cube, hashing):

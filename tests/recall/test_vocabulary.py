@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.index import vocabulary
-from memoryos.operation.index.vocabulary import CLOSE, MOST, SHARE, Vocabulary, shares
+from memoryos.operation.index.vocabulary import CLOSE, MOST, SHARE, Kin, Vocabulary, shares
 
 
 class Compass:
@@ -52,6 +52,16 @@ def test_words_close_in_meaning_are_kin_by_their_cosine():
     found = kin(Vocabulary(lexicon), ["city"], ["rome", "paris", "tea", "cat"])
     assert list(found) == ["city"]
     assert dict(found["city"]) == pytest.approx({"rome": SHARE * cos(radians(30)), "paris": SHARE * cos(radians(60))})
+
+
+@pytest.mark.parametrize("term", [2, 3, 5, 8])
+def test_kin_without_a_term(term):
+    known = Kin((2, 5, 8), (0.5, 1.0, 0.75))
+    others = known.without_one(term)
+    assert [*zip(others.terms, others.closeness, strict=True)] == [
+        pair for pair in zip(known.terms, known.closeness, strict=True) if pair[0] != term
+    ]
+    assert known.without({term}) == others
 
 
 def test_what_is_just_not_close_is_no_kin():

@@ -11,10 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoryos.language import times
 from memoryos.language.english_times import ENGLISH
 from memoryos.language.period import Grain, Period, day_of, month_of, termed, week_of, weekend_of, year_of
 from memoryos.language.rule import Rule
-from memoryos.language.times import asked_periods, chinese_times, english_times, named_periods, stated_bounds
+from memoryos.language.times import (
+    asked_periods,
+    asked_times,
+    chinese_times,
+    english_times,
+    named_periods,
+    stated_bounds,
+    uncounted,
+    untimed,
+)
 from memoryos.language.words import index_words
 
 WEDNESDAY = datetime(2023, 8, 30, 13, 56, tzinfo=UTC)
@@ -322,6 +332,15 @@ def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
 def test_whatever_a_rule_matches_has_one_of_its_marks(rule: Rule, data: st.DataObject) -> None:
     found = data.draw(st.from_regex(rule.pattern, alphabet=st.characters(codec="ascii")))
     assert rule.may_match(found.lower())
+
+
+def test_the_times_of_a_question_are_read_once() -> None:
+    text = "What did I do last week, in May 2023 and before June?"
+    before = times._known.cache_info().misses
+    left = uncounted(text, WEDNESDAY), untimed(text, WEDNESDAY)
+    assert len(asked_times(text, WEDNESDAY)) == 3  # it adds a bound to those that it was told
+    assert (uncounted(text, WEDNESDAY), untimed(text, WEDNESDAY)) == left
+    assert times._known.cache_info().misses == before + 1
 
 
 TIME_WORDS = (

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryos.language import yearly as yearly_module
 from memoryos.language.yearly import Yearly, without_yearly, yearly, yearly_asked
 
 
@@ -55,6 +60,18 @@ def test_months_and_days(text, days):
 )
 def test_no_month_without_a_year(text):
     assert yearly(text) == []
+
+
+@pytest.mark.parametrize("pattern", [yearly_module._ENGLISH, yearly_module._ENGLISH_HOLIDAYS], ids=["days", "holidays"])
+@given(data=st.data())
+def test_what_is_looked_for_is_in_whatever_matches(pattern: re.Pattern[str], data: st.DataObject) -> None:
+    compiled = re.compile(pattern.pattern, re.IGNORECASE)
+    found = data.draw(st.from_regex(compiled, alphabet=st.characters(codec="ascii")))
+    assert yearly_module._is_hinted(found.lower())
+
+
+def test_a_letter_outside_ascii_that_counts_as_one_is_read():
+    assert yearly("in ſeptember") == yearly("in September") == [Yearly(9)]
 
 
 def test_the_text_without_them():

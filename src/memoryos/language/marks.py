@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from memoryos.language.marked import Marked, marks
 from memoryos.regex import regex
 
 _QUESTION_MARKS = "?？؟"
@@ -31,8 +32,9 @@ _TOLD = (
     "said|say|told|tell|suggest(?:ed)?|recommend(?:ed)?|advised?|mention(?:ed)?|proposed?|explain(?:ed)?|list(?:ed)?"
     "|gave|give|provided?|described?|wrote|write|shared?|answer(?:ed)?|repl(?:y|ied)|came up with|come up with"
 )
-_ASSISTANTS_WORDS = regex(
-    rf"""\b(?:did|have|had)\ you\ (?:ever\ |also\ |already\ |originally\ |previously\ )?(?:{_TOLD})\b
+_ASSISTANTS_WORDS = Marked(
+    regex(
+        rf"""\b(?:did|have|had)\ you\ (?:ever\ |also\ |already\ |originally\ |previously\ )?(?:{_TOLD})\b
        | \byou\ (?:also\ |just\ |had\ |have\ |previously\ |already\ |once\ |earlier\ |originally\ |'ve\ )*
            (?:said|told|suggested|recommended|advised|mentioned|proposed|explained|listed|gave|provided|described|wrote
              |shared|answered|replied|came\ up\ with)\b
@@ -41,11 +43,14 @@ _ASSISTANTS_WORDS = regex(
        | [你您](?:之前|刚才|上次|曾经?|有没有|当时|给我|跟我|向我|为我|都|还){{0,3}}
            (?:说|建议|推荐|告诉|提到|提供|回答|解释|列出)
        | 助[手理]""",
-    re.VERBOSE | re.IGNORECASE,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    marks("you assistant"),
 )
 
-_ASSISTANTS_WORDS_ELSEWHERE = regex(
-    r"""\b(?:hast|hattest)\ du\b.*\b(?:empfohlen|vorgeschlagen|geraten|gesagt|erzählt|erklärt|genannt|erwähnt)\b
+_ASSISTANTS_WORDS_ELSEWHERE = Marked(
+    regex(
+        r"""\b(?:hast|hattest)\ du\b.*\b(?:empfohlen|vorgeschlagen|geraten|gesagt|erzählt|erklärt|genannt|erwähnt)\b
        | \bdu\b.*\b(?:empfohlen|vorgeschlagen|geraten|gesagt|erzählt|erklärt|genannt|erwähnt)\ (?:hast|hattest)\b
        | \b(?:recomendaste|sugeriste|aconsejaste|propusiste|dijiste|contaste|explicaste|mencionaste|disseste)\b
        | \b(?:me|nos)\ has\ (?:recomendado|sugerido|aconsejado|propuesto|dicho|contado|explicado|mencionado)\b
@@ -60,7 +65,9 @@ _ASSISTANTS_WORDS_ELSEWHERE = regex(
        | (?:勧め|薦め|すすめ|提案し|紹介し|教え|説明し|言っ)てくれ
        | (?:네가|니가|당신이).{0,20}(?:추천|제안|조언|말|설명)|(?:추천|제안|조언|설명)해\s?(?:줬|주었|주셨)
        | \b(?:أوصيتني|نصحتني|أخبرتني|(?:اقترحت|قلت|شرحت|ذكرت)\ (?:لي|علي))\b""",
-    re.VERBOSE | re.IGNORECASE,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    marks("du ste me_has_ nos_has_ dit hai_ heb_je had_je tavsiye_et anlat"),
 )  # German, Spanish, Portuguese, French, Italian, Dutch, Polish, Russian, Turkish, Japanese, Korean, Arabic
 
 
@@ -81,7 +88,11 @@ def asks_judgement(text: str) -> bool:
 
 def asks_assistant(text: str) -> bool:
     """Whether a question is about what the assistant said, such as "What did you recommend?" and 你之前建议了什么."""
-    return any(words.search(text) for words in (_ASSISTANTS_WORDS, _ASSISTANTS_WORDS_ELSEWHERE))
+    asking = (_ASSISTANTS_WORDS, _ASSISTANTS_WORDS_ELSEWHERE)
+    if not text.isascii():  # the marks are those of ASCII texts
+        return any(words.pattern.search(text) for words in asking)
+    folded = text.lower()
+    return any(words.search(text, folded) for words in asking)
 
 
 def asks(text: str) -> bool:

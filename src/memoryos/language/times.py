@@ -22,6 +22,7 @@ from memoryos.language.rule import Rule
 from memoryos.language.undated import Undated, undated_times
 from memoryos.language.yearly import bounding_days
 from memoryos.regex import regex
+from memoryos.text_cache import SHORT, text_cache
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
 _HINTS = (
@@ -178,8 +179,15 @@ def _is_hinted(lower: str) -> bool:
 
 
 def _times(text: str, today: date) -> list[TimeMention]:
+    return [*(_known(text, today) if len(text) <= SHORT else _read(text, today))]
+
+
+def _read(text: str, today: date) -> Sequence[TimeMention]:
     found = english_times(text, today)
     return found if text.isascii() else sorted([*found, *chinese_times(text, today)], key=lambda mention: mention.start)
+
+
+_known = text_cache(256)(_read)  # of a question they are asked for five times
 
 
 def _opens(text: str, mention: TimeMention) -> bool:

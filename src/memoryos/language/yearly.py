@@ -18,6 +18,7 @@ from datetime import MINYEAR, date, timedelta
 from memoryos.language.bounds import Bound, bound_of
 from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
 from memoryos.language.holidays import CHINESE_HOLIDAY, ENGLISH_HOLIDAY, holiday
+from memoryos.language.holidays import HINTS as HOLIDAYS
 from memoryos.language.period import Period
 from memoryos.language.plain_letters import plain_text
 from memoryos.regex import regex
@@ -62,6 +63,7 @@ _CHINESE_HOLIDAYS = regex(
     rf"(?:(?<=[在于自从到])|(?={CHINESE_HOLIDAY}(?:那天|当天|晚上|期间|的时候|时|之?[前后]|以[前后来])))"
     rf"(?<!年)(?P<holiday>{CHINESE_HOLIDAY})"
 )
+_HINTS = (*(month[:3].lower() for month in MONTHS), "day", "year", *HOLIDAYS)  # one is in every English expression
 _AT = {"在", "于"}  # 在五月开始: it began in May
 _TO = regex(r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE)
 
@@ -136,11 +138,20 @@ def yearly_mentions(text: str) -> list[YearlyMention]:
 
 
 def _found(text: str) -> list[YearlyMention]:
+    if text.isascii() and not _is_hinted(text.lower()):  # otherwise ſ is an s, too, where case does not count
+        return []
     readable = plain_text(text)
     found = [*_english(readable), *_holidays(_ENGLISH_HOLIDAYS, readable)]
     if text.isascii():
         return found
     return [*found, *_chinese(readable), *_holidays(_CHINESE_HOLIDAYS, readable)]
+
+
+def _is_hinted(lower: str) -> bool:
+    for hint in _HINTS:  # noqa: SIM110 - a loop takes half the time of any()
+        if hint in lower:
+            return True
+    return False
 
 
 def _holidays(pattern: re.Pattern[str], text: str) -> Iterator[YearlyMention]:

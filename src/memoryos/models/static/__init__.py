@@ -73,14 +73,17 @@ class Static:
         rows = table.rows(word.lower())
         if not rows:
             return 1.0
+        if len(rows) == 1:
+            vector = table.values[rows[0]] * table.scales[rows[0]]
+            return float(np.sqrt(np.add.reduce(vector * vector)))
         vectors = table.scaled(rows)
         return float(np.sqrt(np.add.reduce(vectors * vectors, axis=1).max()))
 
     def _loaded(self) -> _Table:
-        with self._lock:
-            if self._table is None:
-                self._table = _load(self.dim)
-            return self._table
+        if self._table is None:
+            with self._lock:
+                self._table = self._table or _load(self.dim)
+        return self._table
 
 
 @dataclass(frozen=True, slots=True)

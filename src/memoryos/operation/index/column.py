@@ -41,6 +41,11 @@ class Column:
         """Bytes held, unused rows included."""
         return self._data.nbytes
 
+    def item(self, row: int) -> int:
+        """The number of one row of a column of whole numbers."""
+        number: int = self._data.item(row)
+        return number
+
     @classmethod
     def of(cls, values: NDArray[Any]) -> Column:
         """A column with these rows."""

@@ -124,7 +124,7 @@ class Facets:
 
     def segment_at(self, row: int) -> str | None:
         """The segment of a row."""
-        return self._segment_names[int(self._segments.values[row])]
+        return self._segment_names[self._segments.item(row)]
 
     def in_tiers(self, tiers: Iterable[Tier], *, cold: bool = True, merged: bool = False) -> Flags:
         """Which rows are in these tiers, shape (n,); optionally without cold rows of the archive, or with merged ones.

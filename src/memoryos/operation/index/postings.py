@@ -106,7 +106,8 @@ class Postings:
     def size(self, term: int) -> int:
         """The number of rows that contain the term."""
         late = self._tail.get(term)
-        return len(self._settled(term)[0]) + (len(late[0]) if late else 0)
+        settled = self._starts.item(term + 1) - self._starts.item(term) if term < len(self._starts) - 1 else 0
+        return settled + (len(late[0]) if late else 0)
 
     def of(self, term: int) -> tuple[Rows, Counts]:
         """The rows that contain the term and how often they do, shapes (k,)."""
@@ -124,20 +125,27 @@ class Postings:
         sizes = self._starts[np.minimum(terms + 1, last)] - starts
         places = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
         places += np.arange(len(places))
-        which = np.repeat(np.arange(len(terms)), sizes)
-        return self._with_late(terms, self._rows[places], self._counts[places], which)
+        rows, counts, sizes = self._with_late(terms, self._rows[places], self._counts[places], sizes)
+        return rows, counts, np.repeat(np.arange(len(terms)), sizes)
 
-    def _with_late(self, terms: Ints, rows: Rows, counts: Counts, which: Ints) -> tuple[Rows, Counts, Ints]:
-        """The postings of each term in the arrays, followed by those in the tail, which has few of the terms."""
+    def _with_late(self, terms: Ints, rows: Rows, counts: Counts, sizes: Ints) -> tuple[Rows, Counts, Ints]:
+        """The postings of each term in the arrays, so many of each, followed by those in the tail; and how many then.
+
+        The tail has few of the terms.
+        """
         late = [(place, *self._tail[term]) for place, term in enumerate(terms.tolist()) if term in self._tail]
         if not late:
-            return rows, counts, which
-        places, late_rows, late_counts = zip(*late, strict=True)
-        rows = np.concatenate([rows, np.frombuffer(b"".join(late_rows), np.int32)])
-        counts = np.concatenate([counts, np.frombuffer(b"".join(late_counts), np.uint16)])
-        which = np.concatenate([which, np.repeat(places, list(map(len, late_rows)))])
-        order = np.argsort(which, kind="stable")
-        return rows[order], counts[order], which[order]
+            return rows, counts, sizes
+        numbers, late_rows, late_counts = zip(*late, strict=True)
+        having, added = np.array(numbers), np.array([*map(len, late_rows)])
+        places = np.repeat(np.cumsum(sizes)[having], added)
+        places += np.arange(len(places))
+        is_old = np.ones(len(rows) + len(places), np.bool_)
+        is_old[places] = False
+        sizes[having] += added
+        rows = _interleaved(rows, np.frombuffer(b"".join(late_rows), np.int32), places, is_old)
+        counts = _interleaved(counts, np.frombuffer(b"".join(late_counts), np.uint16), places, is_old)
+        return rows, counts, sizes
 
     def _settled(self, term: int) -> tuple[Rows, Counts]:
         """The postings of a term in the arrays."""

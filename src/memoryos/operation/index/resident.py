@@ -62,6 +62,7 @@ class Resident:
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
+        self._about: dict[tuple[Kind, Subject], list[Entry]] = {}  # those of `_held` that somebody asked for
         self._said: dict[str, tuple[MemCube, SaidText]] = {}  # of held cubes, as far as a search asked for it
         self._evicted = EvictedFacts(dim)
         self.fact_words = FactWords()  # of facts in LPM and of evicted ones
@@ -91,8 +92,13 @@ class Resident:
     def entries(self, kind: Kind, subject: Subject | None = None) -> list[Entry]:
         """The cubes of a kind that are kept whole, in the order of their insertion."""
         with self.lock:
-            found = list(self._held[kind].values())
-        return [entry for entry in found if subject is None or entry.cube.subject is subject]
+            if subject is None:
+                return list(self._held[kind].values())
+            about = self._about.get((kind, subject))
+            if about is None:
+                about = [entry for entry in self._held[kind].values() if entry.cube.subject is subject]
+                self._about[kind, subject] = about
+            return about.copy()
 
     def evicted_facts(self, subject: Subject, question: Vector, more: Mapping[str, float]) -> Iterator[Entry]:
         """The facts that left LPM for lack of room, by their cosine with the question and what some have `more`."""
@@ -170,7 +176,7 @@ class Resident:
         with self.lock:
             other = copy(self)
             other.turns = self.turns.seen(classes)
-            other._held, other._topics = {**self._held, Kind.SEGMENT: {}}, {}
+            other._held, other._topics = {**self._held, Kind.SEGMENT: {}}, {}  # no segment is about a subject
         return other
 
     def follow(
@@ -208,6 +214,7 @@ class Resident:
 
     def _load(self, reader: Reader, kept: Kept | None) -> None:
         self._held = {kind: {} for kind in _HELD}
+        self._about.clear()
         self._said.clear()
         self._topics.clear()
         self._evicted.clear()
@@ -235,6 +242,7 @@ class Resident:
         self.turns, self._vocabulary = turns, vocabulary
         self._unkept = len(kept.since)
         self._follow_pages(reader, _done([event for event in kept.since if event.kind is Kind.PAGE]))
+        turns.postings.merge()  # once, for each search takes longer with what came in since
         return True
 
     def _apply(self, reader: Reader, events: Sequence[Event]) -> None:
@@ -279,6 +287,7 @@ class Resident:
                 self._let_go(cube.id)
 
     def _keep(self, entry: Entry) -> None:
+        self._about.clear()
         self._said.pop(entry.cube.id, None)
         if entry.cube.kind is Kind.FACT:
             self.fact_words.put(entry.cube)
@@ -294,6 +303,7 @@ class Resident:
     def _let_go(self, cube_id: str) -> None:
         for held in self._held.values():
             held.pop(cube_id, None)
+        self._about.clear()
         self._said.pop(cube_id, None)
         self._evicted.drop(cube_id)
         self.fact_words.drop(cube_id)

@@ -222,9 +222,8 @@ class TurnIndex:
 
     def place(self, row: int) -> Spot:
         """The place of a row."""
-        end = int(self._ends.values[row])
-        start, turn = int(self._starts.values[row]), int(self._turns.values[row])
-        return Spot(self._page_ids[row], turn, start, None if end == _OPEN else end)
+        end = self._ends.item(row)
+        return Spot(self._page_ids[row], self._turns.item(row), self._starts.item(row), None if end == _OPEN else end)
 
     def page_of(self, row: int) -> str:
         """The page of a row."""

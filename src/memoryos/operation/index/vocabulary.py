@@ -43,6 +43,14 @@ class Kin:
         others = [place for place, term in enumerate(self.terms) if term not in terms]
         return Kin([self.terms[place] for place in others], [self.closeness[place] for place in others])
 
+    def without_one(self, term: int) -> Kin:
+        """The others than one term, a few times as fast."""
+        if term not in self.terms:
+            return self
+        place = self.terms.index(term)
+        terms, closeness = self.terms, self.closeness
+        return Kin([*terms[:place], *terms[place + 1 :]], [*closeness[:place], *closeness[place + 1 :]])
+
 
 NO_KIN = Kin()
 
@@ -100,10 +108,12 @@ class Vocabulary:
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
                 rows, columns, closeness = self._vectors.near(self._embed(group), CLOSE, upto)
-                nearness = np.minimum(closeness, 1)  # a cosine may be a rounding error above it
-                for column, word in enumerate(group):
-                    (own,) = (columns == column).nonzero()
-                    self._near[word] = _best(self._near.get(word), rows[own], nearness[own], len(self._vectors))
+                order = np.argsort(columns, kind="stable")
+                rows, nearness = rows[order], np.minimum(closeness[order], 1)  # a rounding error may lie above it
+                ends = np.cumsum(np.bincount(columns, minlength=len(group))).tolist()
+                for word, start, end in zip(group, [0, *ends], ends, strict=False):
+                    found = _best(self._near.get(word), rows[start:end], nearness[start:end], len(self._vectors))
+                    self._near[word] = found
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):

@@ -11,7 +11,7 @@ from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.kinds import Tier, Trust
+from memoryos.kinds import Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.remembered import Remembered
 from memoryos.models.reranker import Reranker
@@ -20,7 +20,7 @@ from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.mounted_search import MountedSearch
 from memoryos.operation.recall import overview
-from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.filters import EVERYWHERE, Filters
 from memoryos.operation.recall.fusion import Asked, analysed
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.left_out import LeftOut
@@ -55,7 +55,7 @@ class Recaller:
         It `counts` as a visit of what it finds.
         """
         beside = self._beside(owner, _of_own(mounts) if search.filters.snapshot else mounts)
-        if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
+        if search.filters.tiers != EVERYWHERE or search.strategy is Strategy.TWO_STAGE:
             self.housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self.housekeeping.call():
             recalled = beside.recall(owner, self.asked(text, search.filters), search)

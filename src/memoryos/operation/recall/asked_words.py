@@ -154,4 +154,4 @@ def _near(index: TurnIndex, kin: Mapping[str, Kin]) -> dict[str, Mapping[str, fl
 
 
 def _part(characters: frozenset[str], there: Container[str]) -> float:
-    return sum(character in there for character in characters) / max(len(characters), 1)
+    return sum(character in there for character in characters) / len(characters) if characters else 0.0

@@ -97,6 +97,11 @@ class Examined:
         return self.language is None and language_of(self.asked.text) != "en"
 
     @cached_property
+    def asks_judgement(self) -> bool:
+        """Whether advice, a guess, a summary or a character is asked for, which words cannot tell."""
+        return asks_judgement(self.asked.text)
+
+    @cached_property
     def words(self) -> AskedWords:
         """The words of the question."""
         return AskedWords.of(self.resident, self.asked)
@@ -147,6 +152,21 @@ class Examined:
         found = (AskedWords.of(self.resident, part) for part in parts)
         return self.words, *(words for words in found if words.words)
 
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all `ways`."""
+        return frozenset().union(*(words.stems for words in self.ways))
+
+    @cached_property
+    def is_spelt(self) -> bool:
+        """Whether one of the `ways` has words that stems cannot tell."""
+        return any(words.spelt for words in self.ways)
+
+    @cached_property
+    def nothing(self) -> Sequence[float]:
+        """What a text without any of the words covers of each of the `ways`."""
+        return (0.0,) * len(self.ways)
+
     def said_by(self, memory: TurnHit | MemCube) -> SaidText:
         """The text of a passage, a fact or the like, prepared."""
         if isinstance(memory, TurnHit):
@@ -171,13 +191,15 @@ class Examined:
 
     def covered(self, texts: Iterable[SaidText]) -> Sequence[float]:
         """For each of the `ways`, the weight of its words in the text that has most of them."""
-        return tuple(map(max, zip(*map(self.covered_by, texts), strict=True))) or (0.0,) * len(self.ways)
+        return tuple(map(max, zip(*map(self.covered_by, texts), strict=True))) or self.nothing
 
     def covered_by(self, said: SaidText) -> Sequence[float]:
         """The same for one text."""
         found = self.weights.get(said.text)
         if found is None:
-            found = self.weights[said.text] = tuple([words.covered(said) for words in self.ways])
+            may_cover = self.is_spelt or not self.stems.isdisjoint(said.stems)
+            found = tuple([words.covered(said) for words in self.ways]) if may_cover else self.nothing
+            self.weights[said.text] = found
         return found
 
     def is_in(self, texts: Sequence[str]) -> bool:
@@ -195,7 +217,7 @@ def confidence(examined: Examined, known: Sequence[MemCube]) -> float:
     if not found and not known:
         return 0.0
     is_told = examined.is_told if found else examined.is_in([examined.said_by(cube).text for cube in known])
-    if not is_told or asks_judgement(examined.asked.text):
+    if not is_told or examined.asks_judgement:
         return UNJUDGED
     likely = examined.likely(examined.covered(examined.said[text] for text in found))
     if likely < UNJUDGED:  # otherwise they are not needed
@@ -223,26 +245,25 @@ class WordJudge:
             is_foreign = not examined.words.are_said and len(asked_words) >= FEWEST
         else:
             is_foreign = bool(examined.turns) and not examined.is_told
-        is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
+        is_blind = is_foreign or examined.asks_judgement or not asked_words
         least = UNJUDGED if examined.is_unjudged and examined.words.unsaid else 0.0
         return cls(examined, is_blind, len(asked_words) < FEWEST, least)
 
     def relevance(self, memory: TurnHit | MemCube) -> float:
         """The relevance of a memory, from 0 to 1."""
-        return max(self.least, self._by_words(memory))
-
-    def _by_words(self, memory: TurnHit | MemCube) -> float:
-        if self.is_blind:
-            return max(UNJUDGED, self.examined.timely(memory)) if not self.examined.words.words else UNJUDGED
         examined = self.examined
+        if self.is_blind:
+            return UNJUDGED if examined.words.words else max(UNJUDGED, examined.timely(memory))
         said, language = examined.said_by(memory), examined.language
         if language and is_foreign(said.text, language):
             return UNJUDGED
         if self.is_alone:
-            return self._of_word(examined.words.covered(said), memory)
+            return max(self.least, self._of_word(examined.words.covered(said), memory))
         covered = examined.covered_by(said)
         found = self.known.get(covered)
-        return self.known.setdefault(covered, self.examined.likely(covered)) if found is None else found
+        if found is None:
+            found = self.known[covered] = max(self.least, examined.likely(covered))
+        return found
 
     def _of_word(self, covered: float, memory: TurnHit | MemCube) -> float:
         """The relevance for a question with a single word: it occurs or not; a time asked for is a word more."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from memoryos.caller import View
 from memoryos.clock import from_micros, micros
-from memoryos.cube import MemCube, Turn
+from memoryos.cube import MemCube
 from memoryos.filter import EVERYTHING, Filter, labels_of
 from memoryos.infrastructure.vault.records import Entry, Vector
 from memoryos.infrastructure.vault.snapshot import Snapshot
@@ -21,6 +21,7 @@ from memoryos.scope import Scope
 
 SEARCHABLE = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
 UNASKED = frozenset(SEARCHABLE) - {Kind.SEGMENT}  # the kinds that are found when none is named
+EVERYWHERE = frozenset(Tier)
 
 _OF_A_PAGE = 4  # rows of each page wanted that are sorted first
 _MORE = 4  # times as many where these are of too few pages
@@ -48,7 +49,7 @@ class Filters:
     """Which memories may be found."""
 
     now: datetime  #: what has expired by then is gone
-    tiers: frozenset[Tier] = frozenset(Tier)
+    tiers: frozenset[Tier] = EVERYWHERE
     kinds: frozenset[Kind] = UNASKED
     labels: Filter = EVERYTHING  #: tags, metadata and whatever else `memoryos.filter` defines
     session: str | None = None
@@ -79,11 +80,11 @@ class Filters:
     def admits(self, page: MemCube) -> bool:
         """Whether a page passes, with at least one of its turns."""
         is_labelled = not self._has_labels or self._is_labelled(page)
-        return is_labelled and self.allows(page) and any(map(self._is_within, turns_of(page)))
+        return is_labelled and self.allows(page) and self._has_turn_within(page)
 
     def is_in_reach(self, page: MemCube) -> bool:
         """Whether a page is in the tiers and has a turn in the time; its kind, labels and end are not looked at."""
-        return self._is_in_tiers(page) and any(map(self._is_within, turns_of(page)))
+        return self._is_in_tiers(page) and self._has_turn_within(page)
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
         """The entries that pass; derived memories also have the labels, sessions and times of their pages."""
@@ -128,11 +129,11 @@ class Filters:
     def allows(self, cube: MemCube) -> bool:
         """Whether a memory passes, apart from its labels and its time."""
         return (
-            cube.kind in self.kinds
+            cube.payload.type in self.kinds
             and self._is_in_tiers(cube)
-            and (not cube.is_absorbed or self.looks_back)
+            and (cube.state is not State.MERGED or not cube.is_absorbed or self.looks_back)
             and not cube.has_expired(self.now)
-            and not cube.is_proposal
+            and (cube.mark is None or not cube.is_proposal)
             and (cube.descriptive.valid_to is None or not self._is_over(cube))
         )
 
@@ -149,8 +150,11 @@ class Filters:
         ends = [end for end in (self.until, self.as_of) if end]
         return (not self.since or moment >= self.since) and all(moment <= end for end in ends)
 
-    def _is_within(self, turn: Turn) -> bool:
-        return turn.at is None or self.covers(turn.at)
+    def _has_turn_within(self, page: MemCube) -> bool:
+        turns = turns_of(page)
+        if not self._has_period and not self.looks_back:
+            return bool(turns)
+        return any(turn.at is None or self.covers(turn.at) for turn in turns)
 
     def _is_over(self, cube: MemCube) -> bool:
         return cube.kind in (Kind.FACT, Kind.PROFILE) and cube.is_over(self.as_of or self.now)

@@ -95,12 +95,21 @@ class Asked:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words as those of an index, without the times that only count from today: when they are is part W."""
-        return index_words(self.text if self.at is None else uncounted(self.text, self.at))
+        return self._words_of(self.text if self.at is None else uncounted(self.text, self.at))
 
     @cached_property
     def all_words(self) -> tuple[str, ...]:
         """Its words as those of an index, each once."""
-        return tuple(dict.fromkeys(index_words(self.text)))
+        return tuple(dict.fromkeys(self._said))
+
+    @cached_property
+    def _said(self) -> tuple[str, ...]:
+        """Its words as those of an index."""
+        return index_words(self.text)
+
+    def _words_of(self, text: str) -> tuple[str, ...]:
+        """The words of the question without some of it, which is mostly nothing."""
+        return self._said if text == self.text else index_words(text)
 
     @cached_property
     def undated(self) -> frozenset[str]:
@@ -111,7 +120,7 @@ class Asked:
     def untimed_words(self) -> frozenset[str]:
         """The words outside expressions of time: April is not near to the "May 2023" that was asked for."""
         text = self.text if self.at is None else untimed(self.text, self.at)
-        return frozenset(index_words(without_yearly(text)))
+        return frozenset(self._words_of(without_yearly(text)))
 
     @cached_property
     def time(self) -> AskedTime:
@@ -208,7 +217,8 @@ def _alike(resident: Resident, asked: Asked, weights: Weights) -> _Alike:
     try:
         return _compared(resident, asked, weights, nearness.result)
     finally:
-        wait([nearness])  # an error must not leave it reading an index that may change
+        if not nearness.done():  # an error must not leave it reading an index that may change
+            wait([nearness])
 
 
 def _compared(resident: Resident, asked: Asked, weights: Weights, nearness: Callable[[], Sequence[Floats]]) -> _Alike:

@@ -35,10 +35,17 @@ class WordGroup:
 
 def bm25(index: TurnIndex, words: Sequence[str], undated: Collection[str] = ()) -> Floats:
     """The plain BM25 score of every row, shape (n,); the words in `undated` do not count in dates."""
-    said = _occurrences(index, [WordGroup(word, in_dates=word not in undated) for word in words])
-    counts = said.counts / (said.counts + index.derived("saturation", partial(_alone, index))[said.rows])
-    counts *= np.repeat(said.weights, said.sizes)
-    return np.bincount(said.rows, counts, len(index)).astype(np.float32)
+    known = dict.fromkeys(map(index.postings.number, words))
+    terms = np.array([term for term in known if term is not None], np.int64)
+    rows, times, which = index.having_any(terms)
+    if left_out := set(words).intersection(undated):
+        _leave_dates_out(index, left_out, rows, times, terms[which])
+    found = np.bincount(which, minlength=len(terms))
+    weights = idf(index.frequency(terms, found), index.total).astype(np.float32) * np.float32(K1 + 1)
+    counts = times.astype(np.float32)
+    counts /= counts + index.derived("saturation", partial(_alone, index))[rows]
+    counts *= np.repeat(weights, found)
+    return np.bincount(rows, counts, len(index)).astype(np.float32)
 
 
 def bm25_in_context(index: TurnIndex, groups: Sequence[WordGroup]) -> Floats:
@@ -188,5 +195,5 @@ def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
         if term is None:
             found[-place] = group.kin
         elif term not in found:
-            found[term] = group.kin.without({term})  # a word is its own kin, too
+            found[term] = group.kin.without_one(term)  # a word is its own kin, too
     return found

@@ -9,7 +9,6 @@ from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.records import Entry, Vector
 from memoryos.kinds import State, Subject, Tier
-from memoryos.language.words import index_words
 from memoryos.operation.index.fact_words import share_of
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.knowledge.filling import Slot
@@ -43,7 +42,7 @@ class FactLikeness:
     ) -> FactLikeness:
         """The likeness to a question, under a strategy; only words of the `known` facts are counted, None: of all."""
         with resident.lock:
-            weights = resident.fact_words.weights(index_words(asked.text), known)
+            weights = resident.fact_words.weights(asked.all_words, known)
             return cls.by(asked, weights, strategy, resident.fact_words.shares(weights))
 
     @classmethod

@@ -54,7 +54,9 @@ class Ranking:
     @classmethod
     def of(cls, index: TurnIndex, scores: Scores, allowed: Flags, tokens: int | None = None) -> Ranking:
         """The ranking of the rows that are allowed."""
-        total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
+        total = np.round(scores.total, _DECIMALS)
+        if not allowed.all():
+            total[~allowed] = -np.inf
         lifts = _lifts(total, scores)
         for row, lift in lifts.items():
             total[row] += lift.by
@@ -87,7 +89,7 @@ class Ranking:
     def score(self, row: int) -> float:
         """The score of a row."""
         lift = self.lifts.get(row)
-        return float(self.scores.total[row]) + (lift.by if lift else 0.0)
+        return self.scores.total.item(row) + (lift.by if lift else 0.0)
 
     def _first_of_each(self, rows: Ints, pages: Ints) -> Flags:
         """Which rows come first: of each page so many, and no more than can fill the tokens by themselves."""

@@ -54,11 +54,17 @@ def _words(hit: TurnHit) -> Hashable:
 
 def _alike(texts: Sequence[str]) -> list[bool]:
     """Which texts end and begin like another: where that differs, as it mostly does, nobody looks between."""
-    ends = [plain_words("".join(text.rsplit(None, 1)[-1:])) for text in texts]
+    ends = [_end(text) for text in texts]
     shared = Counter(ends)
     both = [(end, *_opening(text)) if shared[end] > 1 else () for text, end in zip(texts, ends, strict=True)]
     found = Counter(both)
     return [bool(one) and found[one] > 1 for one in both]
+
+
+def _end(text: str) -> str:
+    """The last word without any punctuation around it: the same for texts with the same plain words."""
+    last = "".join(text.rsplit(None, 1)[-1:])
+    return (last.lower() if last.isascii() else plain_words(last)).strip(_AROUND)
 
 
 def _opening(words: str) -> list[str]:

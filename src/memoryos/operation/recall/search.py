@@ -165,13 +165,18 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         is_past = search.filters.as_of or search.filters.until
         then = former(source.reader, subject) if is_past else []
         at_hand = held(source, [*source.resident.entries(Kind.FACT, subject), *then])
-        likeness = FactLikeness.of(source.resident, asked, search.strategy, source.known_facts)
+        likeness = of_user if subject is Subject.USER else of_agent
         evicted = (held(source, some) for some in _batched(likeness.evicted(source.resident, subject)))
         return _nearest(at_hand, evicted, likeness, search, search.facts_under(settings))
+
+    def likeness_in(source: Source) -> FactLikeness:
+        return FactLikeness.of(source.resident, asked, search.strategy, source.known_facts)
 
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
+    of_agent = likeness_in(owner)
+    of_user = of_agent if persona is owner else likeness_in(persona)
     passes = search.filters.admits if owner.since is None else search.filters.is_in_reach
     recent = [page for page in held(owner, owner.recent(settings, search)) if passes(page.cube)]
     recalled = Recall(

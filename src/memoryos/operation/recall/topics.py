@@ -56,8 +56,8 @@ def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str,
     if reader.whole is not reader:
         return dict.fromkeys(pages, UNTOLD)
     with resident.lock:
-        segments = {page: segment for page in pages if (segment := resident.turns.segment_of(page))}
-        known = {segment: resident.held(segment) for segment in segments.values()}
+        segments = {page: segment for page in dict.fromkeys(pages) if (segment := resident.turns.segment_of(page))}
+        known = {segment: resident.held(segment) for segment in dict.fromkeys(segments.values())}
     read = reader.get(segment for segment, cube in known.items() if cube is None)
     archived = {
         segment: cube for segment, cube in read.items() if cube.kind is Kind.SEGMENT

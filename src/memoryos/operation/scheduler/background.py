@@ -100,6 +100,8 @@ class Background:
 
         Tasks that tasks submit are included. Raises the first error of a task, once.
         """
+        if not self._snapshot():  # as it mostly is
+            return True
         errors: list[BaseException] = []
         with self._hurried():
             while pending := self._snapshot():

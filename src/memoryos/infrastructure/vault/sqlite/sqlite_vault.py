@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 
 _BEGUN = "memoryos_begun"  # execution option: the driver begins its transactions
 _PATIENCE = "memoryos_patience"  # execution option: seconds that a call waits
+_WAIT_MS = "memoryos_wait_ms"  # noted with a connection: how long it waits for a lock
 
 MOST_LOG = 32 * 2**20  # bytes of the log; SQLite begins it again by itself only at a moment at which nobody reads
 _LOG_TRIES = 20  # to empty a larger one, without the lock between them; who begins to read meanwhile is not in the way
@@ -471,6 +472,9 @@ def _begin(connection: Connection) -> None:
 
 
 def _start(connection: Connection, most: float) -> None:
-    cursor = connection.connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {patience(most).left * 1000:.0f}")
+    driver, wait_ms = connection.connection, f"{patience(most).left * 1000:.0f}"
+    cursor = driver.cursor()
+    if driver.info.get(_WAIT_MS) != wait_ms:  # nearly always it is as it was
+        cursor.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        driver.info[_WAIT_MS] = wait_ms
     cursor.execute("BEGIN")
