@@ -1,0 +1,69 @@
+"""What an `add` does besides its statements: counted, because times differ from machine to machine."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+import memoryos
+from memoryos import Attachment, Memory, Role, Turn
+from memoryos.cube import MemCube, to_json
+from memoryos.kinds import Kind
+from memoryos.plain import EVERY_FIELD
+
+
+def calls_in(work: Callable[[], object]) -> Counter[tuple[str, str]]:
+    """How often each Python function is called, by its file and name."""
+    found: Counter[tuple[str, str]] = Counter()
+
+    def note(frame: Any, event: str, _: object) -> None:
+        if event == "call":
+            found[Path(frame.f_code.co_filename).name, frame.f_code.co_name] += 1
+
+    def watched() -> None:  # calls of the main thread are done in another one
+        sys.setprofile(note)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+
+    thread = threading.Thread(target=watched)
+    thread.start()
+    thread.join()
+    return found
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with memoryos.open(tmp_path / "a.db", user="ann") as memory:
+        memory.add("My boat is called Aurora.", "A fine name.")
+        memory.wait()
+        yield memory
+
+
+def test_a_document_is_written_without_the_functions_that_write_what_callers_are_told(memory: Memory) -> None:
+    (page,) = memory.pages.list()
+    found = calls_in(lambda: to_json(page))
+    assert found["cube.py", "to_json"] == 1
+    assert found["plain.py", "_told"] == 0
+
+
+def test_a_document_is_what_pydantic_writes_of_every_field(memory: Memory) -> None:
+    memory.add_many([Turn(role=Role.USER, text="🛶 \u2028", attachments=(Attachment(caption="a map"),))], tags=["a"])
+    memory.add("I live in Oslo.", ttl=3600, metadata={"deck": [1, "ä"]})
+    memory.facts.add("has a boat")
+    memory.profile.set("name", "Ann")
+    memory.consolidate()
+    with memory._engine.vault.read(memory.scope) as reader:
+        cubes = [cube for kind in Kind for cube in reader.cubes(kind)]
+    assert {cube.kind for cube in cubes} >= {Kind.PAGE, Kind.FACT, Kind.PROFILE}
+    adapter = TypeAdapter(MemCube)
+    for cube in cubes:
+        assert to_json(cube) == adapter.dump_json(cube, context=EVERY_FIELD).decode()
