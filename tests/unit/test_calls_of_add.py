@@ -16,6 +16,7 @@ import memoryos
 from memoryos import Attachment, Memory, Role, Turn
 from memoryos.cube import MemCube, to_json
 from memoryos.kinds import Kind
+from memoryos.models.static import Static
 from memoryos.plain import EVERY_FIELD
 
 
@@ -67,3 +68,16 @@ def test_a_document_is_what_pydantic_writes_of_every_field(memory: Memory) -> No
     adapter = TypeAdapter(MemCube)
     for cube in cubes:
         assert to_json(cube) == adapter.dump_json(cube, context=EVERY_FIELD).decode()
+
+
+def test_a_whole_word_is_looked_up_and_not_cut() -> None:
+    static = Static()
+    static.embed(["a"])  # loads the vectors
+    found = calls_in(lambda: static.embed(["The Boat sails along [MASK]"]))
+    assert found["__init__.py", "rows"] == 1
+    assert found["__init__.py", "_of_parts"] == 1  # of [MASK] alone
+
+
+def test_a_bracket_is_cut_as_in_a_text() -> None:
+    one, two = Static().embed(["[ boat", "boat ["])
+    assert (one == two).all()
