@@ -19,6 +19,8 @@ from memoryos.kinds import Kind
 from memoryos.models.static import Static
 from memoryos.plain import EVERY_FIELD
 
+MOST_CALLS = 480  # of Python functions by one add; 508 before the statements of a session shared a cursor
+
 
 def calls_in(work: Callable[[], object]) -> Counter[tuple[str, str]]:
     """How often each Python function is called, by its file and name."""
@@ -47,6 +49,13 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         memory.add("My boat is called Aurora.", "A fine name.")
         memory.wait()
         yield memory
+
+
+def test_an_add_makes_few_calls_and_few_cursors(memory: Memory) -> None:
+    found = calls_in(lambda: memory.add("My boat is called Aurora.", "A fine name."))
+    assert found["session.py", "insert"] == 1
+    assert sum(found.values()) <= MOST_CALLS
+    assert found["ended_connection.py", "cursor"] == 2  # one that begins the transaction, one for all statements
 
 
 def test_a_document_is_written_without_the_functions_that_write_what_callers_are_told(memory: Memory) -> None:

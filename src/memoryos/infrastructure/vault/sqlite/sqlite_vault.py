@@ -40,7 +40,7 @@ from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
 from memoryos.infrastructure.vault.sqlite.ended_connection import EndedConnection
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
-from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
+from memoryos.infrastructure.vault.sqlite.fork_gate import InSession
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.log_cut import is_log_cut, operational, sizes_after
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of, may_be_written
@@ -95,6 +95,7 @@ class SqliteVault(SqlVault):
     """A vault in the file at `path`; with a key, all of it is encrypted."""
 
     is_one_writer = True
+    session = InSession
     unerased: tuple[str, ...] = (
         "the write-ahead log, if another process was reading meanwhile: run `memoryos scrub`",
         "snapshots and copies of the disk that were made outside this program",
@@ -194,11 +195,6 @@ class SqliteVault(SqlVault):
         with self._usable(), self._undisturbed(), self._reader.connect() as connection:
             _start(connection, self._most)
             yield connection
-
-    @contextmanager
-    def _usable(self) -> Iterator[None]:
-        with in_session(), super()._usable():
-            yield
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:
