@@ -61,6 +61,8 @@ def bare(schema: Any) -> Any:
         return type(schema)(map(bare, schema))
     if not isinstance(schema, dict):
         return schema
+    if schema.get("type") == "enum" and schema.get("sub_type") == "str":
+        return {"type": "str"}  # pydantic asks a member of an enum for its value, which is a function of Python
     told = {name: bare(one) for name, one in schema.items() if not (name == "serialization" and _is_as_dict(one))}
     return {**told, "generic_origin": told["cls"]} if told.get("type") == "dataclass" else told
 

@@ -14,12 +14,17 @@ from pydantic import TypeAdapter
 
 import memoryos
 from memoryos import Attachment, Memory, Role, Turn
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.cube import MemCube, to_json
 from memoryos.kinds import Kind
 from memoryos.models.static import Static
 from memoryos.plain import EVERY_FIELD
 
 MOST_CALLS = 480  # of Python functions by one add; 508 before the statements of a session shared a cursor
+MOST_CALLS_TO_MOVE = (
+    1_250  # the same for each of PAGES pages that moves to its segment; 1,444 with a lock for each stem
+)
+PAGES = 200
 
 
 def calls_in(work: Callable[[], object]) -> Counter[tuple[str, str]]:
@@ -56,6 +61,16 @@ def test_an_add_makes_few_calls_and_few_cursors(memory: Memory) -> None:
     assert found["session.py", "insert"] == 1
     assert sum(found.values()) <= MOST_CALLS
     assert found["ended_connection.py", "cursor"] == 2  # one that begins the transaction, one for all statements
+
+
+def test_pages_move_to_their_segments_with_few_calls(memory: Memory) -> None:
+    with memory._engine.housekeeping.call():  # which the background lets go first
+        memory.add_many(Dialogue(1).session(PAGES))
+        found = calls_in(memory.stats)  # which finds each page in its segment
+    assert found["pager.py", "_chained"] == PAGES
+    assert sum(found.values()) <= MOST_CALLS_TO_MOVE * PAGES
+    assert found["snowball.py", "snowball"] > PAGES
+    assert found["process_lock.py", "__enter__"] < PAGES  # no lock for each word
 
 
 def test_a_document_is_written_without_the_functions_that_write_what_callers_are_told(memory: Memory) -> None:
