@@ -44,6 +44,7 @@ from memoryos.infrastructure.vault.sqlite.fork_gate import InSession
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.log_cut import is_log_cut, operational, sizes_after
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of, may_be_written
+from memoryos.infrastructure.vault.statements import spare_cursor
 from memoryos.progress import Progress
 from memoryos.regex import regex
 from memoryos.scope import Scope
@@ -296,7 +297,7 @@ class SqliteVault(SqlVault):
 
     def _take_write_lock(self, writer: Connection, waiting: Patience) -> None:
         """Begin a transaction that writes."""
-        cursor = writer.connection.cursor()
+        cursor = spare_cursor(writer)
         while True:
             try:
                 cursor.execute("BEGIN IMMEDIATE")
