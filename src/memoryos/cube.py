@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+from pydantic_core import SchemaSerializer
 
 from memoryos.built_memory import Activation as Activation
 from memoryos.built_memory import Blob as Blob
@@ -35,7 +36,7 @@ from memoryos.kinds import (
     Tier,
 )
 from memoryos.lifecycle import PROPOSALS, CubeMark, EndByRule, untangled
-from memoryos.plain import EVERY_FIELD, Plain, plain
+from memoryos.plain import Plain, bare, plain
 from memoryos.refusal import Refusal
 from memoryos.retired import WithRetired
 from memoryos.scope import Scope
@@ -443,9 +444,14 @@ def _adapter() -> TypeAdapter[MemCube]:
     return TypeAdapter(MemCube)
 
 
+@cache
+def _writer() -> SchemaSerializer:
+    return SchemaSerializer(bare(_adapter().core_schema))
+
+
 def to_json(cube: MemCube) -> str:
     """Return the cube as JSON text; `from_json` restores an equal value."""
-    return _adapter().dump_json(cube, context=EVERY_FIELD).decode()
+    return _writer().to_json(cube).decode()
 
 
 def from_json(text: str | bytes) -> MemCube:

@@ -106,7 +106,8 @@ def some_of(name: str, values_of: Callable[[MemCube], Iterable[str]]) -> Definit
 
 def labels_of(cube: MemCube) -> tuple[str, ...]:
     """All labels of a memory."""
-    return tuple(dict.fromkeys(label for one in FILTERS.values() for label in one.labels(cube)))
+    found = [label for one in FILTERS.values() for label in one.labels(cube)]
+    return tuple(dict.fromkeys(found)) if found else ()
 
 
 def labels_about(tags: Iterable[str], sensitivity: Iterable[str], access: AccessMode | None) -> tuple[str, ...]:

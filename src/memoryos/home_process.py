@@ -20,5 +20,5 @@ class HomeProcess:
 
     def check(self) -> None:
         """Raise StorageError in a forked child."""
-        if self.is_left:
+        if self._id != os.getpid():
             raise StorageError("this memory was opened before the process forked: open it again in the child")

@@ -139,7 +139,7 @@ class Memory(MemoryParts):
         the message and the field.
         """
         adding = Adding(self._engine, self._scope, said_of_it, idempotency_key, mount)
-        if query is not None and is_messages(query):
+        if not isinstance(query, str | None) and is_messages(query):
             return adding.messages(query, response, attachments, at)
         return adding.exchange(cast("str | None", query), response, attachments, at)
 

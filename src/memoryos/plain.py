@@ -51,6 +51,26 @@ _AS_DICT = core_schema.wrap_serializer_function_ser_schema(
     _told, info_arg=True, return_schema=core_schema.dict_schema(core_schema.str_schema())
 )
 
+
+def bare(schema: Any) -> Any:
+    """The schema with which pydantic writes every field of a value, in half the time: it calls no function of ours.
+
+    The origin keeps pydantic from the serializer that each class within the schema has.
+    """
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(bare, schema))
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "enum" and schema.get("sub_type") == "str":
+        return {"type": "str"}  # pydantic asks a member of an enum for its value, which is a function of Python
+    told = {name: bare(one) for name, one in schema.items() if not (name == "serialization" and _is_as_dict(one))}
+    return {**told, "generic_origin": told["cls"]} if told.get("type") == "dataclass" else told
+
+
+def _is_as_dict(serialization: Any) -> bool:
+    return isinstance(serialization, dict) and serialization.get("function") is _told
+
+
 # pydantic asks a value for this where it knows no type, as in dict[str, Any].
 Plain.__pydantic_serializer__ = SchemaSerializer(core_schema.any_schema(serialization=_AS_DICT))
 

@@ -12,7 +12,7 @@ from memoryos.cube import Page, Turn
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import Role
 from memoryos.models.static import Static
-from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
+from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors, passages_of, turn_vectors
 from memoryos.operation.index.resident import Resident
 
 AT = datetime(2026, 4, 5, 12, tzinfo=UTC)
@@ -64,6 +64,18 @@ def test_they_are_the_same_to_the_last_bit(vault, pages):
     assert all(np.array_equal(stored[page], held[page]) for page in stored)
 
 
+def test_those_of_turns_are_the_same_to_the_last_bit(vault, pages):
+    resident = Resident(Static.dim, Static(), 7)
+    ids = [page.id for page in pages]
+    with vault.read(pages[0].scope) as reader:
+        resident.follow(reader)
+        stored = {page: turn_vectors(said) for page, said in passages_of(reader, ids).items()}
+        held = resident.turn_vectors(reader, ids)
+    assert [len(held[page]) for page in ids] == [2] * len(ids)  # one of them is of several passages
+    assert stored.keys() == held.keys()
+    assert all(np.array_equal(stored[page], held[page]) for page in stored)
+
+
 def test_a_page_that_was_revised_has_its_new_one(vault, pages):
     resident = Resident(Static.dim, Static(), 7)
     before, _ = both(vault, resident, pages)
@@ -85,6 +97,7 @@ def test_nothing_is_read_of_pages_that_are_in_the_index(vault, pages):
         writer.delete(ids[:1])
     with vault.read(pages[0].scope) as reader:  # the index has not followed: what it gives is its own
         assert resident.page_vectors(reader, ids[:1]).keys() == {ids[0]}
+        assert resident.turn_vectors(reader, ids[:1]).keys() == {ids[0]}
         assert page_vectors(reader, ids[:1]) == {}
 
 
@@ -93,4 +106,5 @@ def test_those_of_others_are_read(vault, pages):
     with vault.read(pages[0].scope) as reader:
         resident.follow(reader, turns=False)
         found = resident.page_vectors(reader, [page.id for page in pages])
-    assert found.keys() == {page.id for page in pages}
+        turns = resident.turn_vectors(reader, [page.id for page in pages])
+    assert found.keys() == turns.keys() == {page.id for page in pages}

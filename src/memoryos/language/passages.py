@@ -39,7 +39,8 @@ _FENCE = regex(
     re.MULTILINE | re.DOTALL,
 )
 _BLANK = regex(r"\n\s*\n|\r\s*\r")
-_VOID = regex(r"(?<!\s)\s{1000,}")
+_VOID_CHARS = 1_000  # of white space; what has fewer has no void
+_VOID = regex(rf"(?<!\s)\s{{{_VOID_CHARS},}}")
 _BREAK = regex(r"[\r\n]+")
 _LEADS_IN = regex(
     r"""\s*(?: \#{1,6}\s.*                # a heading
@@ -54,14 +55,18 @@ _MOST_LEADS = 3  # a heading, one below it, and a line with a colon
 
 def passage_bounds(text: str) -> list[Bounds]:
     """The bounds of the passages of a text: in order, without overlap, and complete except for white space."""
-    parts = [part for part in _between(_VOID, text, (0, len(text))) if part[0] < part[1]]
-    if len(parts) > 1:
+    if len(text) >= _VOID_CHARS and len(parts := _parts(text)) > 1:
         return [
             (start + first, start + last) for start, end in parts for first, last in passage_bounds(text[start:end])
         ]
     if len(text) <= LONGEST or _is_surely_short(text) or estimated_tokens(text) <= LONGEST:
         return [(0, len(text))]
     return _Cutter(text, [token.start() for token in _TOKEN.finditer(text)]).passages()
+
+
+def _parts(text: str) -> list[Bounds]:
+    """What stands between the voids of a text."""
+    return [part for part in _between(_VOID, text, (0, len(text))) if part[0] < part[1]]
 
 
 def estimated_tokens(text: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby, repeat
+from itertools import chain, groupby, repeat
 from typing import Final, NamedTuple
 
 from memoryos.language.sentences import split_sentences
@@ -46,13 +46,13 @@ class Sentence(NamedTuple):
 
 def sentences(texts: Iterable[str]) -> list[Sentence]:
     """The sentences of the texts in order, each once."""
-    found = (sentence for text in texts for line in text.split("\n") for sentence in _sentences(line))
+    found = [sentence for text in texts for line in text.split("\n") for sentence in _sentences(line)]
     return list({sentence.text: sentence for sentence in found}.values())
 
 
 def commonness(found: Iterable[Sentence]) -> Mapping[str, float]:
     """How many of the sentences are about each stem: what it weighs when nothing else is known."""
-    return Counter(form for sentence in found for form in sentence.stems)
+    return Counter(chain.from_iterable([sentence.stems for sentence in found]))
 
 
 def cover(

@@ -103,11 +103,14 @@ def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
     empty = function_words(text)
     for word, times in Counter(words(text)).items():
         form = _content_stem(word)
-        if form and word not in empty:
-            counts[form] = counts.get(form, 0) + times
-            surface.setdefault(form, word)
+        if not form or word in empty:
+            continue
+        if form in counts:
+            counts[form] += times
+        else:
+            counts[form], surface[form] = times, word
     frequent = sorted(counts, key=counts.__getitem__, reverse=True)  # stable: those seen first come first
-    return tuple(surface[form] for form in frequent[:limit])
+    return tuple([surface[form] for form in frequent[:limit]])
 
 
 def is_content(word: str) -> bool:
@@ -131,7 +134,7 @@ _NO_STEM = frozenset({""})
 
 def stems(keyword_set: Iterable[str]) -> frozenset[str]:
     """The stems of some words."""
-    return frozenset(stem(word) for word in keyword_set)
+    return frozenset(map(stem, keyword_set))
 
 
 def _pairs(run: str) -> Iterator[str]:

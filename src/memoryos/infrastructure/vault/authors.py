@@ -29,7 +29,8 @@ def authored(detail: str | None = None) -> str:
     call = running_call()
     author = {"by": acting_caller().identity, "call": call.operation if call else BACKGROUND}
     context = call_context()
-    author |= {name: told for name in _CONTEXT if (told := getattr(context, name)) is not None}
+    if context != _UNSAID:
+        author |= {name: told for name in _CONTEXT if (told := getattr(context, name)) is not None}
     return _encode({**author, **json.loads(detail)} if detail else author)
 
 

@@ -32,7 +32,7 @@ def refs_of(cube: MemCube) -> set[str]:
     if isinstance(cube.payload, Activation | Parameter):
         return {cube.payload.blob.sha256} if cube.payload.blob else set()
     turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
-    found = (BlobRef.read(one.uri) for turn in turns for one in turn.attachments)
+    found = [BlobRef.read(one.uri) for turn in turns for one in turn.attachments]
     return {ref.sha256 for ref in found if ref}
 
 

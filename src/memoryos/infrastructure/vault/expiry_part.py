@@ -65,8 +65,6 @@ class ExpiryPart:
             yield self._clock()
 
 
-def _ends(cubes: Iterable[MemCube]) -> Iterator[datetime]:
-    for cube in cubes:
-        end = cube.governance.lifespan.expires_at
-        if end is not None and not cube.is_frozen:
-            yield end
+def _ends(cubes: Iterable[MemCube]) -> list[datetime]:
+    ending = [(cube.governance.lifespan.expires_at, cube) for cube in cubes]
+    return [end for end, cube in ending if end is not None and not cube.is_frozen]

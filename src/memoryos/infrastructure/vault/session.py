@@ -456,7 +456,7 @@ class SqlWriter(SqlReader):
         return VersionPart(self._connection, self._owner)
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
-        self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)
+        self._log_rows([(cube.id, cube.kind.value, cube.version.number) for cube in changed], operation, detail)
 
     def _log_rows(
         self, changed: Iterable[tuple[str, str, int]], operation: Operation, detail: str | None = None

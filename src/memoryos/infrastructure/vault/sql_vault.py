@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar, cast
@@ -86,6 +86,7 @@ class SqlVault(ABC):
     driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
     key_file: KeyFile | None = None  #: the sealed keys of an encrypted file
     is_one_writer = False  # whether a transaction excludes the writers of all owners
+    session: Callable[[], AbstractContextManager[object]] = nullcontext  #: what is around each use of the database
 
     def __init__(
         self, name: str, engine: Engine, *, embedder: str | None, clock: Clock, is_only_read: bool = False
@@ -186,7 +187,7 @@ class SqlVault(ABC):
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         self.admit(current_action(), scope)
-        with self._locked(self._writing(scope.owner)) as connection:
+        with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
             writer.version_limit, writer.merges = self.version_limit, self.merges
@@ -201,6 +202,7 @@ class SqlVault(ABC):
                 if self.is_one_writer:
                     begun = audit_part.append(connection, None, begun)
             self._forget_words(writer, scope)
+        self._tidy_up()
         if self.audits:
             for deed in begun:
                 self.audits(deed)
@@ -471,7 +473,8 @@ class SqlVault(ABC):
         if self._is_closed:
             raise StorageError(f"the store {self.name} is closed; open it again")
         try:
-            yield
+            with self.session():
+                yield
         except (DBAPIError, self.driver_error) as error:
             if getattr(error, _STORE, self.name) != self.name:  # of the other store of a copy, which explains it
                 raise

@@ -109,9 +109,9 @@ def next_position(connection: Connection, owner: Row) -> tuple[int, bool]:
     """The position after the owner's last cube, and whether retention rules may apply: one question for both."""
     first, behind = rules_of(owner["tenant"])
     values = {**{_KEY + name: owner[name] for name in OWNER}, "first": first, "behind": behind}
-    cursor = _cursor(connection)
+    cursor = spare_cursor(connection)
     cursor.execute(_highest_position(connection.dialect.name), values)
-    highest, is_ruled = cursor.fetchone()
+    ((highest, is_ruled),) = cursor.fetchall()
     return (highest or 0) + 1, bool(is_ruled)
 
 
@@ -135,9 +135,16 @@ def stream(connection: Connection, query: Select[Any], values: Row) -> Iterator[
 def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
     """The first value of the only row."""
     question = _question(connection.dialect.name, query)
-    cursor = _cursor(connection)
+    cursor = spare_cursor(connection)
     cursor.execute(question.text, {**question.constants, **values})
-    return cursor.fetchone()[0]
+    return cursor.fetchall()[0][0]
+
+
+def spare_cursor(connection: Connection) -> Any:
+    """A cursor for a statement whose rows, if any, are read at once."""
+    driver = connection.connection
+    spare = getattr(driver.dbapi_connection, "spare", driver.cursor)
+    return spare()
 
 
 def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
@@ -162,7 +169,7 @@ class _CompiledQuery:
 
 def _run_insertion(connection: Connection, table: Table, statement: str, rows: Sequence[Row]) -> None:
     if len(rows) == 1:
-        _run(connection, statement, rows)
+        spare_cursor(connection).execute(statement, rows[0])
     elif connection.dialect.name == "sqlite":
         _insert_many(connection, statement, rows)
     else:
@@ -174,7 +181,7 @@ def _run_insertion(connection: Connection, table: Table, statement: str, rows: S
 def _insert_many(connection: Connection, statement: str, rows: Sequence[Row]) -> None:
     """Insert many rows with few statements: with one for each, a large page takes a fifth longer under the lock."""
     text, values_of = _in_order(statement)
-    cursor, end = _cursor(connection), len(rows) - len(rows) % _ROWS_IN_STATEMENT
+    cursor, end = spare_cursor(connection), len(rows) - len(rows) % _ROWS_IN_STATEMENT
     for start in range(0, end, _ROWS_IN_STATEMENT):
         some = rows[start : start + _ROWS_IN_STATEMENT]
         cursor.execute(_of_many(text), [*chain.from_iterable(map(values_of, some))])
@@ -182,7 +189,7 @@ def _insert_many(connection: Connection, statement: str, rows: Sequence[Row]) ->
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
-    cursor = _cursor(connection)
+    cursor = spare_cursor(connection)
     if len(rows) == 1:  # psycopg sends many in a pipeline, which takes longer than one row
         cursor.execute(statement, rows[0])
     elif connection.dialect.name == "sqlite":

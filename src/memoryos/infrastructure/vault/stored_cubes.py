@@ -82,13 +82,24 @@ class StoredCubes:
         self._scope = scope.owner
         self._owner = owner_row(scope)
         self._ledger = Ledger(connection, self._owner)
-        self._queue = Queue(connection, self._owner, clock, known_jobs)
-        self._everything = OwnerPart(connection, self._owner)
         self._expiry = ExpiryPart(connection, self._owner, clock)
         self.retention = RetentionPart(connection, self._owner, self._ledger)
         self._packs, self._known_jobs, self._dim = packs, known_jobs, dim
-        self._cold = ColdPart(connection, self._owner, packs)
         self.blobs = BlobPart(connection, self._owner)
+
+    # The parts that few sessions need are made when they are asked for; they keep nothing.
+
+    @property
+    def _queue(self) -> Queue:
+        return Queue(self._connection, self._owner, self._clock, self._known_jobs)
+
+    @property
+    def _everything(self) -> OwnerPart:
+        return OwnerPart(self._connection, self._owner)
+
+    @property
+    def _cold(self) -> ColdPart:
+        return ColdPart(self._connection, self._owner, self._packs)
 
     def permitted(self, ids: Iterable[str]) -> set[str]:
         return set(ids)

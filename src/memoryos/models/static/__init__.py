@@ -46,7 +46,7 @@ class Static:
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
         if not texts:
             return vectors
-        table = self._loaded()
+        table = self._table or self._loaded()
         words: list[tuple[int, int]] = []
         for place, text in enumerate(texts):
             rows = table.rows(text)
@@ -153,11 +153,12 @@ class _WordRows(dict[str, tuple[int, ...]]):
         self._whole = {
             part: piece
             for part, piece in pieces.vocabulary.items()
-            if known[piece] and part.isascii() and _ASCII_PARTS.fullmatch(part)
+            if known[piece] and part.isascii() and part != "[" and _ASCII_PARTS.fullmatch(part)
         }
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        rows = self._of_parts(word) or self._cut(word)
+        piece = self._whole.get(word.lower()) if word.isascii() else None  # as most words are
+        rows = self._of_parts(word) or self._cut(word) if piece is None else (piece,)
         if len(word) <= _LONGEST_KEPT:
             if len(self) >= _KEPT_WORDS:
                 self.clear()
@@ -168,8 +169,10 @@ class _WordRows(dict[str, tuple[int, ...]]):
         """The pieces of a word made of known parts, ten times as fast as the tokenizer; empty for other words."""
         if not word.isascii() or "[" in word:  # such as [MASK], which it would not cut
             return ()
-        parts = _ASCII_PARTS.findall(word.lower())
-        return tuple(map(self._whole.__getitem__, parts)) if self._whole.keys() >= set(parts) else ()
+        try:
+            return tuple(map(self._whole.__getitem__, _ASCII_PARTS.findall(word.lower())))
+        except KeyError:
+            return ()
 
     def _cut(self, word: str) -> tuple[int, ...]:
         return tuple(

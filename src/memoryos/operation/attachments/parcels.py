@@ -89,9 +89,11 @@ def with_parcels(
 
     Bytes that nothing refers to are removed whatever happened: they may tell what was erased meanwhile.
     """
+    if not parcels:
+        return store()
     for tries_left in reversed(range(TRIES)):
-        with suppress(BlobMissing) if parcels and tries_left else nullcontext(), _drafts(vault, owner) as drafts:
-            if parcels and not _put(vault, owner, parcels, clock, drafts, is_wanted):
+        with suppress(BlobMissing) if tries_left else nullcontext(), _drafts(vault, owner) as drafts:
+            if not _put(vault, owner, parcels, clock, drafts, is_wanted):
                 return []
             return store()
     raise AssertionError("unreachable")

@@ -61,12 +61,13 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
-        _check_store(self, is_end=is_end)
+        hand = self._hand
+        _check_store(hand, is_end=is_end)
         check((self, *args), kwargs)
         entered = None if running_call() else Call(operation)
-        work = lambda: self._hand.shown(method(self, *args, **kwargs))  # noqa: E731
-        inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, work, entered))  # noqa: E731
-        return self._hand.run(lambda: in_one_call(partial(entered.run, inside) if entered else inside))
+        work = lambda: hand.shown(method(self, *args, **kwargs))  # noqa: E731
+        inside = lambda: zoned(hand.zone, lambda: acting(self._caller, work, entered))  # noqa: E731
+        return hand.run(lambda: in_one_call(partial(entered.run, inside) if entered else inside))
 
     return call
 
@@ -77,14 +78,14 @@ def in_calls(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def checked(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
-        _check_store(self)
+        _check_store(self._hand)
         check((self, *args), kwargs)
         return method(self, *args, **kwargs)
 
     return checked
 
 
-def _check_store(behind: BehindDoor, *, is_end: bool = False) -> None:
-    behind._hand.check_process()
+def _check_store(hand: Hand, *, is_end: bool = False) -> None:
+    hand.check_process()
     if not is_end:
-        behind._hand.check_open()
+        hand.check_open()

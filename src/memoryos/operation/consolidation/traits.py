@@ -80,8 +80,8 @@ class TraitReader:
     def _may_show(self, text: str) -> set[int]:
         """The dimensions of which a cue may be in the text: looked up by its words, for most show none."""
         folded = text.lower()
-        begun = (pair for word in set(_WORD.findall(folded)) for pair in self._by_word.get(word, ()))
-        numbers = {number for cue, number in begun if cue in folded}
+        words, begun = set(_WORD.findall(folded)), self._by_word
+        numbers = {number for word in words for cue, number in begun.get(word, ()) if cue in folded}
         marks = self._plain_marks if folded.isascii() else self._by_mark
         return numbers.union(*(found for mark, found in marks.items() if mark in folded))
 

@@ -226,5 +226,6 @@ def _counted(keywords: Iterable[tuple[str, int]], page: MemCube) -> dict[str, tu
     for word in page.behaviour.fingerprint:
         surface, count = counted.get(form := stem(word), (word, 0))
         counted[form] = surface, count + 1
-    frequent = sorted(counted, key=lambda form: -counted[form][1])  # stable: those seen first come first
+    counts = {form: count for form, (_, count) in counted.items()}
+    frequent = sorted(counts, key=counts.__getitem__, reverse=True)  # stable: those seen first come first
     return {form: counted[form] for form in frequent[:COUNTED_KEYWORDS]}

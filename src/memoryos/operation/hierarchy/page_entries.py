@@ -154,7 +154,7 @@ def topic_words(page: Page) -> tuple[str, ...]:
     """The keywords of the page, without the names of the speakers, which are on every page."""
     people = stems(word for turn in page.turns if turn.speaker for word in words(turn.speaker))
     said = keywords(page.said, limit=KEYWORD_LIMIT + len(people))
-    return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
+    return tuple([word for word in said if stem(word) not in people])[:KEYWORD_LIMIT]
 
 
 def _drafts(cube: MemCube) -> Iterator[_Draft]:

@@ -23,6 +23,8 @@ _MOST = np.iinfo(np.uint16).max
 
 _TAIL = 20_000  # postings outside the arrays before they are merged in
 _TAIL_SHARE = 0.05  # or this part of the arrays, if that is more
+_MANY = 2_000  # new ones at once, which are merged at once if there are a _MANY_SHARE of the others or more:
+_MANY_SHARE = 0.1  # to append one to the tail takes more than ten times as long as to move one in the arrays
 
 _TERM_BYTES = 150  # a stem and its entries, roughly
 _WORD_BYTES = 120  # a word and its entry, roughly
@@ -71,7 +73,7 @@ class Postings:
             return
         terms, rows, counts = self._counted()
         self._new = []
-        if self._tail_size + len(terms) > max(_TAIL, _TAIL_SHARE * len(self._rows)):
+        if self._is_merged(len(terms)):
             self._merge(terms, rows, counts)
             return
         for term, row, count in zip(terms.tolist(), rows.tolist(), counts.tolist(), strict=True):
@@ -79,6 +81,12 @@ class Postings:
             late[0].append(row)
             late[1].append(count)
         self._tail_size += len(terms)
+
+    def _is_merged(self, count: int) -> bool:
+        """Whether so many new postings go into the arrays, with the tail."""
+        others = self._tail_size + len(self._rows)
+        is_full = self._tail_size + count > max(_TAIL, _TAIL_SHARE * len(self._rows))
+        return is_full or count > max(_MANY, _MANY_SHARE * others)
 
     def merge(self) -> None:
         """Merge the tail into the arrays."""
@@ -88,7 +96,9 @@ class Postings:
 
     def _counted(self) -> tuple[Ints, Ints, Ints]:
         """How often each term occurs in each new row, by row: terms, rows, counts."""
-        numbers = np.array([number for _, words in self._new for number in map(self._number, words)], np.int64)
+        known = self._numbers
+        found = [known[word] if word in known else self._numbered(word) for _, words in self._new for word in words]
+        numbers = np.array(found, np.int64)
         places = np.repeat(np.arange(len(self._new)), [len(words) for _, words in self._new])
         pairs, counts = np.unique(places * len(self._words) + numbers, return_counts=True)
         rows = np.array([row for row, _ in self._new], np.int64)
@@ -158,10 +168,6 @@ class Postings:
         """The postings of a term in the tail; copy them at once, because they change later."""
         if late := self._tail.get(term):
             yield np.frombuffer(late[0], np.int32), np.frombuffer(late[1], np.uint16)
-
-    def _number(self, word: str) -> int:
-        number = self._numbers.get(word)
-        return self._numbered(word) if number is None else number
 
     def _numbered(self, word: str) -> int:
         """Assign a new word the number of its term."""

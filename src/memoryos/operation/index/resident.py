@@ -18,9 +18,9 @@ from memoryos.infrastructure.vault.records import Entry, Event, Operation, Vecto
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
-from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.page_entries import page_vectors, passages_of, turn_vectors
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
-from memoryos.operation.index.directions import directions
+from memoryos.operation.index.directions import directions, turn_directions
 from memoryos.operation.index.evicted_facts import EvictedFacts
 from memoryos.operation.index.facets import AdmittedLabels
 from memoryos.operation.index.fact_words import FactWords
@@ -136,6 +136,14 @@ class Resident:
         with self.lock:
             here = directions(self.turns, wanted)
         return here | page_vectors(reader, [page for page in wanted if page not in here])
+
+    def turn_vectors(self, reader: Reader, pages: Iterable[str]) -> dict[str, list[Vector]]:
+        """The direction of each turn of each page; read only of those whose turns are not here."""
+        wanted = list(pages)
+        with self.lock:
+            here = turn_directions(self.turns, wanted)
+        said = passages_of(reader, [page for page in wanted if page not in here])
+        return here | {page: turn_vectors(passages) for page, passages in said.items()}
 
     def kin(self, words: Sequence[str]) -> Mapping[str, Kin]:
         """For each word, the owner's terms close to it in meaning."""

@@ -233,6 +233,11 @@ class TurnIndex:
         """The number of turns of these rows."""
         return len(np.unique((self.positions(rows) * _PARTS) + self._turns.values[rows]))
 
+    def turn_numbers(self, rows: Ints) -> list[int]:
+        """The index of the turn of each of these rows in its page."""
+        found: list[int] = self._turns.values[rows].tolist()
+        return found
+
     @property
     def stale(self) -> Sequence[str]:
         """The readable pages with a turn that an older program stored as one passage, which may be too long."""

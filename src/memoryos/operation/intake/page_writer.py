@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memoryos.about import NOTHING, About
 from memoryos.clock import Clock
-from memoryos.cube import MemCube, Turn
+from memoryos.cube import MemCube, Page, Turn
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Origin
@@ -50,8 +50,9 @@ class Intake:
         """Store the turns and return the ids of their pages. Raises PermissionDenied."""
         check_new(self.vault, owner, Kind.PAGE, arriving.about.labels)
         turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
-        parcels = self.protection.for_owner(owner).value("attachments", parcels)  # their media types
         lightened = replace(arriving, turns=turns) if parcels else arriving
+        if parcels:
+            parcels = self.protection.for_owner(owner).value("attachments", parcels)  # their media types
         arrival = Arrival(self.vault, owner, self._pages(owner, lightened), arriving.key)
         with self.housekeeping.call():
             if (known := arrival.known()) is not None:
@@ -69,12 +70,14 @@ class Intake:
 
     def _pages(self, owner: Scope, arriving: Arriving) -> list[MemCube]:
         privacy = self.protection.for_owner(owner)
+        if privacy.is_off:
+            return [_cube(page, owner, arriving, arriving.about) for page in ingest.paginate(arriving.turns)]
         named = arriving.fields or [f"turns[{number}]" for number in range(len(arriving.turns))]
         turns = [privacy.value(name, turn) for name, turn in zip(named, arriving.turns, strict=True)]
         about = privacy.value("", arriving.about)
-        return [
-            ingest.page_cube(
-                page, owner, now=arriving.now, origin=arriving.origin, about=about.tagged(privacy.tags(page, about))
-            )
-            for page in ingest.paginate(turns)
-        ]
+        pages = ingest.paginate(turns)
+        return [_cube(page, owner, arriving, about.tagged(privacy.tags(page, about))) for page in pages]
+
+
+def _cube(page: Page, owner: Scope, arriving: Arriving, about: About) -> MemCube:
+    return ingest.page_cube(page, owner, now=arriving.now, origin=arriving.origin, about=about)

@@ -18,7 +18,6 @@ from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Tier
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of
-from memoryos.operation.hierarchy.page_entries import directions, passages_of, turn_vectors
 from memoryos.operation.hierarchy.tuning import (
     FIRST_PAGES,
     WEIGHTS,
@@ -134,10 +133,10 @@ class Calibrator:
         with self._resident.lock:
             ids = [self._page(index, new) for index in chosen]
         cubes = {cube.id: cube for cube in self._changes.get(ids)}
-        said = passages_of(self._reader, ids)
-        vectors = directions(self._reader, ids, said)
+        vectors = self._resident.page_vectors(self._reader, ids)
+        turns = self._resident.turn_vectors(self._reader, ids)
         return [
-            SampledPage.of(index, cubes[page], vectors[page], turn_vectors(said.get(page, ())))
+            SampledPage.of(index, cubes[page], vectors[page], turns.get(page, ()))
             for index, page in zip(chosen, ids, strict=True)
             if page in cubes and page in vectors
         ]

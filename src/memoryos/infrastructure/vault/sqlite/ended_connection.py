@@ -20,6 +20,7 @@ class EndedConnection(sqlite3.Connection):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._open: list[ref[sqlite3.Cursor]] = []  # a WeakSet takes as long as a short statement
+        self._spare: sqlite3.Cursor | None = None
 
     def cursor(self, *arguments: Any) -> Any:
         """Make a cursor."""
@@ -29,8 +30,15 @@ class EndedConnection(sqlite3.Connection):
             self._open = [one for one in self._open if one() is not None]
         return made
 
+    def spare(self) -> sqlite3.Cursor:
+        """The same cursor until the rollback, for statements whose rows are read at once: to make one takes longer."""
+        if self._spare is None:
+            self._spare = self.cursor()
+        return self._spare
+
     def rollback(self) -> None:
         """Close the cursors, and end the transaction if there is one."""
+        self._spare = None
         for one in self._open:
             if (cursor := one()) is not None:
                 cursor.close()

@@ -14,31 +14,36 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 LONGEST_WAIT = 1.0  # seconds; a long session uses SQLite in few of its moments
 POLL = 0.001  # seconds; nobody tells that a thread is gone
 MANY = 256  # threads that are remembered before those that are gone are forgotten
 TASKS = Path("/proc/self/task")  # of Linux; elsewhere the end of a thread is not seen
 
-_changed = threading.Condition()
+_lock = threading.RLock()
+_changed = threading.Condition(_lock)  # a session takes the lock itself, which is faster
 _inside: Counter[int] = Counter()  # the sessions of each thread
 _visitors: set[int] = set()  # what the system calls the threads that have been in a session
 
 
-@contextmanager
-def in_session() -> Iterator[None]:
-    """Let forks of other threads wait for the block."""
-    thread = threading.get_ident()
-    with _changed:
-        _inside[thread] += 1
-        _remember(threading.get_native_id())
-    try:
-        yield
-    finally:
-        with _changed:
+class InSession:
+    """A block for which forks of other threads wait: a class, for a generator takes longer than the rest of it."""
+
+    __slots__ = ("_thread",)
+
+    def __enter__(self) -> None:
+        self._thread = thread = threading.get_ident()
+        with _lock:
+            _inside[thread] += 1
+            _remember(threading.get_native_id())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        thread = self._thread
+        with _lock:
             _inside[thread] -= 1
             if not _inside[thread]:
                 del _inside[thread]

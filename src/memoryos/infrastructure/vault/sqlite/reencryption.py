@@ -32,7 +32,7 @@ from memoryos.infrastructure.vault.index_files import folder_of_indexes
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sqlite import swap
 from memoryos.infrastructure.vault.sqlite.cipher import FORM, cipher_module, driver, pragma_key
-from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
+from memoryos.infrastructure.vault.sqlite.fork_gate import InSession
 from memoryos.infrastructure.vault.sqlite.inherited import is_open, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.room import UNWRITTEN, lack_beside
 from memoryos.infrastructure.vault.sqlite.unlocking import refuse_clear
@@ -81,7 +81,7 @@ class Reencryption:
         cipher_module()
         file = KeyFile(self.path, self.busy_timeout_seconds)
         self._check_file(file)
-        with in_session(), file.alone():
+        with InSession(), file.alone():
             self._check_file(file)
             yield file
 

@@ -40,10 +40,11 @@ from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.cipher import driver
 from memoryos.infrastructure.vault.sqlite.ended_connection import EndedConnection
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
-from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
+from memoryos.infrastructure.vault.sqlite.fork_gate import InSession
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.log_cut import is_log_cut, operational, sizes_after
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of, may_be_written
+from memoryos.infrastructure.vault.statements import spare_cursor
 from memoryos.progress import Progress
 from memoryos.regex import regex
 from memoryos.scope import Scope
@@ -96,6 +97,7 @@ class SqliteVault(SqlVault):
     """A vault in the file at `path`; with a key, all of it is encrypted."""
 
     is_one_writer = True
+    session = InSession
     unerased: tuple[str, ...] = (
         "the write-ahead log, if another process was reading meanwhile: run `memoryos scrub`",
         "snapshots and copies of the disk that were made outside this program",
@@ -197,11 +199,6 @@ class SqliteVault(SqlVault):
             yield connection
 
     @contextmanager
-    def _usable(self) -> Iterator[None]:
-        with in_session(), super()._usable():
-            yield
-
-    @contextmanager
     def _undisturbed(self) -> Iterator[None]:
         if self._still:
             self._still.check()
@@ -301,7 +298,7 @@ class SqliteVault(SqlVault):
 
     def _take_write_lock(self, writer: Connection, waiting: Patience) -> None:
         """Begin a transaction that writes."""
-        cursor = writer.connection.cursor()
+        cursor = spare_cursor(writer)
         while True:
             try:
                 cursor.execute("BEGIN IMMEDIATE")

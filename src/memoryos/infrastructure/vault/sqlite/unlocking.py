@@ -11,7 +11,7 @@ from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys, says_encrypted
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sqlite.cipher import cipher_module
-from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
+from memoryos.infrastructure.vault.sqlite.fork_gate import InSession
 from memoryos.infrastructure.vault.sqlite.sqlite_vault import create_private
 from memoryos.infrastructure.vault.sqlite.swap import opens, settled
 
@@ -33,7 +33,6 @@ def unlocked(path: Path, key: EncryptionKey | None, *, is_only_read: bool = Fals
     return unlock(path, key, is_only_read=is_only_read).form
 
 
-@in_session()  # of OpenSSL, if not of SQLite
 def unlock(
     path: Path, key: EncryptionKey | None, *, is_only_read: bool = False, busy_timeout_seconds: float = 0.0
 ) -> Unlocked:
@@ -42,7 +41,11 @@ def unlock(
     An interrupted change of the encryption is first finished or undone. Raises WrongKey if the key does not fit the
     store, MissingExtra, and StorageError.
     """
-    file = KeyFile(path, busy_timeout_seconds)
+    with InSession():  # of OpenSSL, if not of SQLite
+        return _unlocked(path, key, KeyFile(path, busy_timeout_seconds), is_only_read=is_only_read)
+
+
+def _unlocked(path: Path, key: EncryptionKey | None, file: KeyFile, *, is_only_read: bool) -> Unlocked:
     if key is None:
         if is_encrypted(path):
             raise WrongKey(f"{path} is encrypted: set {_SOURCES}, or pass encryption_key")
