@@ -9,7 +9,9 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from uuid_utils.compat import uuid7
 
+from attack.governed import statements_in
 from built_cubes import put_built
 from contract.test_versions import MADE
 from memoryos import AccessMode, Action, Caller, MemCube, Memory, MemoryOS, Mount, Scope, load_settings
@@ -568,6 +570,24 @@ def test_what_is_built_is_as_sensitive_as_the_pages_beneath_its_sources(store, a
         assert ann.get(getattr(one, "id", one))
         with pytest.raises(NotFound):
             store.of(ANN, PORTER).get(getattr(one, "id", one))
+
+
+def test_what_an_adapter_told_takes_as_many_statements_as_an_id_that_nothing_has(store, ann, clock):
+    """However many links lie between, and whether it may be read or not."""
+    hidden, known = learned(ann, ann.add("I live in Rome.", "ok", sensitivity=["address"])), ann.facts.add("Ann sings.")
+    tellers = [put_built(ann._engine.vault, ann.get(one), clock)[1] for one in (hidden, known)]
+    told = [ann.facts.add(text) for text in ("Ann has wasps.", "Ann has bees.")]
+    with ann._engine.vault.write(ANN) as writer:
+        writer.link(
+            [Link(*ends) for ends in zip(told, (LinkKind.COMPUTED_FROM,) * 2, (one.id for one in tellers), strict=True)]
+        )
+    porter = store.of(ANN, PORTER)
+    work = {}
+    for name, one in {"nothing": str(uuid7()), "hidden": told[0], "adapter": tellers[0].id, "page": hidden}.items():
+        for _ in range(2):
+            work[name] = statements_in(lambda one=one: pytest.raises(NotFound, porter.get, one))
+    assert len(set(work.values())) == 1, work
+    assert porter.get(told[1]).text == "Ann has bees."
 
 
 def test_what_is_built_of_open_memories_is_read(store, ann, clock):
