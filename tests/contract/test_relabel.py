@@ -16,6 +16,7 @@ from built_cubes import put_built
 from contract.test_versions import MADE
 from memoryos import AccessMode, Action, Caller, MemCube, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StaleVersion
+from memoryos.infrastructure.vault import version_part
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.kinds import Kind
@@ -346,6 +347,38 @@ def test_the_reason_of_a_hidden_version_is_told_by_no_way(store, ann):
         assert "for review" in repr(told)
     assert [one.sequence for one in nurse.log.events()] == [one.sequence for one in ann.log.events()]
     assert "quuxing" in repr(ann.log.events())
+
+
+def test_the_log_restores_only_the_versions_that_it_tells_of(store, ann, monkeypatch):
+    page = ann.add("The bees sting.", access="shared")
+    for number in range(50):
+        ann.update(page, f"The bees sting {number}.", reason=f"count {number}")
+    ann.governance.relabel(page, access="private", reason="quuxing")
+    ann.governance.relabel(page, access="shared", reason="for review")
+    nurse, restored = store.of(ANN, NURSE), list[str]()
+    usual = version_part.restored
+    monkeypatch.setattr(version_part, "restored", lambda *parts: restored.append("one") or usual(*parts))
+    told = [(one.sequence, one.detail) for one in ann.log.events() if one.operation is Operation.REVISE]
+    (one,) = nurse.log.events(after=told[4][0] - 1, limit=1)
+    assert (one.sequence, one.detail, len(restored) <= 16) == (*told[4], True)
+    (hidden,) = nurse.log.events(after=told[-2][0] - 1, limit=1)
+    assert (hidden.sequence, "quuxing" in str(hidden.detail)) == (told[-2][0], False)
+    shown = [one.detail for one in nurse.log.events() if one.operation is Operation.REVISE]
+    assert [("reason" in one, one == detail) for one, (_, detail) in zip(shown, told, strict=True)] == [
+        *((True, True) for _ in told[:-2]),
+        (False, False),
+        (True, True),
+    ]
+
+
+def test_a_log_of_which_all_but_the_end_is_hidden_takes_few_statements(store, ann):
+    for number in range(60):
+        ann.facts.add(f"Ann saw bee {number}.")
+    ann.facts.add("Ann sings.", access="shared")
+    nurse = store.of(ANN, NURSE)
+    assert [one.kind for one in nurse.log.events(limit=1)] == [Kind.FACT]
+    few, all_of_it = (statements_in(lambda limit=limit: nurse.log.events(limit=limit)) for limit in (1, 1_000))
+    assert few <= all_of_it + 4
 
 
 # Branches

@@ -25,8 +25,8 @@ from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart
 from memoryos.infrastructure.vault.cube_documents import (
     damaged,
+    earlier_cube,
     is_left_out,
-    parse_document,
     read_cube,
     read_passages,
 )
@@ -221,9 +221,7 @@ class StoredCubes:
         if not all(isinstance(one.version, int) for one in stored):
             raise damaged(cube_id, "the number of a version of ")
         whole = whole_documents(stored)
-        return [
-            parse_document(cube_id, whole[one.version], one.checksum, f"version {one.version} of ") for one in stored
-        ]
+        return [earlier_cube(one._replace(document=whole[one.version])) for one in stored]
 
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):
