@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 from attack.governed import statements_in
 from built_cubes import put_built
 from contract.test_versions import MADE
+from hierarchy.work import calls_in
 from memoryos import AccessMode, Action, Caller, MemCube, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StaleVersion
 from memoryos.infrastructure.vault import version_part
@@ -296,6 +297,70 @@ def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, 
         assert max(others) <= first
     ann.governance.relabel(ids[0], access=after)
     assert {labels(ann, one)[0] for one in ids} == {after}
+
+
+def test_a_change_of_many_takes_time_in_proportion_to_them(ann):
+    work = {}
+    for number in (50, 200):
+        ids = [ann.add(f"The bees sting {number}" + "!" * (one % 2) + ".") for one in range(number)]
+        for start in range(1, number, 90):
+            ann.duplicates.merge([ids[0], *ids[start : start + 90]])
+        work[number] = calls_in(lambda ids=ids: ann.governance.relabel(ids[0], sensitivity=["diagnosis"]))
+        assert {labels(ann, one)[1] for one in ids} == {("diagnosis",)}
+    assert work[200] <= 4.5 * work[50], work
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, cube_id: str, do: Callable[[], object]) -> None:
+    """Do something once, before the relabelling of that memory plans that step."""
+    usual = getattr(Relabelling, name)
+
+    def planned(change: Relabelling, *parts: Any, **more: Any) -> Any:
+        if change.cube_id == cube_id:
+            monkeypatch.setattr(Relabelling, name, usual)
+            do()
+        return usual(change, *parts, **more)
+
+    monkeypatch.setattr(Relabelling, name, planned)
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("_planned", "99 memories that it took in got what is stricter already; its copies in branches got what is st"),
+        ("_after", "the memory itself has its new labels already"),
+    ],
+)
+def test_a_hold_that_comes_between_two_steps_is_told_with_what_was_done(ann, monkeypatch, step, told):
+    ids = merged(ann, "shared")
+    copy = ann.branches.create("try").id_of(ids[0])
+    meanwhile(monkeypatch, step, ids[0], lambda: ann.governance.hold(reason="Smith", memory=ids[0]))
+    with pytest.raises(OnHold, match=told) as error:
+        ann.governance.relabel(ids[0], access="private", sensitivity=["diagnosis"])
+    assert "nothing" not in str(error.value)
+    assert labels(ann.branch("try"), copy)[:2] == ("private", ("diagnosis",))
+    is_done = step == "_after"
+    assert labels(ann, ids[0])[:2] == (("private", ("diagnosis",)) if is_done else ("shared", ()))
+    (hold,) = ann.governance.holds()
+    ann.governance.release(hold.id)
+    ann.governance.relabel(ids[0], access="private", sensitivity=["diagnosis"])
+    assert {labels(ann, one)[:2] for one in ids} == {("private", ("diagnosis",))}
+
+
+def test_a_hold_on_one_of_many_that_it_took_in_refuses_all(ann):
+    ids = merged(ann, "shared")
+    copy = ann.branches.create("try").id_of(ids[0])
+    ann.governance.hold(reason="Smith", memory=ids[70])
+    with pytest.raises(OnHold, match="nothing was changed"):
+        ann.governance.relabel(ids[0], access="private")
+    assert {labels(ann, one)[0] for one in ids} == {labels(ann.branch("try"), copy)[0]} == {"shared"}
+
+
+@pytest.mark.parametrize("step", ["_before", "_planned", "_after"])
+def test_what_is_given_back_meanwhile_keeps_its_labels(ann, monkeypatch, step):
+    ids = merged(ann, "private")
+    meanwhile(monkeypatch, step, ids[0], lambda: ann.duplicates.unmerge(ids[70]))
+    ann.governance.relabel(ids[0], access="shared")
+    assert [labels(ann, one)[0] for one in (ids[0], ids[69], ids[70])] == ["shared", "shared", "private"]
 
 
 def test_what_was_learned_keeps_its_end_if_the_page_cannot_get_another(ann, monkeypatch):
@@ -616,9 +681,14 @@ def test_what_an_adapter_told_takes_as_many_statements_as_an_id_that_nothing_has
         )
     porter = store.of(ANN, PORTER)
     work = {}
+
+    def look(one: str) -> None:
+        with pytest.raises(NotFound):
+            porter.get(one)
+
     for name, one in {"nothing": str(uuid7()), "hidden": told[0], "adapter": tellers[0].id, "page": hidden}.items():
         for _ in range(2):
-            work[name] = statements_in(lambda one=one: pytest.raises(NotFound, porter.get, one))
+            work[name] = statements_in(lambda one=one: look(one))
     assert len(set(work.values())) == 1, work
     assert porter.get(told[1]).text == "Ann has bees."
 
