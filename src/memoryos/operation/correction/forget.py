@@ -145,19 +145,18 @@ class Forgetter:
         return found
 
     def _bytes(self, corrector: Corrector, files: Collection[str]) -> Counter[str]:
-        """How many objects to which nothing refers may have what was erased: its attachments, or what was built of it.
+        """How many objects in no use may have what was erased: its attachments, what was built of it, its pages.
 
         They are being stored or removed, or a process that died left them. They go within the hour. Other attachments
         that somebody stores meanwhile have nothing of it.
         """
-        found = Counter[str]()
+        found = Counter(packs=self.cooler.discard_drafts(corrector.scope.owner))
         for home in corrector.homes:
             with self.vault.read(home) as reader:
                 unused = reader.blobs.unused()
-            found["blobs"] += sum(
-                one.sha256 in files or one.media_type in (STATE_BYTES, ADAPTER_BYTES) for one in unused
-            )
-        return found
+            built = (one for one in unused if one.media_type in (STATE_BYTES, ADAPTER_BYTES) or one.sha256 in files)
+            found["blobs"] += sum(1 for _ in built)
+        return +found
 
     def _kinds(self, corrector: Corrector, ids: Collection[str]) -> dict[str, Kind]:
         """The kinds of those of these memories that exist."""
