@@ -33,7 +33,7 @@ _LEARNED = (Origin.INFERENCE, Origin.FINETUNING)  # of facts, traits and fields 
 
 
 @dataclass
-class _Progress:
+class _StepsTaken:
     """What the steps of one change have done, and what they know of the rest: none reads all that changes again."""
 
     is_much: bool = False  # more than one step takes
@@ -53,7 +53,7 @@ class _Progress:
         return error
 
 
-class _Reached(NamedTuple):
+class _StepParts(NamedTuple):
     """What one step is about."""
 
     ids: Sequence[str]  #: the memory, and those of what it took in that change
@@ -110,7 +110,7 @@ class Relabelling:
         Raises ChangedMeanwhile unless the copies in branches have got what is stricter, and what `check` raises: what
         comes to protect something between two steps tells what was done by then.
         """
-        home, progress = self.corrector.find(self.cube_id, Action.WRITE)[1], _Progress()
+        home, progress = self.corrector.find(self.cube_id, Action.WRITE)[1], _StepsTaken()
         try:
             take_all(self._vault, home, lambda reader: self._before(home, reader, progress))
             take(self._vault, home, lambda reader: self._planned(home, reader, progress, are_copies_done))
@@ -141,7 +141,7 @@ class Relabelling:
         known = taken_in(reader, [self.cube_id]) if taken is None else taken
         return Relabelled(pair, self.labels, known, self._now)
 
-    def _before(self, home: Scope, reader: Reader, progress: _Progress) -> Step:
+    def _before(self, home: Scope, reader: Reader, progress: _StepsTaken) -> Step:
         """Some of what gets stricter before the memory does, if more changes than one step takes."""
         if progress.taken is None:
             changed = self._changed(reader)
@@ -153,7 +153,7 @@ class Relabelling:
         step = self._part(home, reader, changed, some, progress, strictly=True)
         return _noting(step, some, progress.restricted, is_last=len(left) <= CUBES_AT_ONCE)
 
-    def _planned(self, home: Scope, reader: Reader, progress: _Progress, are_copies_done: Callable[[], bool]) -> Step:
+    def _planned(self, home: Scope, reader: Reader, progress: _StepsTaken, are_copies_done: Callable[[], bool]) -> Step:
         """The memory itself, with the rest if that is little, or else what others have merged into it meanwhile."""
         changed = self._changed(reader)
         some = [one for one in changed.taken if one not in progress.restricted]
@@ -162,7 +162,7 @@ class Relabelling:
             learned, read = changed.learned(reader, changed.learned_from(reader), pairs)
             pairs += learned
         ids = [self.cube_id, *some]
-        step = self._step(home, reader, pairs, _Reached(ids, changed.pages_of(ids), read=read), progress)
+        step = self._step(home, reader, pairs, _StepParts(ids, changed.pages_of(ids), read=read), progress)
 
         def write(writer: Writer) -> None:
             if any(before != after for before, after in pairs) and not are_copies_done():
@@ -175,7 +175,7 @@ class Relabelling:
 
         return replace(step, write=write, holds=holds)
 
-    def _after(self, home: Scope, reader: Reader, progress: _Progress) -> Step:
+    def _after(self, home: Scope, reader: Reader, progress: _StepsTaken) -> Step:
         """Some of what is left to change, as the memory is now: what it took in, and then what was learned."""
         stored = reader.one(self.cube_id)
         if stored is None or stored.has_expired(self._now):
@@ -190,7 +190,7 @@ class Relabelling:
         left = [one for one in progress.learned if one not in progress.followed]
         some = left[:CUBES_AT_ONCE]
         pairs, read = changed.learned(reader, some)
-        step = self._step(home, reader, pairs, _Reached([self.cube_id], beside=some, read=read), progress)
+        step = self._step(home, reader, pairs, _StepParts([self.cube_id], beside=some, read=read), progress)
         return _noting(step, some, progress.followed, is_last=len(left) <= CUBES_AT_ONCE)
 
     def _part(
@@ -199,17 +199,19 @@ class Relabelling:
         reader: Reader,
         changed: Relabelled,
         some: Sequence[str],
-        progress: _Progress,
+        progress: _StepsTaken,
         *,
         strictly: bool = False,
     ) -> Step:
         """The step that changes some of what it took in, as far as nobody gave it back meanwhile."""
         taken, between = still_taken_in(reader, self.cube_id, some)
         pairs = changed.absorbed(reader, taken, strictly=strictly)
-        reached = _Reached([self.cube_id, *taken], changed.pages_of(taken), read=between)
+        reached = _StepParts([self.cube_id, *taken], changed.pages_of(taken), read=between)
         return self._step(home, reader, pairs, reached, progress)
 
-    def _step(self, home: Scope, reader: Reader, pairs: Sequence[Pair], parts: _Reached, progress: _Progress) -> Step:
+    def _step(
+        self, home: Scope, reader: Reader, pairs: Sequence[Pair], parts: _StepParts, progress: _StepsTaken
+    ) -> Step:
         """The step that stores some of it."""
         segments = [link.target for link in reader.targets(parts.pages, LinkKind.MEMBER_OF)]
         reached = refuse_protected(reader, parts.pages, [*segments, *parts.beside], parts.ids)
