@@ -12,6 +12,9 @@ from memoryos.explained import VALUE, explained
 from memoryos.kinds import Kind
 from memoryos.plain import Plain
 
+STATE_BYTES = "application/x-safetensors"  # media type of the bytes of a KV state
+ADAPTER_BYTES = "application/x-memoryos-adapter"  # and of an adapter: attachments of people have other types
+
 
 class AdapterStage(Choice):
     """How far an adapter is."""

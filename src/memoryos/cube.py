@@ -375,6 +375,8 @@ class MemCube(Plain):
             "title": known.title,
             "source": known.source,
             "expires_at": plain(self.governance.lifespan.expires_at),
+            "access": self.governance.access.mode.value,
+            "sensitivity": list(self.governance.sensitivity),
             "source_ids": list(known.source_ids),
             "provenance": list(known.provenance),
             "quote": self.payload.quote if isinstance(self.payload, Fact) else None,

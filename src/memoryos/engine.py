@@ -74,6 +74,7 @@ from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
+from memoryos.operation.recall.told_topics import told_topic
 from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
 from memoryos.operation.scheduler.job_runner import JobRunner
@@ -333,6 +334,9 @@ class Engine:
     def fetched(self, owner: Scope, cube_id: str) -> MemCube:
         """Return a memory, also from the object store; its document then comes back. Raises NotFound."""
         cube, home = self.corrector(owner).find(cube_id)
+        if cube.kind is Kind.SEGMENT:
+            with self.vault.view(home) as reader:
+                return told_topic(reader, cube)
         if cube.tier is Tier.ARCHIVE and self.vault.packs.are_kept:
             with self.vault.view(home) as reader:
                 is_cold = bool(reader.cold([cube.id]))

@@ -52,6 +52,7 @@ from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
+from memoryos.operation.recall.told_topics import quotes_expired, told_topic
 from memoryos.packing import Packing
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -432,7 +433,7 @@ class Memory(MemoryParts):
         if then is None:
             return found
         with self._engine.vault.view(found.scope) as reader:
-            return then.one(reader, found)
+            return found if quotes_expired(reader, found) else then.one(reader, found)
 
     def history(self, cube_id: str, *, as_of: datetime | str | None = None) -> Listing[MemCube]:
         """Return the versions of a memory, oldest first, the current one last. Raises NotFound, as `get` does.
@@ -446,6 +447,8 @@ class Memory(MemoryParts):
         now = self._engine.clock()
         with self._engine.vault.view(home) as reader:
             earlier = unended(predecessors(reader, cube), now)
+            if quotes_expired(reader, cube):
+                return Listing([told_topic(reader, cube)])
             versions = [*earlier, *reader.history(cube_id), *unended(builds(reader, cube), now)]
             return Listing(then.versions(reader, versions) if then else versions)
 

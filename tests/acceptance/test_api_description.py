@@ -113,6 +113,9 @@ def test_a_body_takes_no_value_of_another_type(api, wrong):
 def test_texts_and_times_are_described_as_they_are_checked(api):
     document = api.http.get("/openapi.json").json()
     body = document["components"]["schemas"]["SearchBody"]["properties"]
+    cube = document["components"]["schemas"]["MemCube"]["properties"]
+    assert cube["access"] == {"enum": ["private", "shared", "read_only"]}
+    assert cube["sensitivity"] == {"type": "array", "items": {"type": "string"}}
     assert body["query"]["minLength"] == 1
     assert all(f"'format': '{kind}'" in str(body["since"]) for kind in ("date-time", "date"))
     for wrong in ({"query": " "}, {"query": "a\x00b"}, {"since": "soon"}):

@@ -49,7 +49,8 @@ def test_what_is_added_is_found_corrected_and_deleted(api, page):
     assert (stale.status_code, stale.json()["expected"], stale.json()["stored"]) == (412, 1, 2)
     assert api("PATCH", f"/memories/{page}", {"tags": ["wasps"]})["tags"] == ["wasps"]
     labels = {"sensitivity": ["home"], "access": "shared", "ttl": 3600, "reason": "moved in"}
-    assert api("PATCH", f"/memories/{page}/labels", labels)["expires_at"] is not None
+    told = api("PATCH", f"/memories/{page}/labels", labels)
+    assert (told["access"], told["sensitivity"], told["expires_at"] is None) == ("shared", ["home"], False)
     (known,) = api("GET", f"/memories/{page}/provenance")["labels"][-1:]
     assert set(known["added"]) == {"sensitivity:home", "access:shared"}
     assert api("PATCH", f"/memories/{page}/labels", {"access": "private", "endless": True})["expires_at"] is None

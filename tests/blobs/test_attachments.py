@@ -28,7 +28,9 @@ from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.records import JobState
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Role
+from memoryos.models.hashing import Hashing
 from memoryos.operation.attachments import parcels
+from memoryos.operation.correction.receipt import Receipt
 
 CAT = b"\x89PNG a cat\x00\xff" * 10
 DOG = b"\x89PNG a dog"
@@ -123,6 +125,51 @@ def test_bytes_that_another_writer_begins_and_never_puts_are_those_of_the_first(
     assert first.pages.attachment(page, CAT_ID).data == CAT
     (again,) = first.add(message(picture()))
     assert first.pages.attachment(again, CAT_ID).data == CAT
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_an_erasure_counts_no_upload_in_flight_of_something_else(open_memory, folder, monkeypatch, is_same):
+    """The same bytes go, whoever stores them meanwhile, and come back with the page that is stored after it."""
+    memory, other = open_memory(), open_memory()
+    put, receipts = Folder.put, list[Receipt]()
+
+    def puts(self, name, data):
+        put(self, name, data)
+        monkeypatch.setattr(Folder, "put", put)
+        (page,) = other.add(message(*[picture()] * is_same, text="I keep bees."))
+        receipts.append(other.governance.erase(page).receipt)
+        assert len(files(folder)) == (0 if is_same else 1)
+
+    monkeypatch.setattr(Folder, "put", puts)
+    (page,) = memory.add(message(picture()))
+    assert [(one.left, one.memories) for one in receipts] == [({}, {"page": 1})]
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+
+
+def test_an_erasure_tells_of_bytes_that_could_not_be_removed(open_memory, folder, monkeypatch):
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    with monkeypatch.context() as away:
+        away.setattr(Folder, "remove", lambda *_: (_ for _ in ()).throw(ObjectsUnreachable("away")))
+        gone = memory.governance.erase(page)
+        assert (gone.receipt.left, gone.is_complete, len(files(folder))) == ({"blobs": 1}, False, 1)
+        other = memory.add("I keep bees.", "ok")
+        assert memory.governance.erase(other).receipt.left == {}
+
+
+def test_the_erasure_of_a_session_counts_no_upload_of_another(path, settings, monkeypatch):
+    put, receipts = Folder.put, list[Receipt]()
+    with MemoryOS.open(path, settings=settings, embedder=Hashing()) as store:
+        talk, other = (store.of(Scope("ann", session=session)) for session in ("talk", "other"))
+        talk.add("I keep bees.")
+
+        def puts(self, name, data):
+            put(self, name, data)
+            receipts.append(talk.forget().receipt)
+
+        monkeypatch.setattr(Folder, "put", puts)
+        other.add(message(picture()))
+    assert [(one.left, one.memories) for one in receipts] == [({}, {"page": 1})]
 
 
 def test_a_url_stays_a_url(open_memory, folder):

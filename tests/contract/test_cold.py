@@ -13,6 +13,7 @@ from memoryos.config import load_settings
 from memoryos.cube import Turn, to_json
 from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
+from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.kinds import Kind, Role, Tier
 from memoryos.models.hashing import Hashing
 from memoryos.operation.maintenance import cooler
@@ -356,6 +357,69 @@ def test_a_pack_whose_page_changes_meanwhile_is_not_used(memory, objects, clock)
     assert "zqjupiter" in memory.get(page.id).text
     sweep(memory, clock)
     assert names(objects) == []
+
+
+def packed(objects) -> bytes:
+    """The bytes of all packs, unpacked."""
+    return b"".join(gzip.decompress((objects.folder / name).read_bytes()) for name in names(objects))
+
+
+class Killed(BaseException):
+    """Ends the program."""
+
+
+@pytest.mark.parametrize("what", ["erase", "forget", "delete"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_what_is_erased_while_a_pack_is_written_is_in_none(memory, open_memory, objects, monkeypatch, moment, what):
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    assert "zqsaturn" in page.text
+    other, kept, receipts = open_memory(object_store=objects.url, **QUIET), memory._engine.vault.packs._objects, []
+    put = kept.put
+
+    def erased() -> None:
+        if what == "delete":
+            other.delete(page.id)
+        else:
+            receipts.append((other.governance.erase(page.id) if what == "erase" else other.forget()).receipt)
+
+    def put_late(name, data):
+        monkeypatch.setattr(kept, "put", put)
+        if moment == "before":
+            erased()
+        put(name, data)
+        if moment == "after":
+            assert b"zqsaturn" in packed(objects)
+            erased()
+
+    monkeypatch.setattr(kept, "put", put_late)
+    assert store_of(memory).admin.cool(after_days=0).pages == 0
+    assert b"zqsaturn" not in packed(objects)
+    in_flight = {"packs": 1} if (what, moment) == ("erase", "before") else {}
+    assert [one.left for one in receipts] == ([] if what == "delete" else [in_flight])
+    if what == "forget":
+        return
+    assert store_of(memory).admin.cool(after_days=0).pages > 0
+    assert b"zqsaturn" not in packed(objects)
+
+
+def test_what_is_erased_after_a_writer_of_a_pack_was_killed_is_in_none(
+    memory, open_memory, objects, monkeypatch, clock
+):
+    page, *others = memory.pages.list(tier=Tier.ARCHIVE)
+
+    def killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(SqlWriter, "cool", killed)
+        store_of(memory).admin.cool(after_days=0)
+    assert b"zqsaturn" in packed(objects)
+    gone = open_memory(object_store=objects.url, **QUIET).governance.erase(page.id)
+    assert (gone.is_complete, names(objects)) == (True, [])
+    sweep(memory, clock)
+    with memory._engine.vault.read(TOM) as reader:
+        assert reader.packs() == {}
+    assert all(memory.get(one.id).text == one.text for one in others)
 
 
 def test_a_pack_that_took_too_long_is_not_used(memory, objects, clock):

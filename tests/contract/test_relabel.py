@@ -9,11 +9,15 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from uuid_utils.compat import uuid7
 
+from attack.governed import statements_in
 from built_cubes import put_built
 from contract.test_versions import MADE
+from hierarchy.work import calls_in
 from memoryos import AccessMode, Action, Caller, MemCube, Memory, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold, PermissionDenied, StaleVersion
+from memoryos.infrastructure.vault import version_part
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.kinds import Kind
@@ -295,6 +299,70 @@ def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, 
     assert {labels(ann, one)[0] for one in ids} == {after}
 
 
+def test_a_change_of_many_takes_time_in_proportion_to_them(ann):
+    work = {}
+    for number in (50, 200):
+        ids = [ann.add(f"The bees sting {number}" + "!" * (one % 2) + ".") for one in range(number)]
+        for start in range(1, number, 90):
+            ann.duplicates.merge([ids[0], *ids[start : start + 90]])
+        work[number] = calls_in(lambda ids=ids: ann.governance.relabel(ids[0], sensitivity=["diagnosis"]))
+        assert {labels(ann, one)[1] for one in ids} == {("diagnosis",)}
+    assert work[200] <= 4.5 * work[50], work
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, cube_id: str, do: Callable[[], object]) -> None:
+    """Do something once, before the relabelling of that memory plans that step."""
+    usual = getattr(Relabelling, name)
+
+    def planned(change: Relabelling, *parts: Any, **more: Any) -> Any:
+        if change.cube_id == cube_id:
+            monkeypatch.setattr(Relabelling, name, usual)
+            do()
+        return usual(change, *parts, **more)
+
+    monkeypatch.setattr(Relabelling, name, planned)
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("_planned", "99 memories that it took in got what is stricter already; its copies in branches got what is st"),
+        ("_after", "the memory itself has its new labels already"),
+    ],
+)
+def test_a_hold_that_comes_between_two_steps_is_told_with_what_was_done(ann, monkeypatch, step, told):
+    ids = merged(ann, "shared")
+    copy = ann.branches.create("try").id_of(ids[0])
+    meanwhile(monkeypatch, step, ids[0], lambda: ann.governance.hold(reason="Smith", memory=ids[0]))
+    with pytest.raises(OnHold, match=told) as error:
+        ann.governance.relabel(ids[0], access="private", sensitivity=["diagnosis"])
+    assert "nothing" not in str(error.value)
+    assert labels(ann.branch("try"), copy)[:2] == ("private", ("diagnosis",))
+    is_done = step == "_after"
+    assert labels(ann, ids[0])[:2] == (("private", ("diagnosis",)) if is_done else ("shared", ()))
+    (hold,) = ann.governance.holds()
+    ann.governance.release(hold.id)
+    ann.governance.relabel(ids[0], access="private", sensitivity=["diagnosis"])
+    assert {labels(ann, one)[:2] for one in ids} == {("private", ("diagnosis",))}
+
+
+def test_a_hold_on_one_of_many_that_it_took_in_refuses_all(ann):
+    ids = merged(ann, "shared")
+    copy = ann.branches.create("try").id_of(ids[0])
+    ann.governance.hold(reason="Smith", memory=ids[70])
+    with pytest.raises(OnHold, match="nothing was changed"):
+        ann.governance.relabel(ids[0], access="private")
+    assert {labels(ann, one)[0] for one in ids} == {labels(ann.branch("try"), copy)[0]} == {"shared"}
+
+
+@pytest.mark.parametrize("step", ["_before", "_planned", "_after"])
+def test_what_is_given_back_meanwhile_keeps_its_labels(ann, monkeypatch, step):
+    ids = merged(ann, "private")
+    meanwhile(monkeypatch, step, ids[0], lambda: ann.duplicates.unmerge(ids[70]))
+    ann.governance.relabel(ids[0], access="shared")
+    assert [labels(ann, one)[0] for one in (ids[0], ids[69], ids[70])] == ["shared", "shared", "private"]
+
+
 def test_what_was_learned_keeps_its_end_if_the_page_cannot_get_another(ann, monkeypatch):
     page = ann.add(" ".join(f"I like item{number} tea." for number in range(40)), "ok")
     ann.consolidate()
@@ -344,6 +412,38 @@ def test_the_reason_of_a_hidden_version_is_told_by_no_way(store, ann):
         assert "for review" in repr(told)
     assert [one.sequence for one in nurse.log.events()] == [one.sequence for one in ann.log.events()]
     assert "quuxing" in repr(ann.log.events())
+
+
+def test_the_log_restores_only_the_versions_that_it_tells_of(store, ann, monkeypatch):
+    page = ann.add("The bees sting.", access="shared")
+    for number in range(50):
+        ann.update(page, f"The bees sting {number}.", reason=f"count {number}")
+    ann.governance.relabel(page, access="private", reason="quuxing")
+    ann.governance.relabel(page, access="shared", reason="for review")
+    nurse, restored = store.of(ANN, NURSE), list[str]()
+    usual = version_part.restored
+    monkeypatch.setattr(version_part, "restored", lambda *parts: restored.append("one") or usual(*parts))
+    told = [(one.sequence, one.detail) for one in ann.log.events() if one.operation is Operation.REVISE]
+    (one,) = nurse.log.events(after=told[4][0] - 1, limit=1)
+    assert (one.sequence, one.detail, len(restored) <= 16) == (*told[4], True)
+    (hidden,) = nurse.log.events(after=told[-2][0] - 1, limit=1)
+    assert (hidden.sequence, "quuxing" in str(hidden.detail)) == (told[-2][0], False)
+    shown = [one.detail for one in nurse.log.events() if one.operation is Operation.REVISE]
+    assert [("reason" in one, one == detail) for one, (_, detail) in zip(shown, told, strict=True)] == [
+        *((True, True) for _ in told[:-2]),
+        (False, False),
+        (True, True),
+    ]
+
+
+def test_a_log_of_which_all_but_the_end_is_hidden_takes_few_statements(store, ann):
+    for number in range(60):
+        ann.facts.add(f"Ann saw bee {number}.")
+    ann.facts.add("Ann sings.", access="shared")
+    nurse = store.of(ANN, NURSE)
+    assert [one.kind for one in nurse.log.events(limit=1)] == [Kind.FACT]
+    few, all_of_it = (statements_in(lambda limit=limit: nurse.log.events(limit=limit)) for limit in (1, 1_000))
+    assert few <= all_of_it + 4
 
 
 # Branches
@@ -568,6 +668,29 @@ def test_what_is_built_is_as_sensitive_as_the_pages_beneath_its_sources(store, a
         assert ann.get(getattr(one, "id", one))
         with pytest.raises(NotFound):
             store.of(ANN, PORTER).get(getattr(one, "id", one))
+
+
+def test_what_an_adapter_told_takes_as_many_statements_as_an_id_that_nothing_has(store, ann, clock):
+    """However many links lie between, and whether it may be read or not."""
+    hidden, known = learned(ann, ann.add("I live in Rome.", "ok", sensitivity=["address"])), ann.facts.add("Ann sings.")
+    tellers = [put_built(ann._engine.vault, ann.get(one), clock)[1] for one in (hidden, known)]
+    told = [ann.facts.add(text) for text in ("Ann has wasps.", "Ann has bees.")]
+    with ann._engine.vault.write(ANN) as writer:
+        writer.link(
+            [Link(*ends) for ends in zip(told, (LinkKind.COMPUTED_FROM,) * 2, (one.id for one in tellers), strict=True)]
+        )
+    porter = store.of(ANN, PORTER)
+    work = {}
+
+    def look(one: str) -> None:
+        with pytest.raises(NotFound):
+            porter.get(one)
+
+    for name, one in {"nothing": str(uuid7()), "hidden": told[0], "adapter": tellers[0].id, "page": hidden}.items():
+        for _ in range(2):
+            work[name] = statements_in(lambda one=one: look(one))
+    assert len(set(work.values())) == 1, work
+    assert porter.get(told[1]).text == "Ann has bees."
 
 
 def test_what_is_built_of_open_memories_is_read(store, ann, clock):

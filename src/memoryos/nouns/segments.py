@@ -20,6 +20,7 @@ from memoryos.operation.hierarchy.mid_term import formed, top_keywords
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.overview import SegmentView
+from memoryos.operation.recall.told_topics import told_topics
 
 
 @door
@@ -50,9 +51,11 @@ class Segments(Noun):
                 some = listed(reader, wanted, limit, cursor)
             else:
                 some = holding(reader, wanted, limit, cursor, pages=pages, then=then)
-            views = overview.views_of(reader, some, settings, now)
+            shown = told_topics(reader, some)
+            views = overview.views_of(reader, shown, settings, now)
             if then is not None:
-                told = then.cubes(reader, [view.cube for view in views]) if then.snapshot else ()
+                known = [cube for cube in shown if cube in some]  # no earlier version of what is told anew
+                told = then.cubes(reader, known) if then.snapshot else ()
                 versions = {cube.id: cube for cube in told}
                 views = [_as_it_was(reader, view, then, versions.get(view.cube.id, view.cube)) for view in views]
         is_whole = limit is None and cursor is None

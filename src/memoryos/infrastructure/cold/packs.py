@@ -49,6 +49,10 @@ class Packs:
         self._kept().put(pack.name, pack.data)
         Pack.read(pack.name, self._kept().get(pack.name))
 
+    def is_there(self, name: str) -> bool:
+        """Whether a pack exists. Raises ObjectsUnreachable."""
+        return self._kept().get(name) is not None
+
     def remove(self, name: str) -> None:
         """Remove a pack, if it exists."""
         with self._lock:

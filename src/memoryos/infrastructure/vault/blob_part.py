@@ -107,11 +107,15 @@ class BlobPart:
         at = self._connection.scalar(select(func.min(_blobs.c.remove_at)).where(self._mine()))
         return None if at is None else from_micros(at)
 
-    def unused(self, names: Collection[str] | None = None) -> list[str]:
-        """The names of the objects, of all or among these, that were put or begun and to which no cube refers."""
+    def unused(self, names: Collection[str] | None = None) -> list[StoredBlob]:
+        """The blobs, all or those with these names, that were put or begun and to which no cube refers."""
         query = self._select().where(_blobs.c.remove_at.is_not(None))
         asked = [query] if names is None else [query.where(_blobs.c.name.in_(some)) for some in chunks(names)]
-        return [row.name for one in asked for row in self._connection.execute(one)]
+        return [StoredBlob(*row) for one in asked for row in self._connection.execute(one)]
+
+    def named_by(self, cube_ids: Iterable[str]) -> set[str]:
+        """The sha256 of the blobs that these cubes refer to."""
+        return {sha for some in chunks(cube_ids) for sha in self._connection.scalars(self._named_by(some))}
 
     def due(self, now: datetime) -> list[str]:
         """The names of the objects to remove now; to be asked while nobody waits, for it looks at all of the owner."""

@@ -17,7 +17,7 @@ from memoryos.clock import from_micros, micros
 from memoryos.infrastructure.cold.pack import Pack, pack_of, reference
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
-from memoryos.infrastructure.vault.note import Note
+from memoryos.infrastructure.vault.note import Note, NoteReader
 from memoryos.infrastructure.vault.records import Archived
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import Kind, Tier
@@ -25,6 +25,7 @@ from memoryos.kinds import Kind, Tier
 PACK = "pack:"  # before the names of packs, in the keys of notes
 _IN_USE = "in use"  # the value of the note; otherwise a moment in microseconds, or 0 once it is being removed
 _BEING_REMOVED = "0"
+_SPOILED = "-"  # before the moment of a pack that nobody may put in use: its bytes may come until then, and go again
 
 _cubes, _notes = tables.cubes, tables.notes
 
@@ -37,7 +38,7 @@ _SWAP = (
 
 
 def _read_time(value: str) -> datetime | None:
-    return None if value == _IN_USE else from_micros(int(value))
+    return None if value == _IN_USE else from_micros(int(value.removeprefix(_SPOILED)))
 
 
 PACKS = Note(PACK, _read_time, has_many=True)  # when each is to be removed
@@ -84,7 +85,7 @@ class ColdPart:
     def put_in_use(self, name: str, now: datetime) -> bool:
         """Mark a pack as in use; return False if it is already due for removal."""
         at = self.packs().get(name)
-        return at is not None and at > now and self._set(name, _IN_USE)
+        return at is not None and at > now and self._set(name, _IN_USE, ~_is_spoiled())
 
     def swap(self, documents: Mapping[str, str], name: str, *, out: bool) -> list[str]:
         """Replace these documents by references, or the other way round; return the changed cubes."""
@@ -113,6 +114,14 @@ class ColdPart:
         over = [name for name, at in self.packs().items() if at is not None and at <= now]
         return [name for name in over if not self._is_needed(name) and self._set(name, _BEING_REMOVED)]
 
+    def spoil(self, after: datetime) -> list[str]:
+        """Return the packs that are to be removed after that time: they are being written, and cannot be used any more.
+
+        Their records stay until then, because their bytes may still come.
+        """
+        drafts = {name: at for name, at in self.packs().items() if at is not None and at > after}
+        return [name for name, at in drafts.items() if self._set(name, f"{_SPOILED}{micros(at)}")]
+
     def forget(self, names: Iterable[str]) -> None:
         """Delete the records of removed packs."""
         keys = [PACK + name for name in names]
@@ -125,12 +134,22 @@ class ColdPart:
         query = select(_cubes.c.id).where(self._mine(_cubes), told).limit(1)
         return self._connection.execute(query).first() is not None
 
-    def _set(self, name: str, value: str) -> bool:
-        known = and_(self._mine(_notes), _notes.c.key == PACK + name)
+    def _set(self, name: str, value: str, *only: ColumnElement[bool]) -> bool:
+        known = and_(self._mine(_notes), _notes.c.key == PACK + name, *only)
         return bool(self._connection.execute(update(_notes).where(known).values(value=value)).rowcount)
 
     def _mine(self, table: Any) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
+
+
+def may_be_used(reader: NoteReader, name: str) -> bool:
+    """Whether a pack that is being written can be put in use still: nobody removed it meanwhile."""
+    text = reader.note(PACK + name)
+    return text is not None and text != _BEING_REMOVED and not text.startswith(_SPOILED)
+
+
+def _is_spoiled() -> ColumnElement[bool]:
+    return func.substr(_notes.c.value, 1, len(_SPOILED)) == _SPOILED
 
 
 def packs_of(rows: Iterable[Sequence[str]]) -> dict[str, str]:

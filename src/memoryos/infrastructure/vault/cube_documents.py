@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.records import (
     StoredPassage,
     alone,
 )
+from memoryos.infrastructure.vault.version_part import StoredVersion
 from memoryos.kinds import Tier
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,11 @@ def parse_document(cube_id: str, document: str, told: int | None = None, part: s
         except InvalidInput:  # what it quotes may be what a user said
             pass
     raise damaged(cube_id, part)
+
+
+def earlier_cube(stored: StoredVersion) -> MemCube:
+    """An earlier version of a cube, of which the row has the whole document. Raises CubeDamaged."""
+    return parse_document(stored.cube_id, stored.document, stored.checksum, f"version {stored.version} of ")
 
 
 def damaged(cube_id: str, part: str = "") -> CubeDamaged:

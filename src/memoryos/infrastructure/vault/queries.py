@@ -31,6 +31,7 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    union,
     union_all,
 )
 
@@ -235,19 +236,49 @@ def _beneath(cube: ColumnElement[str], page: ColumnElement[str], *kinds: LinkKin
     )
 
 
-_BENEATH = (
-    _beneath(_links.c.source, _links.c.target, *RESTING),
-    _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF),
-)
-
 CLASSES: CompoundSelect[Any] = (
     union_all(  # cubes with their kind and labels, and without a kind with those of what is beneath them
         select(_cubes.c.id, _cubes.c.kind, _cubes.c.tags, null()).where(_owned_by_key(), _among(_cubes.c.id)),
-        *_BENEATH,
+        _beneath(_links.c.source, _links.c.target, *RESTING),
+        _beneath(_links.c.target, _links.c.source, LinkKind.MEMBER_OF),
     )
 )
 
-BENEATH: CompoundSelect[Any] = union_all(*_BENEATH)
+
+def _labels_beneath(*, is_file: bool) -> CompoundSelect[Any]:
+    """The labels of some cubes, whose words others hold, and of all beneath these; each with the cube that was asked.
+
+    SQLite takes what the recursion finds for very much, and would look through all links to go on from it, unless they
+    are joined from outside; on PostgreSQL, each step finds its rows by their keys, as in `SUCCESSIONS_STEP_BY_STEP`.
+    """
+
+    def beneath(
+        known: CTE, kind: LinkKind, end: ColumnElement[str], found: ColumnElement[str]
+    ) -> tuple[FromClause, ColumnElement[str]]:
+        is_next = and_(_links.c.tenant == bindparam("tenant"), end == known.c.id, _links.c.kind == kind.value)
+        if is_file:
+            return known.outerjoin(_links, is_next), func.coalesce(found, "")  # no cube has that id
+        near = select(found.label("id")).where(is_next).offset(0).lateral("near")
+        return known.join(near, true()), near.c.id
+
+    def labels(known: FromClause, cube: ColumnElement[str]) -> Select[Any]:
+        is_it = and_(_cubes.c.tenant == bindparam("tenant"), _cubes.c.id == cube)
+        return select(held.c.top, _cubes.c.tags).select_from(known.join(_cubes, is_it))
+
+    asked = select(_cubes.c.id.label("top"), _cubes.c.id)
+    begun = asked.where(_cubes.c.tenant == bindparam("tenant"), _among(_cubes.c.id)).cte("held", recursive=True)
+    reached, lower = beneath(begun, LinkKind.COMPUTED_FROM, _links.c.source, _links.c.target)
+    held = begun.union(select(begun.c.top, lower).select_from(reached))
+    return union(
+        labels(held, held.c.id),
+        labels(*beneath(held, LinkKind.DERIVED_FROM, _links.c.source, _links.c.target)),
+        labels(*beneath(held, LinkKind.MEMBER_OF, _links.c.target, _links.c.source)),
+    )
+
+
+LABELS_BENEATH = _labels_beneath(is_file=True)
+
+LABELS_BENEATH_STEP_BY_STEP = _labels_beneath(is_file=False)
 
 
 def _told_by(operation: Operation) -> Select[int, str | None]:

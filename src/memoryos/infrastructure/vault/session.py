@@ -343,8 +343,8 @@ class SqlWriter(SqlReader):
         self._cold.give_up(name, self._clock() + GRACE)
         self._log(self.get(back).values(), Operation.WARM)
 
-    def claim_packs(self) -> list[str]:
-        return self._cold.claim(self._clock())
+    def claim_packs(self, *, drafts: bool = False) -> list[str]:
+        return self._cold.spoil(self._clock() + GRACE) if drafts else self._cold.claim(self._clock())
 
     def forget_packs(self, names: Iterable[str]) -> None:
         self._cold.forget(names)

@@ -474,8 +474,8 @@ class ColdWriter(Protocol):
         """
         ...
 
-    def claim_packs(self) -> list[str]:
-        """Return the packs to remove now; they are not used any more."""
+    def claim_packs(self, *, drafts: bool = False) -> list[str]:
+        """Return the packs to remove now, or those that are being written; they are not used any more."""
         ...
 
     def forget_packs(self, names: Iterable[str]) -> None:

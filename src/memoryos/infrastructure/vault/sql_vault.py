@@ -217,7 +217,7 @@ class SqlVault(ABC):
         """Remove the bytes that no cube of the owner refers to: what is due, or else of the `drafts`."""
         now = None if drafts else self._clock()
         with self.read(scope, current_action()) as reader:  # whoever may delete alone, too
-            due = reader.blobs.unused(drafts) if now is None else reader.blobs.due(now)
+            due = [one.name for one in reader.blobs.unused(drafts)] if now is None else reader.blobs.due(now)
         for some in (due[start : start + _BLOBS_AT_ONCE] for start in range(0, len(due), _BLOBS_AT_ONCE)):
             with self.write(scope) as writer:
                 names = writer.blobs.claim(some, now)

@@ -29,8 +29,12 @@ class BlobNotes(Protocol):
         """The blobs among these that a cube refers to, by sha256."""
         ...
 
-    def unused(self, names: Collection[str] | None = None) -> list[str]:
-        """The names of the objects, of all or among these, that were put or begun and to which no cube refers."""
+    def unused(self, names: Collection[str] | None = None) -> list[StoredBlob]:
+        """The blobs, all or those with these names, that were put or begun and to which no cube refers."""
+        ...
+
+    def named_by(self, cube_ids: Iterable[str]) -> set[str]:
+        """The sha256 of the blobs that these cubes refer to."""
         ...
 
     def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:

@@ -25,8 +25,8 @@ from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart
 from memoryos.infrastructure.vault.cube_documents import (
     damaged,
+    earlier_cube,
     is_left_out,
-    parse_document,
     read_cube,
     read_passages,
 )
@@ -105,20 +105,20 @@ class StoredCubes:
         return set(ids)
 
     def classes(self, ids: Iterable[str]) -> dict[str, list[CubeClass]]:
-        found, beneath = dict[str, CubeClass](), list[Beneath]()
-        for cube_id, kind, labels, source in self._asked(queries.CLASSES, ids):
+        found, beneath, wanted = dict[str, CubeClass](), list[Beneath](), list(ids)
+        for cube_id, kind, labels, source in self._asked(queries.CLASSES, wanted):
             if kind is None:  # also asked for unknown ids, so that they take as long
                 beneath.append((cube_id, labels, source))
             else:
                 found[cube_id] = CubeClass(self._scope, kind, labels)
-        rests_on: dict[str, list[CubeClass]] = {}
-        for cube_id, labels in labels_beneath(beneath, self._beneath):
-            if cube_id in found:
-                rests_on.setdefault(cube_id, []).append(found[cube_id]._replace(page_labels=labels))
-        return {cube_id: rests_on.get(cube_id, [known]) for cube_id, known in found.items()}
-
-    def _beneath(self, ids: Iterable[str]) -> Iterator[Beneath]:
-        return ((cube_id, labels, source) for cube_id, _, labels, source in self._asked(queries.BENEATH, ids))
+        is_file = self._connection.dialect.name == "sqlite"
+        query = queries.LABELS_BENEATH if is_file else queries.LABELS_BENEATH_STEP_BY_STEP
+        # Where nothing is beneath, it is asked all the same: each id takes two statements, whatever it is the id of.
+        rests_on = labels_beneath(beneath, lambda tops: self._asked(query, tops or wanted[:1]))
+        return {
+            cube_id: [known._replace(page_labels=labels) for labels in rests_on.get(cube_id, (None,))]
+            for cube_id, known in found.items()
+        }
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))
@@ -232,9 +232,7 @@ class StoredCubes:
         if not all(isinstance(one.version, int) for one in stored):
             raise damaged(cube_id, "the number of a version of ")
         whole = whole_documents(stored)
-        return [
-            parse_document(cube_id, whole[one.version], one.checksum, f"version {one.version} of ") for one in stored
-        ]
+        return [earlier_cube(one._replace(document=whole[one.version])) for one in stored]
 
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):

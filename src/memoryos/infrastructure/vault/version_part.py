@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, exists, literal, null, select, update
 
-from memoryos.cube import from_json, to_json
+from memoryos.cube import MOST_VERSIONS, from_json, to_json
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import checksum, tables
 from memoryos.infrastructure.vault.ledger import Ledger
@@ -22,7 +22,7 @@ from memoryos.infrastructure.vault.statements import chunks
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.infrastructure.vault.version_delta import delta, restored
-from memoryos.infrastructure.vault.version_packing import packed_version
+from memoryos.infrastructure.vault.version_packing import WHOLE_EACH, packed_version
 from memoryos.kinds import Kind
 
 TRIMMED = "trimmed"  # the note of an owner whose oldest versions may be gone: `verify` then does not miss them
@@ -64,6 +64,7 @@ _CHAINED = select(_cubes.id).where(  # the owner's pages that have versions and 
     exists().where(_versions.tenant == _cubes.tenant, _versions.cube_id == _cubes.id),
     exists().where(_links.tenant == _cubes.tenant, _links.source == _cubes.id, _links.kind == LinkKind.CHAIN.value),
 )
+_FROM_TO = _STORED.where(*_MINE, _versions.version.between(bindparam("first"), bindparam("last")))
 _ALL = _STORED.where(*_MINE).order_by(_versions.cube_id, _versions.version)
 _NO_CHAIN = ('"chain_summary":""', '"chain_written":""')
 _DROP = delete(tables.versions).where(*_MINE)
@@ -140,6 +141,20 @@ class VersionPart:
             wanted = _read_for(left, {row.version: row.base for row in bases})
             for stored in self._of_each(_NUMBERED, [bases[0].cube_id], numbers=wanted) if left else ():
                 self._write(_rebased(stored, left))
+
+    def numbered(self, cube_id: str, numbers: Collection[int]) -> list[StoredVersion]:
+        """Those of these versions of a cube that are kept, whole; the text of one that cannot be restored is empty.
+
+        No more is read than lies between them, and what the last of them is a difference to.
+        """
+        for last in (max(numbers) + WHOLE_EACH, MOST_VERSIONS):  # more only where a difference goes further
+            span = {"first": min(numbers), "last": last}
+            stored = [row for rows in self._of_each(_FROM_TO, [cube_id], **span) for row in rows]
+            known = whole_documents(stored)
+            found = [row._replace(document=known[row.version]) for row in stored if row.version in numbers]
+            if all(row.document for row in found):
+                break
+        return found
 
     def drop_topics(self, pages: Iterable[str]) -> bool:
         """Remove the earlier versions of the segments that pages leave, or lose versions in; whether words went.

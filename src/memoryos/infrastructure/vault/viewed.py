@@ -22,6 +22,7 @@ from memoryos.clock import Clock
 from memoryos.cube import MemCube, Trait
 from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.authors import Author, is_reasoned, without_reason
+from memoryos.infrastructure.vault.cube_documents import earlier_cube
 from memoryos.infrastructure.vault.records import (
     CHANGES_NO_CLASS,
     Census,
@@ -39,6 +40,7 @@ from memoryos.infrastructure.vault.records import (
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.session import SqlReader
+from memoryos.infrastructure.vault.version_part import VersionPart
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.label_change import LabelChange
 from memoryos.lifecycle import CubeMark, Transition
@@ -46,6 +48,7 @@ from memoryos.scope import Scope
 
 _STATED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # kinds of which some are stated, and rest on no page
 _MOST_VISITS = 100  # between two snapshots of a caller: to read more takes longer than to decide anew
+_EVENTS_AT_ONCE = 1_000  # where the first ones are all of what the caller may not read
 _OF_THE_PROGRAM = frozenset(kind.value for kind in JobKind)
 
 
@@ -186,11 +189,12 @@ class ViewedReader(SqlReader):
 
         Why a version was made is told only if this version may be read.
         """
-        while found := super().events(after=after, limit=limit):
+        most = limit
+        while found := super().events(after=after, limit=most):
             known = self.permitted(one.cube_id for one in found)
             if some := [one for one in found if one.cube_id in known]:
-                return self._with_reasons(some)
-            after = found[-1].sequence
+                return self._with_reasons(some[:limit])
+            after, most = found[-1].sequence, max(most, _EVENTS_AT_ONCE)
         return []
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
@@ -205,15 +209,25 @@ class ViewedReader(SqlReader):
     # Parts of the above
 
     def _with_reasons(self, events: Sequence[Event]) -> list[Event]:
-        told = {one.cube_id for one in events if is_reasoned(one.detail)}
-        cubes = (cube for cube_id in told for cube in (*self.history(cube_id), *self.get([cube_id]).values()))
-        seen = {(cube.id, cube.number) for cube in cubes}
+        told: dict[str, set[int]] = {}
+        for one in events:
+            if is_reasoned(one.detail):
+                told.setdefault(one.cube_id, set()).add(one.version)
+        seen = {(cube.id, cube.number) for cube in self.get(told).values()}
+        for cube_id, numbers in told.items():
+            if former := [one for one in numbers if (cube_id, one) not in seen]:
+                seen.update((cube_id, one) for one in self._admitted(cube_id, former))
         return [
             replace(one, detail=without_reason(one.detail))
             if one.cube_id in told and (one.cube_id, one.version) not in seen
             else one
             for one in events
         ]
+
+    def _admitted(self, cube_id: str, numbers: Collection[int]) -> list[int]:
+        """Those of these earlier versions of a cube that may be read."""
+        stored = VersionPart(self._connection, self._owner).numbered(cube_id, numbers)
+        return [row.version for row in stored if self._admits(earlier_cube(row))]
 
     def _are_classes_of(self, sequence: int) -> bool:
         """Whether nothing since that event can have changed a class: only visits, and few of them."""

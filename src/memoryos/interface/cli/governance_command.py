@@ -101,7 +101,7 @@ def relabel(
         )
     known, mode = cube.governance, cube.governance.access.mode.value
     if json:
-        render.print_json({**cube.to_dict(), "access": mode, "sensitivity": list(known.sensitivity)})
+        render.print_json(cube.to_dict())
         return
     told, end = ", ".join((mode, *known.sensitivity)), known.lifespan.expires_at
     render.say(f"Version {cube.number}: {told}; " + (f"ends at {end.isoformat()}." if end else "has no end."))

@@ -22,7 +22,7 @@ from memoryos.cube import MemCube, Turn
 from memoryos.interface.rest.own_key_route import OWN_KEY
 from memoryos.interface.rest.route import Route
 from memoryos.interface.rest.samples import answer_kind, sample
-from memoryos.kinds import Kind
+from memoryos.kinds import AccessMode, Kind
 from memoryos.listing import Listing
 from memoryos.operation.consolidation.propose import Proposal
 from memoryos.operation.pipelines.pipeline import Pipeline
@@ -52,6 +52,8 @@ _TOLD: Mapping[type, Mapping[str, Any]] = {
     MemCube: {
         "recorded_at": datetime,
         "expires_at": datetime | None,
+        "access": AccessMode,
+        "sensitivity": tuple[str, ...],
         "source_ids": tuple[str, ...],
         "provenance": tuple[str, ...],
         "quote": str | None,

@@ -14,7 +14,7 @@ from functools import partial
 
 from uuid_utils.compat import uuid7
 
-from memoryos.built_memory import Activation, Blob
+from memoryos.built_memory import STATE_BYTES, Activation, Blob
 from memoryos.caller import Action
 from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube, Version
@@ -53,7 +53,6 @@ from memoryos.scope import Scope
 
 FORMAT = "memoryos-kv"  #: of the blob
 ROUNDED = "memoryos-kv-8bit"  #: the same with 8-bit numbers: what is computed from it is not exactly that of the text
-MEDIA_TYPE = "application/x-safetensors"
 _NOT_BUILT = "there is no KV state: it is being built, or was removed, as a source changed or it was cold"
 _CHANGED = "a source of the KV state changed, ended, or is not for this caller"
 _OTHER_MODEL = "the KV state belongs to another model than the one that is loaded: build it again"
@@ -119,7 +118,7 @@ class Activator:
         cube = _cube(
             scope.owner, recipe, prefix, (engine.name, engine.fingerprint.digest), len(state.tokens), data, now
         )
-        parcels = {BlobRef.of(data).sha256: Parcel(data, MEDIA_TYPE)}
+        parcels = {BlobRef.of(data).sha256: Parcel(data, STATE_BYTES)}
         self._drop_same(scope.owner, name, set(parcels))
         is_wanted = partial(self._is_current, recipe=recipe, prefix=prefix)
         store = partial(self._stored, cube, recipe, prefix)

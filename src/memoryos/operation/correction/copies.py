@@ -7,8 +7,8 @@ agents share a persona, the branches of each of them have copies of it: there go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.operation.correction.brancher import Brancher, KeptCopy
 from memoryos.operation.correction.forget import Forgotten
-from memoryos.operation.correction.relabelled import Relabelling
+from memoryos.operation.correction.relabelled import Relabelling, told_so_far
 from memoryos.scope import Scope
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Copies:
         acting(SYSTEM, lambda: self._check_restricted(change))
         while True:
             done = acting(SYSTEM, lambda: self._restricted(change))
-            with suppress(ChangedMeanwhile):  # a branch was made meanwhile: its copy may be as the memory was
+            with suppress(ChangedMeanwhile), _telling(done):  # a branch made meanwhile may have it as it was
                 changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done)  # type: ignore[misc]
                 break
         while not acting(SYSTEM, self._ids) <= done:  # other agents' are not locked: one may be made until now
@@ -198,6 +198,15 @@ class Copies:
                 found.update((one.cube_id, None) for one in events if one.operation is Operation.DELETE)
                 since = events[-1].sequence
         return list(found)
+
+
+@contextmanager
+def _telling(restricted: Collection[str]) -> Iterator[None]:
+    """Let what comes to protect a memory tell that its copies in these branches were changed before."""
+    try:
+        yield
+    except CubeProtected as error:
+        raise (told_so_far(error, "its copies in branches got what is stricter") if restricted else error) from None
 
 
 def _told(done: Forgotten, kept: Sequence[KeptCopy]) -> Forgotten:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from memoryos.built_memory import ADAPTER_BYTES, STATE_BYTES
 from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import CubePlace
@@ -91,17 +92,21 @@ class Forgetter:
         Raises CubeProtected, and removes nothing, if one of these or a memory that depends on them is frozen.
         """
         doomed = list(self._placed(scope, scope.session))
-        corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], [one.id for one in doomed])
-        gone = self._gone(corrector, [one.id for one in doomed], lambda: self._delete_placed(corrector, doomed))
-        left = Counter(one.kind.value for one in self._placed(scope, scope.session)) + self._bytes(corrector)
+        ids = [one.id for one in doomed]
+        corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], ids)
+        files = self._files(corrector, ids)
+        gone = self._gone(corrector, ids, lambda: self._delete_placed(corrector, doomed))
+        left = Counter(one.kind.value for one in self._placed(scope, scope.session)) + self._bytes(corrector, files)
         return Forgotten(dict(gone), {"cubes": gone.total()} if gone else {}, left=dict(left))
 
     def memory(self, corrector: Corrector, memory_id: str) -> Forgotten:
         """Remove a memory, and what rests on it alone. Raises NotFound, CubeProtected and ObjectsUnreachable."""
         corrector.removable(memory_id)  # before anything is read or removed that depends on it
-        merged = corrector.absorbed([memory_id])
-        gone = self._gone(corrector, [*merged, memory_id], lambda: self._delete_all(corrector, [*merged, memory_id]))
-        left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values()) + self._bytes(corrector)
+        ids = [*corrector.absorbed([memory_id]), memory_id]
+        files = self._files(corrector, corrector.dependents(ids))
+        gone = self._gone(corrector, ids, lambda: self._delete_all(corrector, ids))
+        left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values())
+        left += self._bytes(corrector, files)
         return Forgotten(dict(gone), {"cubes": gone.total()}, left=dict(left))
 
     def refuse_frozen(self, owner: Scope) -> None:
@@ -131,16 +136,27 @@ class Forgetter:
         after = self._kinds(corrector, before)
         return Counter(kind.value for cube_id, kind in before.items() if cube_id not in after)
 
-    def _bytes(self, corrector: Corrector) -> Counter[str]:
-        """How many objects nothing refers to: being stored or removed, or left by a process that died.
-
-        What was erased may be in them. They go within the hour.
-        """
-        found = Counter[str]()
+    def _files(self, corrector: Corrector, ids: Collection[str]) -> set[str]:
+        """The sha256 of the attachments of these memories."""
+        found = set[str]()
         for home in corrector.homes:
             with self.vault.read(home) as reader:
-                found["blobs"] += len(reader.blobs.unused())
+                found |= reader.blobs.named_by(ids)
         return found
+
+    def _bytes(self, corrector: Corrector, files: Collection[str]) -> Counter[str]:
+        """How many objects in no use may have what was erased: its attachments, what was built of it, its pages.
+
+        They are being stored or removed, or a process that died left them. They go within the hour. Other attachments
+        that somebody stores meanwhile have nothing of it.
+        """
+        found = Counter(packs=self.cooler.discard_drafts(corrector.scope.owner))
+        for home in corrector.homes:
+            with self.vault.read(home) as reader:
+                unused = reader.blobs.unused()
+            built = (one for one in unused if one.media_type in (STATE_BYTES, ADAPTER_BYTES) or one.sha256 in files)
+            found["blobs"] += sum(1 for _ in built)
+        return +found
 
     def _kinds(self, corrector: Corrector, ids: Collection[str]) -> dict[str, Kind]:
         """The kinds of those of these memories that exist."""

@@ -10,6 +10,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.operation.correction.builds import builds
+from memoryos.operation.recall.told_topics import quotes_expired, told_topic
 
 
 def unexpired(cube: MemCube, now: datetime) -> MemCube:
@@ -43,6 +44,8 @@ def kept_versions(reader: Reader, cube_id: str, now: datetime) -> Mapping[int, M
     if cube is None:
         raise _missing(cube_id)
     unexpired(cube, now)
+    if quotes_expired(reader, cube):
+        return {cube.number: told_topic(reader, cube)}
     return {one.number: one for one in unended((*reader.history(cube_id), *builds(reader, cube)), now)}
 
 

@@ -119,6 +119,21 @@ def taken_in(reader: Reader, ids: Iterable[str]) -> list[str]:
     return list(found)
 
 
+def still_taken_in(reader: Reader, taker: str, ids: Sequence[str]) -> tuple[list[str], set[str]]:
+    """Those of these memories that were merged into another one, directly or not, and those between them."""
+    below: dict[str, list[str]] = {}
+    known, level = set[str](), ids
+    while links := [link for link in reader.sources(level, LinkKind.ABSORBED) if link.target not in known]:
+        for link in links:
+            below.setdefault(link.source, []).append(link.target)
+            known.add(link.target)
+        level = [link.source for link in links]
+    found, reached = set[str](), [taker]
+    while reached := [one for upper in reached for one in below.get(upper, ()) if one not in found]:
+        found.update(reached)
+    return [one for one in ids if one in found], found
+
+
 def give_back(vault: Vault, home: Scope, ids: Sequence[str]) -> None:
     """Let what these memories took in be found again, before they go: some in each transaction."""
     with vault.read(home) as reader:

@@ -10,7 +10,6 @@ from memoryos.about import About
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import AccessMode, Kind
-from memoryos.operation.correction.merging import taken_in
 from memoryos.operation.correction.rederive import derived_from
 from memoryos.operation.correction.revised import next_version
 from memoryos.operation.knowledge.page_ends import ending_at, last_end
@@ -81,37 +80,38 @@ class Relabelled:
     """A memory with other labels, and what changes with it: what it took in, and what was learned from it."""
 
     memory: Pair
-    absorbed: Sequence[Pair]  #: only those that change, as in what follows
-    stricter: Sequence[Pair]  #: the absorbed ones, with nothing but what is stricter for them
-    learned: Sequence[Pair]  #: they end with their pages
-    ids: Sequence[str]  #: of the memory and of all that it took in
-    read: frozenset[str]  #: the pages that decided it
-
-    @classmethod
-    def of(cls, reader: Reader, pair: Pair, labels: NewLabels, now: datetime) -> Relabelled:
-        """What follows if a memory becomes so."""
-        before, after = pair
-        taken = taken_in(reader, [before.id])
-        found = list(reader.get(taken).values())
-        told = labels.following(after)
-        absorbed = [(one, next_version(one, told.of(one), now)) for one in found]
-        strict = [(one, next_version(one, told.for_copy.of(one), now)) for one in found]
-        pages = {one.id: one for _, one in (pair, *absorbed) if one.kind is Kind.PAGE}
-        learned, read = _learned(reader, pages) if labels.changes_end else ([], frozenset[str]())
-        return cls(pair, _changed(absorbed), _changed(strict), _changed(learned), [before.id, *taken], read)
+    labels: NewLabels
+    taken: Sequence[str]  #: the ids of what it took in
+    now: datetime
 
     @property
-    def others(self) -> list[Pair]:
-        """All that changes with the memory."""
-        return [*self.absorbed, *self.learned]
+    def ids(self) -> list[str]:
+        """The ids of the memory and of all that it took in."""
+        return [self.memory[0].id, *self.taken]
 
+    def pages_of(self, ids: Sequence[str]) -> Sequence[str]:
+        """Those of its ids that name pages: a memory takes in others of its kind."""
+        return ids if self.memory[0].kind is Kind.PAGE else ()
 
-def _learned(reader: Reader, pages: Mapping[str, MemCube]) -> tuple[list[Pair], frozenset[str]]:
-    """What rests on pages that will be so, with its end, and all the pages that decide it."""
-    known = list(reader.get(derived_from(reader, list(pages))).values())
-    resting = {page for cube in known for page in cube.descriptive.provenance}
-    evidence = {**reader.get(resting.difference(pages)), **pages}
-    return [(cube, ending_at(cube, _end(cube, evidence))) for cube in known], frozenset(resting)
+    def absorbed(self, reader: Reader, some: Sequence[str], *, strictly: bool = False) -> list[Pair]:
+        """Those of some that it took in that change; strictly, with nothing but what is stricter for them."""
+        told = self.labels.following(self.memory[1])
+        told = told.for_copy if strictly else told
+        return _changed([(one, next_version(one, told.of(one), self.now)) for one in reader.get(some).values()])
+
+    def learned_from(self, reader: Reader) -> list[str]:
+        """The ids of what rests on its pages, if that gets another end with them."""
+        return derived_from(reader, self.pages_of(self.ids)) if self.labels.changes_end else []
+
+    def learned(
+        self, reader: Reader, some: Sequence[str], changed: Sequence[Pair] = ()
+    ) -> tuple[list[Pair], frozenset[str]]:
+        """Those of some memories that end otherwise, if these are changed with them, and the pages that decide it."""
+        known = list(reader.get(some).values())
+        pages = {one.id: one for _, one in changed}
+        resting = {page for cube in known for page in cube.descriptive.provenance}
+        evidence = {**reader.get(resting.difference(pages)), **pages}
+        return _changed([(cube, ending_at(cube, _end(cube, evidence))) for cube in known]), frozenset(resting)
 
 
 def _end(cube: MemCube, pages: Mapping[str, MemCube]) -> datetime | None:

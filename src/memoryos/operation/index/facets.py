@@ -175,6 +175,11 @@ class Facets:
         """Which rows have not expired at that moment, shape (n,)."""
         return np.asarray(self._expires_at.values > now, np.bool_)
 
+    def ended_segments(self, now: int, alive: Flags) -> set[str | None]:
+        """The segments of rows, among those that are alive, which have expired at that moment and are not swept yet."""
+        ended = np.flatnonzero(alive & ~self.lasting(now))
+        return {self._segment_names[number] for number in np.unique(self._segments.values[ended])}
+
     def _segment(self, name: str | None) -> int:
         number = self._segment_numbers.get(name)
         if number is None:

@@ -18,6 +18,7 @@ from memoryos.config import Settings
 from memoryos.cube import from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
+from memoryos.infrastructure.vault.cold_part import may_be_used
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Archived
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE
@@ -88,6 +89,18 @@ class Cooler:
             writer.forget_packs(names)
         return len(names)
 
+    def discard_drafts(self, owner: Scope) -> int:
+        """Remove the packs that are being written, or that a process left which died: what was erased may be in them.
+
+        Returns how many of them are not there to be removed: their bytes may still come. Whoever writes them removes
+        them again, or a sweep within the hour.
+        """
+        if not self.vault.packs.are_kept:
+            return 0
+        with self.vault.write(owner) as writer:
+            names = writer.claim_packs(drafts=True)
+        return sum(not self._removed(name) for name in names)
+
     def tend(self, owner: Scope, goes_on: GoesOn) -> float | None:
         """Do the automatic moves that are due for an owner; return the seconds until the next removal of a pack."""
         if not self.vault.packs.are_kept:
@@ -129,10 +142,34 @@ class Cooler:
         pack = Pack.of(documents)
         with self.vault.write(owner) as writer:
             writer.begin_pack(pack.name, remove_at=self.clock() + DRAFT)
-        self.vault.packs.put(pack)
+        if self._is_put(owner, pack):
+            with self.vault.write(owner) as writer:
+                if writer.cool(pack):  # not when a page was visited or deleted meanwhile: next time, then
+                    return Cooled(pages=len(documents), packs=1)
+        self.vault.packs.remove(pack.name)  # what was deleted may be in it
         with self.vault.write(owner) as writer:
-            is_in_use = writer.cool(pack)  # not when a page was visited or deleted meanwhile: next time, then
-        return Cooled(pages=len(documents), packs=1) if is_in_use else Cooled()
+            writer.forget_packs([pack.name])
+        return Cooled()
+
+    def _is_put(self, owner: Scope, pack: Pack) -> bool:
+        """Put a pack; whether nobody removed it while it was read back. Raises StoreCorrupt, ObjectsUnreachable."""
+        try:
+            self.vault.packs.put(pack)
+        except StoreCorrupt:
+            with self.vault.read(owner) as reader:
+                if may_be_used(reader, pack.name):
+                    raise
+            return False
+        return True
+
+    def _removed(self, name: str) -> bool:
+        """Remove a pack; whether it was there, and is gone."""
+        try:
+            was_there = self.vault.packs.is_there(name)
+            self.vault.packs.remove(name)
+        except ObjectsUnreachable:
+            return False
+        return was_there
 
     def _left_out(self, owner: Scope, name: str, cold: dict[str, str]) -> list[str]:
         try:

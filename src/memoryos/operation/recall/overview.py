@@ -155,8 +155,10 @@ def _persona(reader: Reader, subject: Subject, now: datetime, then: Then | None 
 def views_of(reader: Reader, cubes: Sequence[MemCube], settings: Settings, now: datetime) -> list[SegmentView]:
     """Return the segments with their pages and their heat at `now`."""
     pages: dict[str, list[str]] = {}
+    gone = set(reader.expired()) if cubes else set[str]()
     for link in reader.sources((cube.id for cube in cubes), LinkKind.MEMBER_OF):
-        pages.setdefault(link.target, []).append(link.source)
+        if link.source not in gone:
+            pages.setdefault(link.target, []).append(link.source)
     return [
         SegmentView(
             cube=cube,

@@ -30,7 +30,8 @@ from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.then import Since, known_then
-from memoryos.operation.recall.topics import Home, fits, homes
+from memoryos.operation.recall.told_topics import told_topics
+from memoryos.operation.recall.topics import Home, fits, homes, topic_name
 from memoryos.operation.recall.two_stage import cosine, two_stage
 
 _AT_A_TIME = 32  # archived facts
@@ -225,7 +226,7 @@ def _turns(
         return turns, found, chosen
     pages = search.pages or settings.recall_pages
     turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
-    return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns]), ()
+    return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns], search.filters.now), ()
 
 
 def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
@@ -273,8 +274,11 @@ def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -
         told = fits(owner.reader, owner.resident, asked, filters, admitted, settings)
         alive = (fit for fit in told if fit.pages and not fit.topic.cube.has_expired(filters.now))
         alive = (fit for fit in alive if owner.reader.permitted([fit.topic.cube.id]))
-        for fit in islice(alive, settings.recall_segments):
-            yield Hit(fit.topic.cube, fit.score.total, search.parts(**fit.parts), topic=fit.home.topic)
+        best = list(islice(alive, settings.recall_segments))
+    shown = {one.id: one for one in told_topics(owner.reader, [fit.topic.cube for fit in best])}
+    for fit in best:
+        if cube := shown.get(fit.topic.cube.id):
+            yield Hit(cube, fit.score.total, search.parts(**fit.parts), topic=topic_name(cube))
 
 
 def _nearest(

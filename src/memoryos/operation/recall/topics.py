@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
+from memoryos.clock import micros
 from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
@@ -39,11 +41,12 @@ class Fit:
     score: FScore
     pages: tuple[str, ...]
     is_whole: bool  #: whether these are all its pages
+    is_named: bool = True  #: whether its keywords may be shown: none is of a page that has expired
 
     @property
     def home(self) -> Home:
         """The topic as the home of its pages."""
-        return Home(self.topic.cube.id, topic_name(self.topic.cube))
+        return Home(self.topic.cube.id, topic_name(self.topic.cube) if self.is_named else "")
 
     @property
     def parts(self) -> dict[str, float]:
@@ -51,18 +54,22 @@ class Fit:
         return {"cosine": self.score.cosine, "jaccard": self.score.jaccard}
 
 
-def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str, Home]:
-    """The segment of each page that is in one, as far as the caller may know it."""
+def homes(reader: Reader, resident: Resident, pages: Iterable[str], now: datetime) -> dict[str, Home]:
+    """The segment of each page that is in one, as far as the caller may know it; unnamed if a page has expired."""
     if reader.whole is not reader:
         return dict.fromkeys(pages, UNTOLD)
     with resident.lock:
         segments = {page: segment for page in dict.fromkeys(pages) if (segment := resident.turns.segment_of(page))}
         known = {segment: resident.held(segment) for segment in dict.fromkeys(segments.values())}
+        ended = _ended(resident, now)
     read = reader.get(segment for segment, cube in known.items() if cube is None)
     archived = {
         segment: cube for segment, cube in read.items() if cube.kind is Kind.SEGMENT
     }  # a damaged link's is none
-    found = {segment: Home(segment, topic_name(cube or archived.get(segment))) for segment, cube in known.items()}
+    found = {
+        segment: Home(segment, "" if segment in ended else topic_name(cube or archived.get(segment)))
+        for segment, cube in known.items()
+    }
     return {page: found[segment] for page, segment in segments.items()}
 
 
@@ -73,6 +80,7 @@ def fits(
     topics = MidTerm(_topics(reader, resident, filters), settings)
     ranked = topics.rank(Probe.of(asked.vector, keywords(asked.text)), len(topics))
     start, size = 0, settings.recall_segments
+    ended = _ended(resident, filters.now)
     while some := ranked[start : start + size]:
         members: dict[str, list[str]] = {}
         for link in reader.sources((topic.cube.id for topic, _ in some), LinkKind.MEMBER_OF):
@@ -80,8 +88,13 @@ def fits(
         for topic, score in some:
             pages = members.get(topic.cube.id, [])
             found = tuple(page for page in pages if admitted.turns(page))
-            yield Fit(topic, score, found, len(found) == len(pages))
+            yield Fit(topic, score, found, len(found) == len(pages), topic.cube.id not in ended)
         start, size = start + size, 2 * size
+
+
+def _ended(resident: Resident, now: datetime) -> set[str | None]:
+    """The topics with a page that has expired and is not swept yet: their keywords may be of that page."""
+    return resident.turns.facets.ended_segments(micros(now), resident.turns.alive)
 
 
 def _topics(reader: Reader, resident: Resident, filters: Filters) -> Iterator[Topic]:

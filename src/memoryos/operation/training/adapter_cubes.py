@@ -11,7 +11,7 @@ from functools import partial
 
 from uuid_utils.compat import uuid7
 
-from memoryos.built_memory import AdapterStage, Blob, Parameter
+from memoryos.built_memory import ADAPTER_BYTES, AdapterStage, Blob, Parameter
 from memoryos.clock import Clock
 from memoryos.cube import Access, Behaviour, Descriptive, Governance, Lifespan, MemCube
 from memoryos.errors import NotFound
@@ -106,7 +106,7 @@ class AdapterShelf:
             ref = BlobRef.of(data)
             form = PACK if adapter.stage is AdapterStage.READY else CHECKPOINT
             adapter = replace(adapter, blob=Blob(sha256=ref.sha256, size_bytes=ref.size, format=form))
-            parcels[ref.sha256] = Parcel(data, "application/octet-stream")
+            parcels[ref.sha256] = Parcel(data, ADAPTER_BYTES)
         cube = self._cube(adapter, sources)
         store = partial(self._written, cube, sources, admits)
         with_parcels(self.vault, self.scope, parcels, self.clock, store, is_wanted)

@@ -1,0 +1,102 @@
+"""Between the end of a page and its removal, which a hold puts off, nothing that tells of its topic has its words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memoryos import Kind, Memory, Strategy
+from memoryos.errors import NotFound
+from memoryos.operation.recall import told_topics
+
+from .world import World
+
+HOUR = timedelta(hours=1)
+SMALL = {"short_term_capacity": 1, "heat_threshold": 10**6}
+
+
+def hiked(memory: Memory) -> tuple[str, str]:
+    """A page that ends in an hour and is on hold, and the topic that it is in with others."""
+    for day in ("Monday", "Tuesday"):
+        memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.")
+    page = memory.add("🎲 We hiked in the mountains of Norway to Zanzibarquux, Zanzibarquux.", "🎲 Norway.", ttl=HOUR)
+    for day in ("Friday", "Sunday"):
+        memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.")
+    memory.governance.hold(reason="a case", memory=page)
+    (topic,) = (one.id for one in memory.segments.list() if page in one.page_ids)
+    return page, topic
+
+
+def told(memory: Memory, topic: str) -> str:
+    """All that reads tell of the topics, by every way."""
+    found = [
+        memory.search("🎲 hiking in Norway", kinds=["segment", "page"], strategy=one, explain=True) for one in Strategy
+    ]
+    return repr(
+        [
+            memory.segments.list(),
+            memory.segments.list(limit=10),
+            memory.segments.list(as_of="then"),
+            memory.segments.list(since="2000-01-01"),
+            memory.get(topic),
+            memory.get(topic, as_of="then"),
+            memory.history(topic),
+            memory.history(topic, as_of="then"),
+            *((one.segments, one.to_dict()) for one in found),
+            memory.context("🎲 hiking in Norway").text,
+            memory.digest().text,
+            memory.governance.provenance(topic),
+        ]
+    ).lower()
+
+
+def test_the_words_of_an_expired_page_are_told_by_no_read_of_its_topic(world: World) -> None:
+    memory = world.open(**SMALL)
+    page, topic = hiked(memory)
+    memory.update(topic, "They went to Zanzibarquux.", reason="shorter")
+    memory.governance.rollback(topic, 1)
+    memory.snapshots.create("then")
+    assert told(memory, topic).count("zanzibarquux") > 6
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    assert page in {cube.id for cube in world.cubes(Kind.PAGE)}
+    assert "zanzibarquux" not in told(memory, topic)
+    with pytest.raises(NotFound):
+        memory.governance.diff(topic, 1)
+    assert {hit.topic for hit in memory.search("🎲 hiking in Norway").hits} <= {"", "recent"}
+    (view,) = (one for one in memory.segments.list() if one.id == topic)
+    assert (page in view.page_ids, view.cube.payload.pages) == (False, len(view.page_ids))
+    assert "Norway" in view.summary
+    (hold,) = memory.governance.holds()
+    memory.governance.release(hold.id)
+    memory.jobs.run()
+    assert page not in {cube.id for cube in world.cubes(Kind.PAGE)}
+    assert all(hit.topic for hit in memory.search("🎲 hiking in Norway").hits)
+    assert "zanzibarquux" not in told(memory, topic)
+
+
+def test_a_topic_of_which_all_pages_have_expired_is_not_there(world: World) -> None:
+    memory = world.open(**SMALL)
+    for day in ("Monday", "Tuesday", "Friday"):
+        page = memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.", ttl=HOUR)
+        memory.governance.hold(reason="a case", memory=page)
+    memory.add("🍵 I like tea.", "🍵 Tea.")
+    (topic,) = (one.id for one in memory.segments.list())
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    assert list(memory.segments.list()) == []
+    assert memory.search("🎲 hiking in Norway", kinds=["segment"]).segments == ()
+    for read in (memory.get, memory.history):
+        with pytest.raises(NotFound):
+            read(topic)
+
+
+def test_a_large_topic_is_told_by_some_of_its_pages(world: World, monkeypatch) -> None:
+    monkeypatch.setattr(told_topics, "MOST_PAGES", 2)
+    memory = world.open(**SMALL)
+    _, topic = hiked(memory)
+    before = memory.get(topic).payload.pages
+    world.clock.advance(hours=2)
+    found = memory.get(topic)
+    assert (found.payload.pages, "sunday" in found.text.lower() or "friday" in found.text.lower()) == (before - 1, True)
