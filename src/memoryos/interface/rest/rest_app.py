@@ -126,7 +126,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
 
     async def admit(request: Request) -> None:
         if not is_open(request.scope["path"]):
-            await desk.run(lambda: admission.admit(request))
+            request.state.asking = await desk.admit(request)
 
     app.add_middleware(
         RequestGuard,
