@@ -6,16 +6,17 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from threading import Event
+from threading import Event, Timer
 
 import openai
 import pytest
 
-from memoryos import load_settings
+from memoryos import MemoryOS, load_settings
 from memoryos.errors import ModelUnavailable
 from memoryos.interface.proxy.proxied_memory import RecentExchanges
 from memoryos.interface.proxy.upstream import Upstream
 from memoryos.models.hashing import Hashing
+from proxy.conftest import proxied
 from proxy.scripted_upstream import answer
 from served import PATIENCE, until
 
@@ -250,3 +251,17 @@ def test_an_exchange_is_known_for_a_while():
     assert recent.note(b"b")
     now[0] = 601.0
     assert [recent.note(b"a"), recent.note(b"a")] == [True, False]
+
+
+@pytest.mark.once
+@pytest.mark.file
+def test_a_server_that_ends_stores_what_waits_for_a_busy_store(upstream, tmp_path):
+    place = tmp_path / "memory.db"
+    settings = {"busy_timeout_seconds": 0.05, "upstream_memory_seconds": 0.01}
+    other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    with closing(other), closing(MemoryOS.open(place, settings=load_settings(embedder="hashing"))) as store:
+        with proxied(upstream, "sqlite", tmp_path, limits={"closing_seconds": PATIENCE}, **settings) as proxy:
+            other.execute("BEGIN IMMEDIATE")
+            assert proxy.chat("I keep bees.").parse().choices[0].message.content
+            Timer(0.2, other.execute, ["COMMIT"]).start()
+        assert store.memory("ann").pages.count() == 1

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import httpx2
@@ -54,8 +54,8 @@ class ProxyDoor:
     upstream: Upstream
     metrics: ServerMetrics
     recent: RecentExchanges
+    storing: set[asyncio.Future[None]]  #: of exchanges that were answered; it is that of all addresses
     path: str  #: its address without values, for the log and the counts
-    storing: set[asyncio.Future[None]] = field(default_factory=set)
     dialogue: str | None = None  #: the member of the body that holds the dialogue; None: it is passed on as it is
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -167,7 +167,7 @@ async def _life(added: Sequence[AddedRoutes], desk: Desk, _: FastAPI) -> AsyncIt
         await desk.run(lambda: desk.admission.keys_seen.look(desk.store))
     yield
     for door in added:
-        await door.close()
+        await door.close(desk.limits.closing_seconds)
     await desk.traces.close()
 
 
