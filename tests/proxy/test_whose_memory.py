@@ -231,6 +231,19 @@ def test_memory_that_takes_too_long_is_not_waited_for_and_the_exchange_is_stored
 
 
 @pytest.mark.once
+def test_a_long_chat_needs_none_of_the_threads_that_memory_holds(begin, caplog):
+    embedder = Held()
+    proxy = begin(embedder=embedder, upstream_memory_seconds=0.2, limits={"threads": 1})
+    embedder.is_let.clear()
+    proxy.chat("Where are my bees?")  # to store it takes the only thread
+    got = proxy.chat("I keep my bees behind the mill. " * 4_000)
+    assert got.headers["x-memoryos-status"] == "unavailable; TooLong; not stored"
+    assert "not stored" not in caplog.text, "the first is not given up meanwhile"
+    embedder.is_let.set()
+    until(proxy.pages)
+
+
+@pytest.mark.once
 def test_the_key_of_the_chat_model_is_for_its_own_server_alone():
     def key(**settings):
         return Upstream.of(load_settings(**settings))._key

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import httpx2
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
@@ -105,7 +106,7 @@ class ProxyDoor:
         """The memory for a request; or why it has none. Raises InvalidInput."""
         if len(body) <= _SMALL:
             return self._read(request, body)
-        return await self.desk.run(lambda: self._read(request, body))
+        return await to_thread.run_sync(self._read, request, body)  # none of the threads that wait for the store
 
     def _read(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         asked = ProxiedRequest.read(body, self.dialogue or "")
