@@ -7,7 +7,7 @@ import itertools
 import logging
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -74,6 +74,14 @@ def logged(records: Iterable[logging.LogRecord], lines: int) -> list[str]:
         assert time.monotonic() < end, told
         time.sleep(0.01)
     return told
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait for what the server does behind an answer."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 async def _until_it_should_exit(server: Any) -> None:

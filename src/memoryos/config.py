@@ -338,6 +338,7 @@ class Settings(BaseSettings):
     upstream_timeout_seconds: float = Field(
         600.0, gt=0, description="how long the proxy waits for the next bytes of upstream"
     )
+    upstream_memory_seconds: float = Field(2.0, gt=0, description="how long a chat of the proxy waits for memory")
     upstream_tokens: int = Field(
         512,
         ge=32,

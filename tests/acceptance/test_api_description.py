@@ -10,8 +10,11 @@ from contextlib import ExitStack
 import pytest
 
 from memoryos import MemoryOS, load_settings
+from memoryos.interface.added_doors import added_doors
 from memoryos.interface.rest.json_kinds import LIMITS
+from memoryos.interface.rest.parameter_descriptions import DESCRIPTIONS
 from memoryos.interface.rest.parameters import Parameters
+from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.models.hashing import Hashing
 from memoryos.nouns.activations import MOST_BESIDE
@@ -214,3 +217,15 @@ def test_a_name_of_white_space_alone_fits_no_pattern(api):
     spaces = [char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()]
     assert [(char, one) for char in spaces for one in patterns if re.search(one, char)] == []
     assert all(re.search(one, " bees") for one in patterns)
+
+
+def test_each_parameter_says_what_it_means_and_no_meaning_is_of_one_that_is_gone():
+    settings = load_settings(embedder="hashing", upstream="http://127.0.0.1:9/v1")
+    with MemoryOS.open(":memory:", settings=settings, embedder=Hashing()) as store:
+        paths = rest_app(store, added=added_doors(settings)).openapi()["paths"]
+    operations = [operation for path in paths.values() for operation in path.values()]
+    told = [(one["operationId"], part) for one in operations for part in one.get("parameters", ())]
+    assert len(told) > 1_000
+    assert [(name, part["name"]) for name, part in told if not part.get("description")] == []
+    known = {part["name"] for _, part in told} | {f"{name}.{part['name']}" for name, part in told}
+    assert {*DESCRIPTIONS} - known == set()

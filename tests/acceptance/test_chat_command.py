@@ -153,6 +153,17 @@ def test_an_order_about_which_nothing_is_found_reaches_no_model_and_is_not_store
     ]
 
 
+def test_two_orders_in_one_line_reach_no_model_and_are_not_stored(talk, model, db):
+    model.will(says("Behind the mill."))
+    before = pages(db)
+    _, _, err = talk("Remember that I bake. Forget my old job.", "Where are my bees?")
+    assert err.count("give one order at a time") == 1
+    assert len(model.requests) == 1
+    assert [text for text in pages(db) if text not in before] == [
+        "user: Where are my bees?\nassistant: Behind the mill."
+    ]
+
+
 def test_what_is_not_utf_8_is_told_in_one_line_of_json(model, db):
     done = subprocess.run(
         command(db, "--json"), input=b"\xff\n", env=environment(model), capture_output=True, timeout=PATIENCE

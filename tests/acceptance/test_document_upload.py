@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from threading import Event
 
@@ -12,7 +11,7 @@ from memoryos import MemoryOS, Scope, load_settings
 from memoryos.bench.machine import rss_mb
 from memoryos.interface.rest.admission import Admission
 from memoryos.models.hashing import Hashing
-from served import PATIENCE, serving
+from served import serving, until
 
 pytestmark = pytest.mark.once
 
@@ -37,13 +36,6 @@ def sent(api, content, headers=PLAIN, key=None, **query):
     more = {"Authorization": f"Bearer {key}"} if key else {}
     query = {"user": "ann", "title": "Bees", **query}
     return api.http.post("/v1/documents", params=query, content=content, headers={**headers, **more})
-
-
-def until(holds):
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_text_beyond_the_limit_of_other_bodies_is_stored_in_parts_whatever_cuts_its_characters(api, store):
@@ -124,8 +116,9 @@ def test_a_document_needs_the_right_to_write_and_a_key_that_holds_until_its_end(
     writes, admitted, admit = store.keys.create("writer"), Event(), Admission.admit
 
     def noted(admission, request):
-        admit(admission, request)
+        asking = admit(admission, request)
         admitted.set()
+        return asking
 
     monkeypatch.setattr(Admission, "admit", noted)
 

@@ -57,7 +57,9 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
         made = Traced(stack.enter_context(span_receiver()))
         made.upstream = stack.enter_context(scripted_upstream())
         endpoint(stack.enter_context(pytest.MonkeyPatch.context()), made.receiver.url)
-        known = load_settings(embedder="hashing", upstream=made.upstream.url, traces=True)
+        known = load_settings(
+            embedder="hashing", upstream=made.upstream.url, upstream_memory_seconds=PATIENCE, traces=True
+        )
         place = tmp_path_factory.mktemp("traced") / "memory.db"
         store = stack.enter_context(closing(MemoryOS.open(place, settings=known, embedder=Hashing())))
         with serving(store) as served:

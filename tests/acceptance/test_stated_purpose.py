@@ -20,7 +20,7 @@ from memoryos.interface.mcp.http_door import PATH, mcp_app
 from memoryos.interface.rest.admission import PURPOSE, SESSION
 from memoryos.models.hashing import Hashing
 from proxy.scripted_upstream import ScriptedUpstream, answer, scripted_upstream
-from served import Served, serving
+from served import PATIENCE, Served, serving
 
 pytestmark = [pytest.mark.once, pytest.mark.file]
 
@@ -85,7 +85,9 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
     (folder / "clinic.cedar").write_text(CLINIC, "utf-8")
     with ExitStack() as stack:
         upstream = stack.enter_context(scripted_upstream())
-        settings = load_settings(embedder="hashing", upstream=upstream.url, audit=True)
+        settings = load_settings(
+            embedder="hashing", upstream=upstream.url, upstream_memory_seconds=PATIENCE, audit=True
+        )
         policies = folder / "clinic.cedar"
         store = MemoryOS.open(folder / "clinic.db", settings=settings, embedder=Hashing(), policies=policies)
         stack.enter_context(closing(store))

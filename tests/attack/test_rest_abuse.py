@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import logging
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial
@@ -26,7 +25,7 @@ from memoryos.interface.rest.replays import MOST, Replays
 from memoryos.interface.rest.routes import ROUTES
 from memoryos.interface.rest.streamed_routes import Lines
 from memoryos.models.hashing import Hashing
-from served import PATIENCE, SETTINGS, logged, opened, serving
+from served import PATIENCE, SETTINGS, logged, opened, serving, until
 
 JSON = b"Content-Type: application/json\r\n"
 
@@ -477,13 +476,6 @@ def talking(tmp_path):
 @pytest.fixture
 def talking_slowly(tmp_path):
     yield from talking_within(tmp_path, head_seconds=0.3)
-
-
-def until(holds):
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def running(api):

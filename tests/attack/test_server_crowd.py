@@ -14,7 +14,7 @@ import pytest
 from generation.scripted_model import Reply, scripted_model
 from memoryos import MemoryOS, load_settings
 from memoryos.models.hashing import Hashing
-from served import PATIENCE, serving
+from served import PATIENCE, serving, until
 
 pytestmark = pytest.mark.once
 
@@ -122,10 +122,3 @@ def test_bodies_that_together_take_too_much_memory_are_refused_until_there_is_ro
         assert api.raw(whole).startswith(b"HTTP/1.1 200")
     with serving(store, bodies_bytes=500) as api:
         assert api.raw(whole).startswith(b"HTTP/1.1 200"), "one alone, whatever its size"
-
-
-def until(holds):
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -112,6 +112,8 @@ def test_a_changed_memory_is_a_conflict_also_where_everything_would_go(memory, t
         ("Share my memories with Bob for a week.", "'for a week'"),
         ("Share my memories with Bob and Carol.", "for one person or program"),
         ("Forget what I told you about my old job and remember that I bake.", "'and remember that I bake'.*one order"),
+        ("Remember that I bake. Forget my old job.", "'Forget my old job'.*one order"),
+        ("记住我会烤面包。忘掉我以前的工作。", "'忘掉我以前的工作'.*one order"),
         ("Share my memories with everyone.", "for one person or program"),
     ],
 )

@@ -35,6 +35,8 @@ class Proxy:
         self._cuts: deque[Cut] = deque()
         self._open: list[socket.socket] = []
         self.is_away = False  #: new connections are closed at once
+        self.flows = Event()  #: while it is not set, connections are accepted, and nothing passes
+        self.flows.set()
         self._door = socket.create_server(("127.0.0.1", 0))
         self.url = url.set(host="127.0.0.1", port=self._door.getsockname()[1], query={})
         Thread(target=self._listen, daemon=True).start()
@@ -59,6 +61,7 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         _close(self._door)
         self.hang_up()
+        self.flows.set()
 
     def _listen(self) -> None:
         with suppress(OSError):  # the door is closed
@@ -70,7 +73,7 @@ class Proxy:
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(self._address)
                 self._open += [client, server]
-                wire = _Wire(client, server, self._cuts)
+                wire = _Wire(client, server, self._cuts, self.flows)
                 Thread(target=wire.carry_questions, daemon=True).start()
                 Thread(target=wire.carry_answers, daemon=True).start()
 
@@ -80,6 +83,7 @@ class _Wire:
     client: socket.socket
     server: socket.socket
     cuts: deque[Cut]
+    flows: Event
     is_mute: bool = False
     has_answered: Event = field(default_factory=Event)
 
@@ -87,6 +91,7 @@ class _Wire:
         has_written = False
         with suppress(OSError):
             while data := self.client.recv(1 << 16):
+                self.flows.wait()
                 has_written = has_written or _WRITE in data
                 if has_written and self.cuts and _COMMIT in data:
                     self._cut(self.cuts.popleft(), data)
@@ -97,6 +102,7 @@ class _Wire:
     def carry_answers(self) -> None:
         with suppress(OSError):
             while data := self.server.recv(1 << 16):
+                self.flows.wait()
                 if self.is_mute:
                     self.has_answered.set()
                 else:

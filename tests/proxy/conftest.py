@@ -88,7 +88,9 @@ def proxied(
             place = server.store_of(folder).render_as_string()
             stack.callback(server.give_back, folder)
         policies = settings.pop("policies", None)
-        known = load_settings(**{"embedder": "hashing", "upstream": scripted.url, **settings})
+        known = load_settings(
+            **{"embedder": "hashing", "upstream": scripted.url, "upstream_memory_seconds": PATIENCE, **settings}
+        )
         store = MemoryOS.open(place, settings=known, embedder=embedder or Hashing(), policies=policies)
         stack.enter_context(closing(store))
         served = stack.enter_context(serving(store, **(limits or {})))

@@ -6,16 +6,19 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from threading import Event, Timer
 
 import openai
 import pytest
 
-from memoryos import load_settings
+from memoryos import MemoryOS, load_settings
 from memoryos.errors import ModelUnavailable
 from memoryos.interface.proxy.proxied_memory import RecentExchanges
 from memoryos.interface.proxy.upstream import Upstream
 from memoryos.models.hashing import Hashing
+from proxy.conftest import proxied
 from proxy.scripted_upstream import answer
+from served import PATIENCE, until
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Where do I keep my bees?"}]}
 
@@ -175,21 +178,69 @@ def test_if_memory_fails_the_chat_goes_on_and_says_so(begin):
 
 @pytest.mark.once
 @pytest.mark.file
-def test_an_answer_comes_though_another_process_holds_the_store(begin, tmp_path):
-    proxy = begin(busy_timeout_seconds=0.05)
+def test_an_answer_comes_though_another_process_holds_the_store_and_is_stored_later(begin, tmp_path):
+    proxy = begin(busy_timeout_seconds=0.05, upstream_memory_seconds=0.5)
     with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert proxy.chat("I keep bees.").parse().choices[0].message.content
-    assert proxy.pages() == []
-    assert 'exchanges_total{status="StoreBusy"} 1.0' in proxy.served.http.get("/metrics").text
+        assert "exchanges_total" not in exchanges(proxy)
+    until(proxy.pages)
+    until(lambda: 'exchanges_total{status="stored"} 1.0' in exchanges(proxy))
 
 
 @pytest.mark.once
-def test_memory_that_takes_too_long_is_not_waited_for(begin):
-    proxy = begin(limits={"recall_seconds": 0.0})
+@pytest.mark.file
+def test_a_store_that_is_held_for_long_is_given_up_and_told(begin, tmp_path):
+    proxy = begin(busy_timeout_seconds=0.05, upstream_memory_seconds=0.01, limits={"answer_seconds": 0.6})
+    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert proxy.chat("I keep bees.").parse().choices[0].message.content
+        until(lambda: 'exchanges_total{status="StoreBusy"} 1.0' in exchanges(proxy))
+    assert proxy.pages() == []
+
+
+def exchanges(proxy):
+    """What the server counted of exchanges."""
+    lines = proxy.served.http.get("/metrics").text.splitlines()
+    return "\n".join(line for line in lines if line.startswith("memoryos_proxy_exchanges_total"))
+
+
+class Held(Hashing):
+    """An embedder that answers when it is let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_let = Event()
+        self.is_let.set()
+
+    def embed(self, texts):
+        self.is_let.wait(PATIENCE)
+        return super().embed(texts)
+
+
+@pytest.mark.once
+def test_memory_that_takes_too_long_is_not_waited_for_and_the_exchange_is_stored_later(begin):
+    embedder = Held()
+    proxy = begin(embedder=embedder, upstream_memory_seconds=1.0)
+    embedder.is_let.clear()
     got = proxy.chat("Where are my bees?")
     assert got.headers["x-memoryos-status"] == "unavailable; TooLong"
-    proxy.store.wait()
+    assert got.parse().choices[0].message.content
+    embedder.is_let.set()
+    until(proxy.pages)
+
+
+@pytest.mark.once
+def test_a_long_chat_needs_none_of_the_threads_that_memory_holds(begin, caplog):
+    embedder = Held()
+    proxy = begin(embedder=embedder, upstream_memory_seconds=0.2, limits={"threads": 1})
+    embedder.is_let.clear()
+    proxy.chat("Where are my bees?")  # to store it takes the only thread
+    got = proxy.chat("I keep my bees behind the mill. " * 4_000)
+    assert got.headers["x-memoryos-status"] == "unavailable; TooLong; not stored"
+    assert "not stored" not in caplog.text, "the first is not given up meanwhile"
+    embedder.is_let.set()
+    until(proxy.pages)
 
 
 @pytest.mark.once
@@ -213,3 +264,17 @@ def test_an_exchange_is_known_for_a_while():
     assert recent.note(b"b")
     now[0] = 601.0
     assert [recent.note(b"a"), recent.note(b"a")] == [True, False]
+
+
+@pytest.mark.once
+@pytest.mark.file
+def test_a_server_that_ends_stores_what_waits_for_a_busy_store(upstream, tmp_path):
+    place = tmp_path / "memory.db"
+    settings = {"busy_timeout_seconds": 0.05, "upstream_memory_seconds": 0.01}
+    other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    with closing(other), closing(MemoryOS.open(place, settings=load_settings(embedder="hashing"))) as store:
+        with proxied(upstream, "sqlite", tmp_path, limits={"closing_seconds": PATIENCE}, **settings) as proxy:
+            other.execute("BEGIN IMMEDIATE")
+            assert proxy.chat("I keep bees.").parse().choices[0].message.content
+            Timer(0.2, other.execute, ["COMMIT"]).start()
+        assert store.memory("ann").pages.count() == 1

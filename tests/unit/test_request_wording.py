@@ -240,6 +240,44 @@ def test_a_second_order_is_named_and_not_dropped(text, second):
     assert call.limit == second
 
 
+@pytest.mark.parametrize(
+    ("text", "operation", "second"),
+    [
+        ("Remember that I bake. Forget my old job.", "remember", "Forget my old job"),
+        ("Remember that I bake, and then forget my old job.", "remember", "and then forget my old job"),
+        ("Remember that I bake. Share my memories with Bob.", "remember", "Share my memories with Bob"),
+        ("Remember that I bake. Change my city to Bergen.", "remember", "Change my city to Bergen"),
+        ("Set my job to baker. Forget my old job.", "update", "Forget my old job"),
+        ("Change my city to Bergen and forget my old job.", "update", "and forget my old job"),
+        ("Don't save this. Forget my old job.", "skip", "Forget my old job"),
+        ("记住我会烤面包。忘掉我以前的工作。", "remember", "忘掉我以前的工作"),
+        ("记住我会烤面包，然后忘掉我以前的工作。", "remember", "然后忘掉我以前的工作"),
+        ("记住我会烤面包，请忘掉我以前的工作。", "remember", "请忘掉我以前的工作"),
+        ("把我的城市改成卑尔根。忘掉我以前的工作。", "update", "忘掉我以前的工作"),
+        ("不要记这个。忘掉我以前的工作。", "skip", "忘掉我以前的工作"),
+    ],
+)
+def test_an_order_behind_one_that_is_done_at_once_is_named_and_not_dropped(text, operation, second):
+    call = call_of(text)
+    assert (call.operation, call.limit) == (operation, second)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that I panic and forget my keys.",
+        "Remember that I bake. Remember that I swim.",
+        "Remember that I bake. My old job was at the bank.",
+        "Remember this: Forget my old job.",
+        "记住我总是着急，忘掉我的钥匙。",
+        "记住我会烤面包。记住我会游泳。",
+    ],
+)
+def test_what_belongs_to_a_note_is_no_second_order(text):
+    call = call_of(text)
+    assert (call.operation, call.limit) == ("remember", "")
+
+
 @pytest.mark.parametrize("text", ["Delete my PIN, then forget my address.", "忘掉我旧工作的事，然后记住我在面包店上班"])
 def test_two_orders_that_are_not_told_apart_are_not_understood(text):
     assert call_of(text).operation == "none"

@@ -77,7 +77,7 @@ class Mem0Routes:
             found.setdefault(told, {})[verb.lower()] = DESCRIBED[name].operation(verb, told)
         return found
 
-    async def close(self) -> None:
+    async def close(self, seconds: float) -> None:
         """There is nothing to end."""
 
 

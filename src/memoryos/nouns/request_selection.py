@@ -51,9 +51,7 @@ class RequestSelection:
 
     def preview(self, call: MemoryCall) -> RequestPreview:
         """What the request would do. Raises NotFound if it would do nothing, and what the operation itself raises."""
-        if call.limit:
-            problem = f"names an exception, a condition, an end or another order, which cannot be kept: {call.limit!r}"
-            raise InvalidInput("text", problem, "Leave it out, name only what is meant, and give one order at a time")
+        refuse_limit(call)
         if call.operation is MemoryOperation.FORGET and call.reach in (CallReach.ALL, CallReach.SESSION):
             return self._everything(call)
         if call.operation in (MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW):
@@ -203,6 +201,13 @@ def _told_kept(near: Sequence[MemCube]) -> str:
 
 def _is_between(at: datetime, since: datetime | None, until: datetime | None) -> bool:
     return (since is None or at >= since) and (until is None or at <= until)
+
+
+def refuse_limit(call: MemoryCall) -> None:
+    """Raise InvalidInput if a request says more than could be kept."""
+    if call.limit:
+        problem = f"names an exception, a condition, an end or another order, which cannot be kept: {call.limit!r}"
+        raise InvalidInput("text", problem, "Leave it out, name only what is meant, and give one order at a time")
 
 
 def told_nothing(text: str) -> str:

@@ -18,7 +18,7 @@ from memoryos.kinds import Tier
 from memoryos.models.chat import Answer, Message
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
-from memoryos.nouns.request_selection import RequestSelection, told_nothing
+from memoryos.nouns.request_selection import RequestSelection, refuse_limit, told_nothing
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.recall.context import Context
@@ -95,6 +95,7 @@ class Requests(Noun):
             checked_text("confirm", confirm, limit=self._engine.settings.max_text_chars)
         call = self._call(text)
         if not call.operation.needs_confirmation:
+            refuse_limit(call)
             return self._done[call.operation](self, call)
         preview = self._selection.preview(call)
         if confirm is None:

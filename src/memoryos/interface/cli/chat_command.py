@@ -104,9 +104,12 @@ class _Chat:
         return next(self._lines, None) if line is None else line
 
     def _is_order(self, line: str) -> bool:
-        """Whether the line asks to remove, freeze or share something: that is shown, and done after a yes."""
+        """Whether the line asks to remove, freeze or share something: that is shown, and done after a yes.
+
+        Raises InvalidInput if it asks for that beside something else.
+        """
         call = self._memory.requests.read(line)
-        if not call.operation.needs_confirmation:
+        if not call.operation.needs_confirmation and not call.limit:
             return False
         self._preview(call)  # also if nothing is found: a model would say that it has forgotten it
         return True

@@ -78,7 +78,8 @@ def mcp_app(store: MemoryOS, limits: RestLimits, *, default: Scope) -> Starlette
     )
 
     async def admit(request: Request) -> None:
-        await to_thread.run_sync(partial(apart, partial(admission.admit, request)), limiter=threads)
+        admitted = partial(apart, partial(admission.admit, request))
+        request.state.asking = await to_thread.run_sync(admitted, limiter=threads)
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[Mapping[str, object]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 from starlette.routing import BaseRoute, Route
@@ -27,6 +29,7 @@ class OpenAIProxy:
     """The proxy of one model server."""
 
     upstream: Upstream
+    storing: set[asyncio.Future[None]] = field(default_factory=set, hash=False)  #: of exchanges that were answered
 
     @classmethod
     def of(cls, settings: Settings) -> Self | None:
@@ -56,18 +59,18 @@ class OpenAIProxy:
 
     def routes(self, desk: Desk, metrics: ServerMetrics) -> Iterator[BaseRoute]:
         """The addresses. Responses that the model server keeps are not served: its key opens those of all users."""
-        recent = RecentExchanges()
+        door = partial(ProxyDoor, desk, self.upstream, metrics, RecentExchanges(), self.storing)
         for path, dialogue in DIALOGUES.items():
-            yield Route(
-                path, ProxyDoor(desk, self.upstream, metrics, recent, path, dialogue=dialogue), methods=["POST"]
-            )
+            yield Route(path, door(path, dialogue=dialogue), methods=["POST"])
         for path, method in ((EMBEDDINGS, "POST"), (MODELS, "GET"), (f"{MODELS}/{{model:path}}", "GET")):
-            yield Route(path, ProxyDoor(desk, self.upstream, metrics, recent, path), methods=[method])
+            yield Route(path, door(path), methods=[method])
 
     def described(self) -> dict[str, Any]:
         """Its addresses; what they take and answer beyond that, the OpenAI API describes."""
         return DESCRIBED
 
-    async def close(self) -> None:
-        """Close the connections to the model server."""
+    async def close(self, seconds: float) -> None:
+        """Close the connections to the model server, and wait so long for exchanges that are not stored yet."""
         await self.upstream.close()
+        if self.storing:
+            await asyncio.wait(self.storing, timeout=seconds)

@@ -1,23 +1,26 @@
 """ProxyDoor: an address of the OpenAI API: recall, insert the notes, pass on, pass back, and store the exchange.
 
-Memory never holds up a chat for good: if it fails, the request is passed on without notes, and a header says so.
+Memory holds up a chat for a short time at most: if it fails, the request is passed on without notes, and a header says
+so. The exchange is stored when the store is there again, if that is soon.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import httpx2
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from memoryos.caller import Caller
-from memoryos.errors import MemoryOSError
+from memoryos.errors import MemoryOSError, OutcomeUnknown, StoreBusy, StoreUnreachable
 from memoryos.interface.proxy.message_items import Item
 from memoryos.interface.proxy.proxied_answer import ProxiedAnswer
 from memoryos.interface.proxy.proxied_memory import ProxiedMemory, ProxiedNotes, RecentExchanges
@@ -40,6 +43,8 @@ _SMALL = 65_536  # bytes of a body that is read between other requests, and not 
 _MOST_IDS = 64  # in a header: proxies refuse long ones
 _OFF = ProxiedNotes("off")
 _UNREAD = ProxiedNotes("skipped; the body has no dialogue")
+_LATE = ProxiedNotes("unavailable; TooLong")
+_PAUSE = 0.5  # seconds until a store that is busy or away is asked again; then twice as many, and so on
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,8 @@ class ProxyDoor:
     upstream: Upstream
     metrics: ServerMetrics
     recent: RecentExchanges
+    storing: set[asyncio.Future[None]]  #: of exchanges that were answered; it is that of all addresses
     path: str  #: its address without values, for the log and the counts
-    storing: set[asyncio.Future[None]] = field(default_factory=set)
     dialogue: str | None = None  #: the member of the body that holds the dialogue; None: it is passed on as it is
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +106,7 @@ class ProxyDoor:
         """The memory for a request; or why it has none. Raises InvalidInput."""
         if len(body) <= _SMALL:
             return self._read(request, body)
-        return await self.desk.run(lambda: self._read(request, body))
+        return await to_thread.run_sync(self._read, request, body)  # none of the threads that wait for the store
 
     def _read(self, request: Request, body: bytes) -> ProxiedMemory | ProxiedNotes:
         asked = ProxiedRequest.read(body, self.dialogue or "")
@@ -112,7 +117,7 @@ class ProxyDoor:
             return _UNREAD
         asking: Asking = request.state.asking
         if asking.failed:
-            return ProxiedNotes(f"unavailable; {asking.failed}")
+            return ProxiedNotes(f"unavailable; {asking.failed}; not stored")
         opened = partial(self._opened, asking.caller, terms.owner)
         return ProxiedMemory(opened, terms, asked, self.recent)
 
@@ -122,10 +127,10 @@ class ProxyDoor:
     async def _noted(self, memory: ProxiedMemory, body: bytes) -> tuple[ProxiedNotes, bytes]:
         """The notes, and the body with them."""
         try:
-            async with asyncio.timeout(self.desk.limits.recall_seconds):
+            async with asyncio.timeout(self._seconds):
                 return await self.desk.run(lambda: self._with_notes(memory, body), "memory.context")
         except (TimeoutError, Refusing):
-            return ProxiedNotes("unavailable; TooLong"), body
+            return _LATE, body
         except RecursionError:  # of a message that is nested that deep
             return ProxiedNotes("unavailable; RecursionError"), body
 
@@ -136,22 +141,41 @@ class ProxyDoor:
         return notes, body
 
     async def _store(self, memory: ProxiedMemory, said: ProxiedAnswer, notes: ProxiedNotes) -> None:
-        """Store the exchange, if its answer is complete; a store that takes long is not waited for."""
+        """Store the exchange, if its answer is complete; a store that takes, or took, long is not waited for."""
         messages = said.messages
         if messages and memory.terms.mode is ProxyMode.ON:
             storing = asyncio.ensure_future(self._stored(memory, messages, notes))
             self.storing.add(storing)  # or nobody would hold it
             storing.add_done_callback(self.storing.discard)
-            await asyncio.wait({storing}, timeout=self.desk.limits.recall_seconds)
+            await asyncio.wait({storing}, timeout=0 if notes is _LATE else self._seconds)
 
     async def _stored(self, memory: ProxiedMemory, messages: Sequence[Item], notes: ProxiedNotes) -> None:
         """Store an exchange. What goes wrong is counted: the client has its answer."""
         try:
-            is_new = await self.desk.run(lambda: memory.store(messages, notes.shown), "memory.add")
+            is_new = await self._kept_on(lambda: memory.store(messages, notes.shown))
             self.metrics.stored("stored" if is_new else "repeated")
         except (MemoryOSError, Refusing, RecursionError) as error:
             self.metrics.stored(type(error).__name__)
             log.warning('{"proxy": "not stored", "error": "%s"}', type(error).__name__)
+
+    async def _kept_on(self, store: Callable[[], bool]) -> bool:
+        """Store, and try again for a while if the store is busy or away. Raises MemoryOSError and Refusing."""
+        until, pause = time.monotonic() + self.desk.limits.answer_seconds, _PAUSE
+        while True:
+            try:
+                return await self.desk.run(store, "memory.add")
+            except OutcomeUnknown:
+                raise
+            except (StoreBusy, StoreUnreachable):  # nothing was written
+                if time.monotonic() + pause > until:
+                    raise
+            await asyncio.sleep(pause)
+            pause *= 2
+
+    @property
+    def _seconds(self) -> float:
+        """How long a chat waits for memory."""
+        return self.desk.store.settings.upstream_memory_seconds
 
     def _check(self, request: Request) -> Check:
         """What ends the answer to a key that was revoked."""

@@ -42,6 +42,6 @@ class AddedRoutes(Protocol):
         """What the description of the server tells of them: paths of OpenAPI."""
         ...
 
-    async def close(self) -> None:
-        """End what it has open, when the server ends."""
+    async def close(self, seconds: float) -> None:
+        """End what it has open, when the server ends; what it still does has so many seconds."""
         ...

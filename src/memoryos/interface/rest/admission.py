@@ -61,8 +61,8 @@ class Admission:
     without_memory: tuple[str, ...] = ()  #: begins of paths that are answered although the store cannot be asked
     keys_seen: KeysSeen = field(default_factory=KeysSeen)
 
-    def admit(self, request: Request) -> None:
-        """Note who asks, in the state of the request.
+    def admit(self, request: Request) -> Asking:
+        """Who asks.
 
         Raises Refusing: 401 without a valid key, 403 from a page of another site, 429 beyond the rate; and
         PermissionDenied for a purpose or a session that the key does not have.
@@ -70,14 +70,28 @@ class Admission:
         _refuse_other_sites(request)
         address = _address(request)
         kind, key = _told_key(request)
-        is_foreign = api_key.read(key) is None and self._is_for_others(request)
+        is_foreign = self._is_foreign(key, request)
         info = self._known(key, address) if kind.lower() == "bearer" and not is_foreign else None
         self.rate.take(info.id if info else address)
         if info is None:
-            request.state.asking = self._without_key("" if is_foreign else kind, address, request)
-        else:
-            caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
-            request.state.asking = Asking(caller, info.tenant, info.id, info.users)
+            return self._without_key("" if is_foreign else kind, address, request)
+        caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
+        return Asking(caller, info.tenant, info.id, info.users)
+
+    def can_do_without(self, request: Request) -> bool:
+        """Whether the request is answered although the store does not answer: it has no key of ours, and needs none.
+
+        A store that had no key when it was last asked is taken to have none: whoever asks gets nothing of it.
+        """
+        if self.keys_seen.exist or not request.scope["path"].startswith(self.without_memory):
+            return False
+        kind, key = _told_key(request)
+        return not kind or self._is_foreign(key, request)
+
+    def do_without(self, request: Request) -> Asking:
+        """Who asks, where the store did not answer in time. Raises Refusing, as `admit` does, but without the store."""
+        _refuse_other_sites(request)
+        return self._of_loopback(request, _address(request), "TooLong")
 
     def count(self, request: Request) -> None:
         """Count a request that needs no key, by its address. Raises Refusing: 429 beyond the rate."""
@@ -88,8 +102,10 @@ class Admission:
         if asking.has_key and not self.store.keys.is_valid(asking.name):
             raise PermissionDenied("the key is not valid any more")
 
-    def _is_for_others(self, request: Request) -> bool:
-        """Whether the key of a request may be for another server, also at an address that is answered there alone."""
+    def _is_foreign(self, key: str, request: Request) -> bool:
+        """Whether a key may be for another server, also at an address that is answered there alone."""
+        if api_key.read(key) is not None:
+            return False
         return request.scope["path"].startswith(self.proxied) or not self.is_served(request.scope)
 
     def _known(self, key: str, address: str) -> ApiKey | None:
@@ -111,6 +127,9 @@ class Admission:
             fix = "Send the header `Authorization: Bearer KEY`; `memoryos keys create` makes a key"
             bearer = {"WWW-Authenticate": "Bearer"}
             raise Refusing(401, "KeyNeeded", "The request has no valid API key", fix, bearer)
+        return self._of_loopback(request, address, failed)
+
+    def _of_loopback(self, request: Request, address: str, failed: str) -> Asking:
         host = request.headers.get("host", "")
         if not _LOOPBACK.fullmatch(host):  # a page of another site, whose name now means this machine
             raise Refusing(403, "PermissionDenied", "The host of the request is another one", "Ask 127.0.0.1")
@@ -119,14 +138,11 @@ class Admission:
         return Asking(replace(caller, purpose=purpose, session=session), STORE_TENANT, address, failed=failed)
 
     def _failure(self, request: Request) -> str:
-        """Look whether the store has keys; the class of the error if that fails, where memory can be done without.
-
-        A store that had no key when it was last asked is taken to have none: whoever asks gets nothing of it.
-        """
+        """Look whether the store has keys; the class of the error if that fails, where memory can be done without."""
         try:
             self.keys_seen.look(self.store)
         except StorageError as error:
-            if self.keys_seen.exist or not request.scope["path"].startswith(self.without_memory):
+            if not self.can_do_without(request):
                 raise
             return type(error).__name__
         return ""

@@ -69,6 +69,15 @@ class Desk:
         content = json.dumps(document, ensure_ascii=False)
         return Response(content, parameters.route.status, media_type="application/json")
 
+    async def admit(self, request: Request) -> Asking:
+        """Who asks. A chat, which can do without memory, waits for the store for a short time. Raises Refusing."""
+        wait = self.store.settings.upstream_memory_seconds if self.admission.can_do_without(request) else None
+        try:
+            async with asyncio.timeout(wait):
+                return await self.run(lambda: self.admission.admit(request))
+        except TimeoutError:
+            return self.admission.do_without(request)
+
     async def run(self, work: Callable[[], T], step: str = "") -> T:
         """Do the work in a thread, as one call for its waiting time; a step has a span of its own.
 

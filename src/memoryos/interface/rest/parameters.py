@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from memoryos.errors import InvalidInput
 from memoryos.interface.rest.json_body import read_json
 from memoryos.interface.rest.json_kinds import IN_BODY, LIMITS, TEXTS, BranchName, Id, JsonText, Moment, Text
+from memoryos.interface.rest.parameter_descriptions import DESCRIPTIONS
 from memoryos.interface.rest.route import Route
 from memoryos.operation.intake.messages import Messages
 from memoryos.operation.intake.text_source import TextSource
@@ -28,13 +29,13 @@ from memoryos.plain import Plain
 from memoryos.scope import PRIVATE, Scope
 
 _OWNER: Mapping[str, tuple[Any, Any]] = {
-    "user": (Id, Field(description="Whose memory it is.")),
-    "agent": (Id, Field("default", description="Which agent has the memory.")),
-    "session": (Id | None, Field(None, description="The session of what is stored.")),
-    "namespace": (list[Id], Field([], description="Labels of the purpose of the memory; default: private.")),
+    "user": (Id, Field(description=DESCRIPTIONS["user"])),
+    "agent": (Id, Field("default", description=DESCRIPTIONS["agent"])),
+    "session": (Id | None, Field(None, description=DESCRIPTIONS["session"])),
+    "namespace": (list[Id], Field([], description=DESCRIPTIONS["namespace"])),
     "branch": (
         BranchName | None,
-        Field(None, description="A branch of the memory; default: the memory itself."),
+        Field(None, description=DESCRIPTIONS["branch"]),
     ),
 }
 _OBJECTS = {"filters": '{"any_tags": ["home"]}', "metadata": '{"page": 7}'}  # which are JSON in an address

@@ -32,6 +32,7 @@ from memoryos.interface.rest.desk import Desk, RestRequest
 from memoryos.interface.rest.document_upload import add_upload, is_upload, with_upload
 from memoryos.interface.rest.json_body import JsonRoute
 from memoryos.interface.rest.own_key_route import OWN_KEY, own_key
+from memoryos.interface.rest.parameter_descriptions import described
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.places import check_no_body, check_repeated, misplaced
 from memoryos.interface.rest.problems import MEDIA_TYPE, Refusing, answer, problem
@@ -126,7 +127,7 @@ def rest_app(store: MemoryOS, limits: RestLimits | None = None, added: Sequence[
 
     async def admit(request: Request) -> None:
         if not is_open(request.scope["path"]):
-            await desk.run(lambda: admission.admit(request))
+            request.state.asking = await desk.admit(request)
 
     app.add_middleware(
         RequestGuard,
@@ -166,7 +167,7 @@ async def _life(added: Sequence[AddedRoutes], desk: Desk, _: FastAPI) -> AsyncIt
         await desk.run(lambda: desk.admission.keys_seen.look(desk.store))
     yield
     for door in added:
-        await door.close()
+        await door.close(desk.limits.closing_seconds)
     await desk.traces.close()
 
 
@@ -185,6 +186,8 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
             if not is_open(address):
                 others = [one for one in operation.get("parameters", ()) if one not in _STATED]
                 operation["parameters"] = [*others, *_STATED]
+            if "parameters" in operation:
+                operation["parameters"] = described(operation)
     return document
 
 

@@ -16,7 +16,6 @@ class RestLimits:
     body_seconds: float = 30.0  #: until the body of a request, or the next piece of plain text, is there: later is 408
     head_seconds: float = 30.0  #: until the headers of a request are there: later the connection is closed
     answer_seconds: float = 60.0  #: until an answer begins: later is 504
-    recall_seconds: float = 5.0  #: that the proxy waits for memory: later the chat goes on without
     per_minute: int = 6_000  #: requests with one key, or without a key from one address: more is 429
     threads: int = 16  #: calls that run at the same time; others wait
     connections: int = 1_000  #: more are refused with 503

@@ -22,6 +22,7 @@ AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
 
 _BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
 _MYSELF = frozenset(("me", "us", "myself", "我", "我们"))  # what was said at a time, whatever it is about
+_ANSWERED = (MemoryOperation.NONE, MemoryOperation.RECALL, MemoryOperation.PROFILE)
 _CHOOSES = _BY_TOPIC - {MemoryOperation.RECALL}
 CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
 
@@ -65,7 +66,7 @@ class RequestReader:
             to=wish.to,
             read_by=read_by,
             reason=reason,
-            limit=(request_limit(text, operation) or second_order(text)) if operation.needs_confirmation else "",
+            limit=_limit(text, operation),
         )
 
     def _told_when(self, wish: Wish, topic: str) -> TimeRange | None:
@@ -112,3 +113,10 @@ class RequestReader:
     def _latest(self, wish: Wish) -> str | None:
         is_last = wish.operation is MemoryOperation.FORGET and wish.reach is CallReach.LAST
         return self.recent[-1].id if is_last and self.recent else None
+
+
+def _limit(text: str, operation: MemoryOperation) -> str:
+    """The words for which a request is refused; empty if there are none."""
+    if operation in _ANSWERED:
+        return ""
+    return (request_limit(text, operation) if operation.needs_confirmation else "") or second_order(text)

@@ -24,6 +24,9 @@ _ASIDE = regex(  # at the end alone: what is cut elsewhere would make the topic 
 _AND = regex(
     r"[,;]?\s+(?:and then|and also|and|then|but|also)\s+|[，,；;]?(?:然后|并且|而且|同时|并|再)", re.IGNORECASE
 )
+_THEN = regex(  # "remember that I panic and forget my keys" is one order
+    r"[,;]?\s+(?:(?:and )?then|and also|and please)\s+|[，,；;]?(?:然后|并且|同时)|[，,](?=请|帮我|麻烦)", re.IGNORECASE
+)
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
     r"(?:(?:the|my|our)\s+)?(?:(?:agent|assistant|colleague|friend|user|caller)\s+)?(?=\S)|(?:我的)?(?:同事|朋友|助手|智能体)?(?=\S)",
@@ -44,22 +47,34 @@ def read_words(text: str) -> Wish:
 
 
 def second_order(text: str) -> str:
-    """The words of another order behind the first one of a text: "and remember that I work at a bakery"."""
-    told = [(one, _second_half(one)) for one in own_sentences(text)]
-    first = next((place for place, (one, _) in enumerate(told) if _order(one)), None)
+    """The words of another order behind the first one of a text: "and remember that I work at a bakery".
+
+    What is to be remembered may go on in sentences like "Remember that I swim, too.": those are stored with it.
+    """
+    told = [(one, _order(one)) for one in own_sentences(text)]
+    first = next((place for place, (_, wish) in enumerate(told) if wish), None)
     if first is None:
         return ""
-    behind = [one.words for one, _ in told[first + 1 :] if _order(one)]
-    return next((words for words in (told[first][1], *behind) if words), "").strip(_MARKS)
+    sentence, wish = told[first]
+    is_kept = wish is not None and wish.operation is MemoryOperation.REMEMBER
+    behind = [*_second_half(sentence, _THEN if is_kept else _AND), *told[first + 1 :]]
+    others = (one.words for one, other in behind if other and not (is_kept and _goes_on(one, other)))
+    return next(others, "").strip(_MARKS)
 
 
-def _second_half(sentence: RequestSentence) -> str:
-    """What stands behind an "and" of a sentence, if both halves are orders."""
-    for found in _AND.finditer(sentence.masked):
-        halves = (sentence.part(0, found.start()), sentence.part(found.end(), len(sentence.words)))
-        if all(map(_order, halves)):
-            return sentence.words[found.start() :]
-    return ""
+def _goes_on(sentence: RequestSentence, wish: Wish) -> bool:
+    """Whether a sentence belongs to what is to be remembered: in a long text, all do."""
+    return wish.operation is MemoryOperation.REMEMBER or not sentence.is_all
+
+
+def _second_half(sentence: RequestSentence, between: re.Pattern[str]) -> list[tuple[RequestSentence, Wish]]:
+    """What stands behind an "and" of a sentence, with that word, if both halves are orders; else nothing."""
+    for found in between.finditer(sentence.masked):
+        end = len(sentence.words)
+        half = _order(sentence.part(found.end(), end))
+        if half and _order(sentence.part(0, found.start())):
+            return [(sentence.part(found.start(), end), half)]
+    return []
 
 
 def _order(sentence: RequestSentence) -> Wish | None:
