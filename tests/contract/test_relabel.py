@@ -241,7 +241,9 @@ class Killed(BaseException):
 
 
 def merged(memory: Memory, access: str) -> list[str]:
-    ids = [memory.add("The bees sting" + "!" * (number % 2) + ".", access=access) for number in range(100)]
+    ids = [
+        memory.add("The bees sting" + "!" * (number % 2) + ".", access=access) for number in range(70)
+    ]  # three steps
     memory.duplicates.merge(ids)
     return ids
 
@@ -287,7 +289,7 @@ def test_much_is_written_some_at_a_time(ann, clock, monkeypatch, what):
 @pytest.mark.parametrize(("before", "after"), [("shared", "private"), ("private", "shared")])
 def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, monkeypatch, before, after):
     ids = merged(ann, before)
-    for _ in range(3):
+    for _ in range(2):
         with monkeypatch.context() as patch, pytest.raises(Killed):
             updates(patch, most=1)
             ann.governance.relabel(ids[0], access=after)
