@@ -92,18 +92,39 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let each worker begin with another folder: of a new clone, each then compiles other tests, and all read them."""
+    report = yield
+    if collector.path == TESTS and isinstance(collector, pytest.Dir | pytest.Package):
+        first = len(report.result) * _number_of_worker() // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        report.result = [*report.result[first:], *report.result[:first]]
+    return report
+
+
+def _number_of_worker() -> int:
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """Leave out what is marked long, and cases on other stores that are for one alone or repeat the way through it.
 
-    Before, pytest orders them by what they share.
+    Before, pytest orders them by what they share: all workers must have them in one order.
     """
+    items.sort(key=_folder_of)
     yield
     is_long = config.getoption("--long")
     items[:] = [item for item in items if is_long or not item.get_closest_marker("long")]
     items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
     if config.getoption("--store") is None:
         items[:] = _without_repeated_ways(items)
-    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] not in FIRST)
+    items.sort(key=lambda item: _folder_of(item) not in FIRST)
+
+
+def _folder_of(test: pytest.Item) -> str:
+    return test.path.relative_to(TESTS).parts[0]
 
 
 def _is_for_another(test: pytest.Item) -> bool:
@@ -144,7 +165,7 @@ def _is_new_way(test: pytest.Item, number: int, case: int, cases: int) -> bool:
     """Whether the case of the function of that number asks the store for what no other one does."""
     if _store_of(test) == "sqlite" or test.get_closest_marker("each"):
         return True
-    folder = test.path.relative_to(TESTS).parts[0]
+    folder = _folder_of(test)
     if "vault" in _given(test) and folder not in OPERATIONS:
         return True  # of the store itself
     if folder in SHARE:

@@ -101,7 +101,8 @@ def test_it_waits_for_what_goes_on_beside_it(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_command_tells_it_as_json(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
-    result = CliRunner().invoke(app, ["bench", "locks", "--pages", "200", "--scope", "ordinary", "--json"])
+    chosen = ["--pages", "200", "--scope", "ordinary", "--operation", "consolidate"]
+    result = CliRunner().invoke(app, ["bench", "locks", *chosen, "--json"])
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert document["bound_ms"] == 50

@@ -26,8 +26,6 @@ from memoryos.operation.correction.branch_maker import BranchMaker
 from memoryos.operation.correction.brancher import Brancher
 from memoryos.operation.correction.relabelled import Relabelling
 
-pytestmark = pytest.mark.each
-
 ANN, HOUR = Scope(user="ann"), timedelta(hours=1)
 POLICIES = """
 permit (principal, action, resource is Cube) when { resource.owner == principal };
@@ -145,6 +143,7 @@ def test_an_expected_version_is_compared(ann):
 # What readers see
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("change", [{"sensitivity": ["diagnosis"]}, {"access": "private"}], ids=str)
 def test_who_may_not_read_it_any_more_does_not_see_it_by_any_way(open_store, store, ann, change):
     nurse, elsewhere = store.of(ANN, NURSE), open_store().of(ANN, NURSE)
@@ -179,6 +178,7 @@ def test_what_was_learned_from_a_page_is_hidden_with_it(open_store, store, ann):
     assert sees(ann, fact, "Rome")
 
 
+@pytest.mark.each
 def test_a_memory_that_is_shared_is_seen_at_once(open_store, store, ann):
     nurse, elsewhere = store.of(ANN, NURSE), open_store().of(ANN, NURSE)
     page = ann.add("The bees sting.")
@@ -245,7 +245,9 @@ class Killed(BaseException):
 
 
 def merged(memory: Memory, access: str) -> list[str]:
-    ids = [memory.add("The bees sting" + "!" * (number % 2) + ".", access=access) for number in range(100)]
+    ids = [
+        memory.add("The bees sting" + "!" * (number % 2) + ".", access=access) for number in range(70)
+    ]  # three steps
     memory.duplicates.merge(ids)
     return ids
 
@@ -267,6 +269,7 @@ def updates(monkeypatch: pytest.MonkeyPatch, most: int | None = None) -> dict[in
     return rows
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("what", ["restricts", "opens", "ends"])
 def test_much_is_written_some_at_a_time(ann, clock, monkeypatch, what):
     if what == "ends":
@@ -286,10 +289,11 @@ def test_much_is_written_some_at_a_time(ann, clock, monkeypatch, what):
     assert max(rows.values()) <= 33
 
 
+@pytest.mark.each
 @pytest.mark.parametrize(("before", "after"), [("shared", "private"), ("private", "shared")])
 def test_a_crash_leaves_nothing_more_open_than_the_memory_and_is_made_good(ann, monkeypatch, before, after):
     ids = merged(ann, before)
-    for _ in range(3):
+    for _ in range(2):
         with monkeypatch.context() as patch, pytest.raises(Killed):
             updates(patch, most=1)
             ann.governance.relabel(ids[0], access=after)
@@ -530,6 +534,7 @@ def test_a_copy_that_is_protected_in_its_branch_refuses_it(store, ann, protect):
     assert ann.governance.relabel(page, access="shared", endless=True).number == 1
 
 
+@pytest.mark.each
 def test_a_branch_that_is_being_made_does_not_keep_what_was_more_open(open_store, ann, monkeypatch):
     page = ann.add("The bees sting.", access="shared")
     other, original = open_store().of(ANN, Caller("ann")), BranchMaker._copy_some
@@ -547,6 +552,7 @@ def test_a_branch_that_is_being_made_does_not_keep_what_was_more_open(open_store
     assert labels(ann.branch("try"), made.id_of(page))[0] == "private"
 
 
+@pytest.mark.each
 def test_a_branch_that_is_made_before_the_step_gets_them_too(open_store, ann, monkeypatch):
     page = ann.add("The bees sting.", access="shared")
     other, made = open_store().of(ANN, Caller("ann")), []
@@ -764,6 +770,7 @@ class Gate:
                 raise PermissionDenied("not any more")
 
 
+@pytest.mark.each
 def test_the_caller_is_asked_again_when_it_is_written(place, clock):
     gate = Gate()
     with closing(MemoryOS.open(place, embedder=Hashing(), clock=clock, gate=gate)) as store:

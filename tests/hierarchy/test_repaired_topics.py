@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
+from contract.back_ends import copy_store, opening_on
 from memoryos import Memory, Tier, VersionNote
 from memoryos.cube import Turn
 from memoryos.infrastructure.vault.soundness import verify
@@ -44,8 +46,28 @@ class Interrupted:
         return self._left <= 0
 
 
-def mixed(world: World) -> tuple[Memory, str, str, str]:
+Mixed = tuple[Memory, str, str, str]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> tuple[Path, tuple[str, str, str]]:
+    """The store of `mixed`, and the ids: to make it takes most of the time of each test."""
+    with opening_on(back_end):
+        world = World(tmp_path_factory.mktemp("mixed"))
+        ids = _mix(world)
+        world.close()
+    return world.folder / "memory.db", ids
+
+
+@pytest.fixture
+def mixed(world: World, template: tuple[Path, tuple[str, str, str]]) -> Mixed:
     """A memory whose topic of tea holds many bikes, too: the page with the word, and the topics of tea and bikes."""
+    path, ids = template
+    copy_store(path, world.folder / path.name)
+    return (world.open(**QUIET), *ids)
+
+
+def _mix(world: World) -> tuple[str, str, str]:
     memory = world.open(**QUIET)
     strays = [f"🚲 bike {number}" for number in range((STEPS - 1) * MOVED_AT_ONCE + 3)]
     strays[MOVED_AT_ONCE + 1] += f" with a {WORD}"
@@ -56,7 +78,7 @@ def mixed(world: World) -> tuple[Memory, str, str, str]:
     for topic, words in ((tea, f"Of tea, and a {WORD}."), (bike, "Of bikes.")):
         memory.update(topic, "Of much.")
         memory.update(topic, words)
-    return memory, next(one for one in ids if WORD in memory.get(one).text), tea, bike
+    return next(one for one in ids if WORD in memory.get(one).text), tea, bike
 
 
 def notes(memory: Memory, topic: str) -> list[VersionNote]:
@@ -75,8 +97,10 @@ REMOVALS: list[Callable[[Memory, str], object]] = [
 
 @pytest.mark.parametrize("remove", REMOVALS, ids=["delete", "erase", "forget"])
 @pytest.mark.parametrize("moment", range(STEPS + 2))  # before it, at each step, after it
-def test_no_version_tells_of_a_page_that_goes_before_in_or_after_a_repair(world: World, remove, moment: int):
-    memory, page, tea, bike = mixed(world)
+def test_no_version_tells_of_a_page_that_goes_before_in_or_after_a_repair(
+    world: World, mixed: Mixed, remove, moment: int
+):
+    memory, page, tea, bike = mixed
     assert WORD in stored(world)
     if moment == 0:
         remove(memory, page)
@@ -97,8 +121,8 @@ def test_no_version_tells_of_a_page_that_goes_before_in_or_after_a_repair(world:
 
 
 @pytest.mark.parametrize("steps", range(1, STEPS + 1))
-def test_no_version_tells_of_a_page_that_goes_after_a_repair_that_was_cut_off(world: World, steps: int):
-    memory, page, _, _ = mixed(world)
+def test_no_version_tells_of_a_page_that_goes_after_a_repair_that_was_cut_off(world: World, mixed: Mixed, steps: int):
+    memory, page, _, _ = mixed
 
     def stop() -> None:
         raise Stopped
@@ -171,8 +195,8 @@ def test_a_topic_that_pages_leave_begins_with_the_version_that_says_so(world: Wo
     assert [one.version.number for one in memory.history(tea)] == [number + 1]
 
 
-def test_a_repair_of_many_steps_makes_one_version_of_each_topic(world: World):
-    memory, page, tea, bike = mixed(world)
+def test_a_repair_of_many_steps_makes_one_version_of_each_topic(world: World, mixed: Mixed):
+    memory, page, tea, bike = mixed
     before = {topic: memory.get(topic).version.number for topic in (tea, bike)}
     assert len(memory.upkeep.repair().events) > 2 * MOVED_AT_ONCE
     assert home(world, page) == bike
@@ -181,8 +205,8 @@ def test_a_repair_of_many_steps_makes_one_version_of_each_topic(world: World):
     together(world, memory)
 
 
-def test_what_a_person_writes_between_two_steps_is_a_version_of_its_own(world: World):
-    memory, _, _, bike = mixed(world)
+def test_what_a_person_writes_between_two_steps_is_a_version_of_its_own(world: World, mixed: Mixed):
+    memory, _, _, bike = mixed
     clock = Interrupted(world.clock, 2, lambda: memory.update(bike, "Of bikes alone."))
     replace(world.repairer(), clock=clock).repair(ANN)
     assert clock.was_reached
@@ -191,8 +215,8 @@ def test_what_a_person_writes_between_two_steps_is_a_version_of_its_own(world: W
     assert [one.text for one in memory.history(bike)][-2] == "Of bikes alone."
 
 
-def test_a_repair_that_changes_nothing_makes_no_version(world: World):
-    memory, _, tea, bike = mixed(world)
+def test_a_repair_that_changes_nothing_makes_no_version(world: World, mixed: Mixed):
+    memory, _, tea, bike = mixed
     memory.upkeep.repair()
     before = [memory.history(topic) for topic in (tea, bike)]
     assert memory.upkeep.repair().events == ()

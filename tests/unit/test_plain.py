@@ -6,8 +6,10 @@ import copy
 import inspect
 import json
 import pickle
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -20,6 +22,7 @@ from memoryos import Attachment, Listing, Memory, MemoryOS, Role, Turn, stores
 from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.plain import Plain, PlainContent, plain
 from public import function_of, methods_of
+from sources import MODULES, SOURCE
 
 
 def classes_in(hint: Any) -> Iterator[type]:
@@ -150,7 +153,10 @@ def descendants_of(kind: type) -> set[type]:
     return {kind}.union(*(descendants_of(one) for one in kind.__subclasses__()))
 
 
-PUBLIC = {getattr(memoryos, name) for name in memoryos.__all__}  # which imports every module that a program uses
+for module in MODULES:  # or the tests there are would depend on what others have imported
+    if re.search(r"^class \w+\(.*\bPlain\b", module.read_text("utf-8"), re.MULTILINE):
+        import_module(".".join(module.relative_to(SOURCE.parent).with_suffix("").parts))
+PUBLIC = {getattr(memoryos, name) for name in memoryos.__all__}
 EVERYTHING = {one for one in PUBLIC if inspect.isclass(one) and issubclass(one, Plain)} | descendants_of(Plain)
 
 
