@@ -282,7 +282,7 @@ class SqlWriter(SqlReader):
     def unlink(self, links: Sequence[Link]) -> None:
         if links:
             self._check_owned(link.source for link in links)
-            self._leave_topics(leaving(links))
+            self.has_erased |= self._kept.drop_topics(leaving(links), stay=True)
             delete_links(self._connection, self._scope.tenant, links)
             self._tell_of_pages(links)
 

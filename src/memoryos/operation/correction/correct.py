@@ -95,6 +95,7 @@ class Corrector:
         self._load_rules()
         give_back(self._vault, home, list(dict.fromkeys([*pages, *others])))
         if pages:
+            self._vault.kept_chains.forget(self._owner)
             self.withdraw(pages, going)
 
     def _removal(self, home: Scope) -> Removal:
