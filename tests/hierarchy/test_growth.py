@@ -657,6 +657,22 @@ def test_the_links_of_one_memory_are_one_list_in_the_order_of_their_index(world:
 
 
 @pytest.mark.once
+def test_the_documents_of_what_ends_with_a_page_are_made_before_the_lock_is_taken(world: World, monkeypatch):
+    memory, page = taught(world, towns(3), "ends.db")
+    world.extract()
+    written, original = list[Entry](), SqlWriter.update
+
+    def update(writer: SqlWriter, entries: Sequence[Entry], operation: Operation, **told: Any) -> None:
+        written.extend(entries)
+        original(writer, entries, operation, **told)
+
+    monkeypatch.setattr(SqlWriter, "update", update)
+    memory.governance.relabel(page, expires_at=world.clock() + timedelta(days=1))
+    assert {entry.cube.kind for entry in written} == {Kind.PAGE, Kind.FACT}
+    assert all(entry.document for entry in written)
+
+
+@pytest.mark.once
 def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_around_them(world: World):
     def learned_among(known: int, count: int) -> int:
         memory = world.open(f"middle-{known}-{count}.db", short_term_capacity=1)
