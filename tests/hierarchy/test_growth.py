@@ -672,6 +672,21 @@ def test_the_documents_of_what_ends_with_a_page_are_made_before_the_lock_is_take
     assert all(entry.document for entry in written)
 
 
+@pytest.mark.file
+def test_what_an_expiry_would_reach_is_looked_at_before_the_lock_is_taken(world: World):
+    """The succession of every fact that rests on the page was followed to its end under it."""
+
+    def expired(count: int) -> int:
+        memory, page = taught(world, towns(count), f"expired-{count}.db")
+        world.extract()
+        with database_work(world.vault) as steps:
+            memory.governance.expire(page)
+        assert page not in [one.id for one in memory.pages.list()]
+        return max(steps)
+
+    assert 0 < expired(80) < SAME * expired(20)
+
+
 @pytest.mark.once
 def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_around_them(world: World):
     def learned_among(known: int, count: int) -> int:
