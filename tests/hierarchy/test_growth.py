@@ -1181,6 +1181,27 @@ def test_memories_that_are_stored_anew_when_pages_go_are_so_many_that_their_link
     assert verify(world.vault).is_sound
 
 
+@pytest.mark.once
+def test_memories_that_an_update_stores_anew_are_so_many_that_their_links_fit_in_a_step(world: World, monkeypatch):
+    """All that rested on the page, up to 32 memories with all their links, was stored in one step."""
+    count = 40
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    said = "fact: Tom likes jazz.\nfact: Tom plays chess.\ntrait: calm"
+    pages = added(memory, (f"🍵 tea {number}\n{said}" for number in range(count)))
+    memory.add("🚲 bye")
+    world.extract()
+    newer = [Entry(replace(fact, version=replace(fact.version, number=2))) for fact in world.cubes(Kind.FACT)]
+    with world.vault.write(ANN) as writer:
+        writer.update(newer, Operation.REVISE)
+    monkeypatch.setattr(correct, "LINKS_AT_ONCE", count)
+    with stored_by(world.vault) as stored:
+        memory.update(pages[0], "🍵 coffee")
+    assert count <= max(rows for rows, _ in stored) < 1.5 * count
+    left = [cube for cube in (*world.cubes(Kind.FACT), *world.cubes(Kind.TRAIT)) if not cube.is_withdrawn]
+    assert [len(cube.descriptive.provenance) for cube in left] == [count - 1] * 3
+    assert verify(world.vault).is_sound
+
+
 def test_pages_that_go_together_go_in_steps_of_so_many_characters(world: World, monkeypatch):
     def largest_step(number: int) -> int:
         talk = world.open(f"large-{number}.db", short_term_capacity=1).of(replace(ANN, session="talk"))
