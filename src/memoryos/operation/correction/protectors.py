@@ -15,7 +15,7 @@ from memoryos.operation.correction.removal import pages_with
 
 
 def refuse_ends(reader: Reader, ids: Sequence[str]) -> set[str]:
-    """Raise CubeProtected if these memories of one home may not go; returns what must not come on hold. Raises OnHold."""
+    """Raise CubeProtected or OnHold if these memories of one home may not go; returns what may not come on hold."""
     pages = pages_with(reader, ids)
     segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
     return refuse_protected(reader, pages, segments, {*pages, *ids})
