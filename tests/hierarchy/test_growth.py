@@ -660,6 +660,14 @@ def test_the_links_of_one_memory_are_one_list_in_the_order_of_their_index(world:
 def test_the_documents_of_what_ends_with_a_page_are_made_before_the_lock_is_taken(world: World, monkeypatch):
     memory, page = taught(world, towns(3), "ends.db")
     world.extract()
+    written = written_from_now_on(monkeypatch)
+    memory.governance.relabel(page, expires_at=world.clock() + timedelta(days=1))
+    assert {entry.cube.kind for entry in written} == {Kind.PAGE, Kind.FACT}
+    assert all(entry.document for entry in written)
+
+
+def written_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
+    """The memories that are replaced by newer ones."""
     written, original = list[Entry](), SqlWriter.update
 
     def update(writer: SqlWriter, entries: Sequence[Entry], operation: Operation, **told: Any) -> None:
@@ -667,9 +675,45 @@ def test_the_documents_of_what_ends_with_a_page_are_made_before_the_lock_is_take
         original(writer, entries, operation, **told)
 
     monkeypatch.setattr(SqlWriter, "update", update)
-    memory.governance.relabel(page, expires_at=world.clock() + timedelta(days=1))
-    assert {entry.cube.kind for entry in written} == {Kind.PAGE, Kind.FACT}
-    assert all(entry.document for entry in written)
+    return written
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("call", ["thaw", "release", "sweep"])
+def test_what_has_expired_is_found_without_a_look_at_all_that_the_owner_has(world: World, call: str):
+    def done_beside(others: int) -> int:
+        memory = world.open(f"{call}-{others}.db")
+        fact = memory.facts.add("Ann likes tea.")
+        memory.add_many([Turn(role=Role.USER, text=f"🍵 page {number}") for number in range(others)])
+        memory.wait()
+        hold = memory.governance.hold(reason="x", memory=fact)
+        if call == "sweep":
+            memory.governance.release(hold.id)
+            memory.governance.expire(fact)
+        elif call == "thaw":
+            memory.governance.freeze(fact)
+        with database_work(world.vault) as steps:
+            if call == "sweep":
+                memory.jobs.run()
+            elif call == "thaw":
+                memory.governance.thaw(fact)
+            else:
+                memory.governance.release(hold.id)
+        return max(steps)
+
+    assert 0 < done_beside(400) < SAME * done_beside(200)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("call", ["freeze", "thaw"])
+def test_the_document_of_another_state_is_made_before_the_lock_is_taken(world: World, monkeypatch, call: str):
+    memory = world.open()
+    fact = memory.facts.add("Ann likes tea.")
+    if call == "thaw":
+        memory.governance.freeze(fact)
+    written = written_from_now_on(monkeypatch)
+    getattr(memory.governance, call)(fact)
+    assert [bool(entry.document) for entry in written] == [True]
 
 
 @pytest.mark.file

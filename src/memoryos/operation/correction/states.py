@@ -21,11 +21,14 @@ from memoryos.scope import Scope
 
 def freeze(vault: Vault, home: Scope, cube_id: str, cause: str) -> None:
     """Freeze a memory. Raises NotFound, TransitionRefused, and CubeProtected if another one has taken it in."""
-    with vault.write(home) as writer:
-        cube = _present(writer, cube_id)
-        refuse_absorbed(writer, cube)
-        if not cube.is_frozen:
-            writer.update([Entry(replace(cube, state=State.FROZEN))], Operation.REFRESH, cause=cause)
+
+    def plan(reader: Reader) -> Step:
+        cube = _present(reader, cube_id)
+        refuse_absorbed(reader, cube)
+        changed = [] if cube.is_frozen else [Entry(replace(cube, state=State.FROZEN)).prepared]
+        return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), [cube_id])
+
+    take(vault, home, plan)
 
 
 def expire(vault: Vault, home: Scope, ids: Sequence[str], cause: str) -> None:
@@ -58,7 +61,7 @@ def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:
     def plan(reader: Reader) -> Step:
         cube = _present(reader, cube_id)
         thawed[:] = [replace(cube, state=_before_freezing(reader, cube_id)) if cube.is_frozen else cube]
-        changed = [Entry(one) for one in thawed if one != cube]
+        changed = [Entry(one).prepared for one in thawed if one != cube]
         return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), [cube_id])
 
     take(vault, home, plan)
