@@ -137,3 +137,19 @@ def test_a_deletion_that_dies_amid_what_an_older_program_kept_is_completed_by_th
     memory.delete(pages[0])
     assert WORD not in stored(world)
     assert verify(world.vault).is_sound
+
+
+@pytest.mark.once
+def test_the_versions_of_pages_are_not_looked_through_for_those_of_a_fact(world: World, monkeypatch):
+    memory, looked, original = world.open(), list[VersionPart](), VersionPart.telling
+    fact = memory.facts.add("Ann likes tea.")
+    for number in range(40):
+        memory.update(fact, f"Ann likes tea number {number}.")
+
+    def telling(part: VersionPart) -> list[str] | None:
+        looked.append(part)
+        return original(part)
+
+    monkeypatch.setattr(VersionPart, "telling", telling)
+    memory.delete(fact)
+    assert looked == []

@@ -383,7 +383,7 @@ class SqlWriter(SqlReader):
         self.retention.check_deletion(list(ids))
         self.has_erased |= bool(doomed)
         self.has_lost_memories |= bool(doomed)
-        self._leave_topics(ids)
+        self._leave_topics(one for one, kind in self.kinds(ids).items() if kind is Kind.PAGE)
         self._kept.let_go({one: {each.number for each in doomed if each.cube_id == one} for one in ids})
         keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
         delete_rows(self._connection, tables.versions, keys)
