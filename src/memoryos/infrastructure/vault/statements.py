@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, groupby
-from operator import attrgetter, itemgetter
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -34,7 +34,7 @@ from sqlalchemy.sql.compiler import Compiled
 from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.infrastructure.vault import tables, whole_lists
-from memoryos.infrastructure.vault.records import Link
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.infrastructure.vault.tables import OWNER, rules_of
 from memoryos.regex import regex
 
@@ -52,9 +52,6 @@ IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
 _NAMED = regex(r":(\w+)")
-
-_LINKED_BY = attrgetter("source", "kind")
-_LINK_ORDER = attrgetter("source", "kind", "target")
 
 _STYLES = {"sqlite": "named", "postgresql": "pyformat"}  # of the parameters, as each driver takes them
 
@@ -82,14 +79,15 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
     They come in the order of their index: out of order, thousands of them take SQLite three times as long.
     """
-    few = list[Link]()
-    for (source, kind), some in groupby(sorted(links, key=_LINK_ORDER), _LINKED_BY):
-        alike = list(some)
-        if len(alike) < _ROWS_IN_STATEMENT or connection.dialect.name != "sqlite":
-            few += alike
+    alike, few = dict[tuple[str, LinkKind], list[str]](), list[Link]()
+    for link in links:
+        alike.setdefault((link.source, link.kind), []).append(link.target)
+    for (source, kind), targets in sorted(alike.items()):
+        targets.sort()
+        if len(targets) < _ROWS_IN_STATEMENT or connection.dialect.name != "sqlite":
+            few += [Link(source, kind, target) for target in targets]
         else:
-            targets = json.dumps([link.target for link in alike])
-            _cursor(connection).execute(_insertion_of_links(), (tenant, source, kind.value, targets))
+            _cursor(connection).execute(_insertion_of_links(), (tenant, source, kind.value, json.dumps(targets)))
     insert_new_rows(connection, tables.links, [_link_row(tenant, link) for link in few])
 
 
