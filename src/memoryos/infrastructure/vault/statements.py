@@ -7,6 +7,7 @@ longer than the transaction.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -79,9 +80,9 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
     They come in the order of their index: out of order, thousands of them take SQLite three times as long.
     """
-    alike, few = dict[tuple[str, LinkKind], list[str]](), list[Link]()
+    alike, few = defaultdict[tuple[str, LinkKind], list[str]](list), list[Link]()
     for link in links:
-        alike.setdefault((link.source, link.kind), []).append(link.target)
+        alike[link.source, link.kind].append(link.target)
     for (source, kind), targets in sorted(alike.items()):
         targets.sort()
         if len(targets) < _ROWS_IN_STATEMENT or connection.dialect.name != "sqlite":
