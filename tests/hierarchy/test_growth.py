@@ -1423,6 +1423,30 @@ def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(worl
     assert verify(world.vault).is_sound
 
 
+def test_so_does_one_that_somebody_stated_and_that_quotes_none_of_its_pages(world: World, monkeypatch):
+    """It was stored anew and removed with all its links in one step."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    pages = added(memory, (f"🍵 tea {number}\nfact: Tom likes jazz." for number in range(60)))
+    memory.add("🚲 bye")
+    world.extract()
+    (fact,) = world.cubes(Kind.FACT)
+    stated = replace(fact.descriptive, origin=Origin.USER_INPUT)
+    with world.vault.write(ANN) as writer:
+        payload = replace(fact.payload, quote="")
+        writer.update([Entry(replace(fact, payload=payload, descriptive=stated))], Operation.REFRESH)
+    with losses_of(world.vault, fact.id) as lost:
+        memory.delete(pages[7])
+    assert sum(lost) == 60
+    assert max(lost) <= 20
+    (renewed,) = world.cubes(Kind.FACT)
+    assert renewed.id != fact.id
+    assert renewed.descriptive.origin is Origin.USER_INPUT
+    assert pages[7] not in renewed.descriptive.provenance
+    assert verify(world.vault).is_sound
+
+
 @pytest.mark.parametrize("place", ["_renewed", "_end"])
 def test_a_memory_that_comes_on_hold_while_it_is_derived_anew_stays_as_it_is(world: World, monkeypatch, place: str):
     """It lost all its links but two before its end was refused."""
