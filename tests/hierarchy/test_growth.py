@@ -1225,27 +1225,6 @@ def test_memories_that_are_stored_anew_when_pages_go_are_so_many_that_their_link
     assert verify(world.vault).is_sound
 
 
-@pytest.mark.once
-def test_memories_that_an_update_stores_anew_are_so_many_that_their_links_fit_in_a_step(world: World, monkeypatch):
-    """All that rested on the page, up to 32 memories with all their links, was stored in one step."""
-    count = 40
-    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
-    said = "fact: Tom likes jazz.\nfact: Tom plays chess.\ntrait: calm"
-    pages = added(memory, (f"🍵 tea {number}\n{said}" for number in range(count)))
-    memory.add("🚲 bye")
-    world.extract()
-    newer = [Entry(replace(fact, version=replace(fact.version, number=2))) for fact in world.cubes(Kind.FACT)]
-    with world.vault.write(ANN) as writer:
-        writer.update(newer, Operation.REVISE)
-    monkeypatch.setattr(correct, "LINKS_AT_ONCE", count)
-    with stored_by(world.vault) as stored:
-        memory.update(pages[0], "🍵 coffee")
-    assert count <= max(rows for rows, _ in stored) < 1.5 * count
-    left = [cube for cube in (*world.cubes(Kind.FACT), *world.cubes(Kind.TRAIT)) if not cube.is_withdrawn]
-    assert [len(cube.descriptive.provenance) for cube in left] == [count - 1] * 3
-    assert verify(world.vault).is_sound
-
-
 def test_pages_that_go_together_go_in_steps_of_so_many_characters(world: World, monkeypatch):
     def largest_step(number: int) -> int:
         talk = world.open(f"large-{number}.db", short_term_capacity=1).of(replace(ANN, session="talk"))
@@ -1423,28 +1402,29 @@ def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(worl
     assert verify(world.vault).is_sound
 
 
-def test_so_does_one_that_somebody_stated_and_that_quotes_none_of_its_pages(world: World, monkeypatch):
-    """It was stored anew and removed with all its links in one step."""
-    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
-    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+@pytest.mark.parametrize("held", ["page", "memory"])
+def test_an_update_that_a_hold_refuses_before_its_first_step_leaves_what_rests_on_the_page(
+    world: World, monkeypatch, held
+):
+    """What is derived again before the page has its new words lost the page, though nothing else was changed."""
+    monkeypatch.setattr(correct, "some_at_a_time", lambda ids: some_at_a_time(ids, 1))
     memory = world.open(short_term_capacity=1, heat_threshold=10**6)
-    pages = added(memory, (f"🍵 tea {number}\nfact: Tom likes jazz." for number in range(60)))
+    page = memory.add("🍵\nfact: Tom likes jazz.\nfact: Tom plays chess.\nfact: Tom is tall.")
     memory.add("🚲 bye")
     world.extract()
-    (fact,) = world.cubes(Kind.FACT)
-    stated = replace(fact.descriptive, origin=Origin.USER_INPUT)
-    with world.vault.write(ANN) as writer:
-        payload = replace(fact.payload, quote="")
-        writer.update([Entry(replace(fact, payload=payload, descriptive=stated))], Operation.REFRESH)
-    with losses_of(world.vault, fact.id) as lost:
-        memory.delete(pages[7])
-    assert sum(lost) == 60
-    assert max(lost) <= 20
-    (renewed,) = world.cubes(Kind.FACT)
-    assert renewed.id != fact.id
-    assert renewed.descriptive.origin is Origin.USER_INPUT
-    assert pages[7] not in renewed.descriptive.provenance
-    assert verify(world.vault).is_sound
+    before = sorted((fact.id, fact.is_withdrawn, fact.descriptive.provenance) for fact in world.cubes(Kind.FACT))
+    assert len(before) == 3
+    preparing = correct._Revising.prepared
+
+    def held_before(self: Any, reader: Any, some: Any) -> Any:
+        if not memory.governance.holds():
+            memory.governance.hold(reason="court", memory=page if held == "page" else before[0][0])
+        return preparing(self, reader, some)
+
+    monkeypatch.setattr(correct._Revising, "prepared", held_before)
+    with pytest.raises(OnHold):
+        memory.update(page, "🍵 coffee")
+    assert sorted((f.id, f.is_withdrawn, f.descriptive.provenance) for f in world.cubes(Kind.FACT)) == before
 
 
 @pytest.mark.parametrize("place", ["_renewed", "_end"])

@@ -32,15 +32,15 @@ from memoryos.operation.correction.protectors import refuse_protected
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.removal import Removal, pages_of, pages_with
-from memoryos.operation.correction.renewal import Renewal, links_stored_anew
+from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed, refuse_gone
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
 from memoryos.operation.knowledge.carried import CarriedChains
-from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
-from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all, together
+from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
 
 SHORT_CHARS = 1_000  # a page of fewer says few things
@@ -140,10 +140,8 @@ class Corrector:
         shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]), chain)
         if not change.rests_on_stored:  # else what rests on the page follows in one step
             with self._vault.read(home) as reader:
-                derived = derived_from(reader, [page.id])
-                links = links_stored_anew(reader, derived)
-            _, *earlier = together(derived, links.__getitem__, LINKS_AT_ONCE) if derived else [[]]
-            for some in earlier:
+                _, *later = some_at_a_time(derived_from(reader, [page.id])) or [[]]
+            for some in later:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
 
     def _undo(self, chain: Shortened, revision: _Revising) -> None:
@@ -372,6 +370,7 @@ class _Revising:
 
     def prepared(self, reader: Reader, some: Sequence[str]) -> Step:
         """Some of what rests on the page as it will stand with the new words, while the page has the old ones."""
+        is_free = self._not_protected(reader)  # a hold may have come since the work began
         changes, ahead = Changes(reader), self.changes(reader)
         evidence = RemainingPages(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
         derived = readable(changes, some)
@@ -379,12 +378,13 @@ class _Revising:
             changes, derived, self._ids, read=evidence, corrected_at=_stored_at(ahead, self._ids)
         )
         self._prepared.update(some, changes.added)
-        return Step(planned.pass_on, {*self._ids, *evidence.ids, *changes.touched}, ahead=planned.ahead())
+        rests_on = {*self._ids, *evidence.ids, *changes.touched}
+        return Step(planned.pass_on, rests_on, holds=is_free, ahead=planned.ahead())
 
     def planned(self, reader: Reader) -> Step:
         """The new words, with what follows from them; nothing, if the memories say all of it already."""
         changes, promoter = Changes(reader), self.corrector.promoter
-        reached = self._refuse_protected(reader)  # again: a hold may have come since the work began
+        is_free = self._not_protected(reader)  # again: a hold may have come since the work began
         self._told = entries = self._changed(reader, changes)
         if not entries:
             return Step(changes.flush, self._ids)
@@ -410,22 +410,27 @@ class _Revising:
             if is_for_later:
                 writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
 
-        chains, held = Followers(reader, {*pages, *changes.touched}), reader.whole.retention.held(reached)
+        chains = Followers(reader, {*pages, *changes.touched})
 
         def holds(writer: Writer) -> bool:
-            if self.corrector.protected_in_persona(pages):  # it is planned again, and refused
-                return False
-            return chains.are_as_they_were(writer) and writer.whole.retention.held(reached) == held
+            return is_free(writer) and chains.are_as_they_were(writer)
 
         rests_on = {*self._ids, *evidence.ids, *changes.touched}
         return Step(write, rests_on, holds=holds, ahead=planned.ahead())
 
-    def _refuse_protected(self, reader: Reader) -> set[str]:
+    def _not_protected(self, reader: Reader) -> Callable[[Writer], bool]:
+        """Refuse what is protected; return how to ask, at the time of writing, whether it still is not."""
         pages = [one for one, kind in reader.kinds(self._ids).items() if kind is Kind.PAGE]
         if self.corrector.protected_in_persona(pages):
             self.corrector.refuse_frozen(pages)
         segments = [link.target for link in reader.whole.targets(pages, LinkKind.MEMBER_OF)]
-        return refuse_protected(reader.whole, pages, segments, self._ids)
+        reached = refuse_protected(reader.whole, pages, segments, self._ids)
+        held = reader.whole.retention.held(reached)
+
+        def is_free(writer: Writer) -> bool:  # if not, it is planned again, and refused
+            return not self.corrector.protected_in_persona(pages) and writer.whole.retention.held(reached) == held
+
+        return is_free
 
     @property
     def _ids(self) -> list[str]:
