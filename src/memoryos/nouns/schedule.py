@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from math import inf
+
+from uuid_utils.compat import uuid7
 
 from memoryos import arguments
 from memoryos.built_memory import AdapterStage
@@ -20,7 +22,7 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.listing import Listing
 from memoryos.models.tokenizer import count_tokens
-from memoryos.nouns.lora_adapters import LoraAdapters
+from memoryos.nouns.lora_adapters import LoraAdapters, have_trained
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.operation.activation.activated import ActivationView
@@ -50,7 +52,7 @@ from memoryos.operation.recall.hit import Recall
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version
 from memoryos.operation.training.loaded_adapters import loaded_in
 from memoryos.operation.training.training_sources import TRAINABLE, stale_source
-from memoryos.operation.training.wanted_adapter import wanted_adapters
+from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
 from memoryos.scope import Scope
 
 OFF = "off"
@@ -145,10 +147,11 @@ class MemScheduler(Noun):
         with self._engine.settled(self._scope) as reader:
             history = history_of(reader)
             sources = reader.get([source for view in views for source in view.sources])
+            states = reader.get([view.id for view in views if view.id is not None])
             texts = reader.get(list(history.blocks)).values()
         has_kv = {source for view in views if view.is_usable for source in view.sources}
         forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
-        forms += [one for view in views if (one := _as_kv(view, sources)) is not None]
+        forms += [one for view in views if (one := _as_kv(view, sources, states)) is not None]
         forms += self._unloaded()
         return Listing(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
 
@@ -167,13 +170,13 @@ class MemScheduler(Noun):
         ours = next((view for view in self._engine.activator.views(owner) if view.name == KV_NAME), None)
         move = next((one for one in due if ours is not None and one.id == ours.id), None)
         if ours is not None and move is not None and move.after is MemoryForm.TEXT:
-            with suppress(NotFound):  # another process was faster
-                self._engine.activator.delete(owner, KV_NAME)
-                self._noted(owner, FormDecision.of(move, KV_NAME, ours.sources, self._engine.clock(), plan))
+            decision = FormDecision.of(move, KV_NAME, ours.sources, self._engine.clock(), plan)
+            with suppress(NotFound), self._engine.vault.write(owner) as writer:  # another process may have been faster
+                self._engine.activator.remove(writer, owner, KV_NAME)
+                log_form(writer, decision)
         elif ours is not None and move is not None:
             self._learn(move, ours.sources, plan)
-        elif paid := self._paid({one.id for one in due if one.after is MemoryForm.KV}, ours, plan):
-            self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
+        elif self._built({one.id for one in due if one.after is MemoryForm.KV}, ours, plan):
             self._engine.housekeeping.queued(self._scope)
 
     def _learn(self, move: FormMove, sources: Sequence[str], plan: int) -> None:
@@ -184,12 +187,14 @@ class MemScheduler(Noun):
         with self._engine.vault.view(self._scope.owner) as reader:
             kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
         if kinds and KV_NAME not in [one.name for one in lora.list()]:
-            lora.train(KV_NAME, kinds=sorted(kinds), ids=sources)
             decision = FormDecision.of(move, KV_NAME, sources, self._engine.clock(), plan)
-            self._noted(self._scope.owner, decision)
+            wanted = WantedAdapter(
+                KV_NAME, sorted(one.value for one in kinds), list(sources), is_due=True, demand=str(uuid7())
+            )
+            have_trained(self._engine, self._scope, wanted, partial(log_form, decision=decision))
 
-    def _paid(self, new: set[str], ours: ActivationView | None, plan: int) -> tuple[str, ...]:
-        """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
+    def _built(self, new: set[str], ours: ActivationView | None, plan: int) -> bool:
+        """Order a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
 
         A KV cache is the beginning of a prompt, so one more memory means to build it all again. What was used last
         stays in it, as far as the context has room.
@@ -197,7 +202,6 @@ class MemScheduler(Noun):
         before = set(ours.sources if ours is not None else ())
         owner, now = self._scope.owner, self._engine.clock()
         with self._engine.vault.write(owner) as writer:
-            self._engine.activator.check_change(owner, writer, KV_NAME, Action.WRITE)
             history = history_of(writer)
             texts = {cube.id: _as_text(cube) for cube in writer.get(new | before).values()}
             sizes = {one: text.tokens for one, text in texts.items()}
@@ -205,15 +209,13 @@ class MemScheduler(Noun):
             added = set(wanted) - before
             owed = sum(history.blocks[one].owed_ms for one in added if one in history.blocks)
             if not added or owed < SMOLLM2.prefill_ms(sum(sizes[one] for one in wanted)):
-                return ()
+                return False
             move = _paid_move([texts[one] for one in wanted], history, owed, now)
             log_form(writer, FormDecision.of(move, KV_NAME, wanted, now, plan))
             write_history(writer, reduce(UseHistory.paid, added, history))
-        return tuple(wanted)
-
-    def _noted(self, place: Scope, decision: FormDecision) -> None:
-        with self._engine.vault.write(place) as writer:
-            log_form(writer, decision)
+            recipe = Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=tuple(wanted))
+            self._engine.activator.ordered(writer, owner, recipe)
+        return True
 
     def _forms(self) -> list[FormDecision]:
         """What was decided of the forms of memories that the caller may read, newest first."""
@@ -346,7 +348,7 @@ def _adapter(cube: MemCube, reader: Reader, now: datetime) -> MemoryBlock:
     )
 
 
-def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory | None:
+def _as_kv(view: ActivationView, sources: Mapping[str, MemCube], states: Mapping[str, MemCube]) -> FormOfMemory | None:
     if view.id is None or view.built_at is None:
         return None
     changes = [sources[one].descriptive.updated_at for one in view.sources if one in sources]
@@ -359,6 +361,7 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory
         uses=view.uses,
         used_at=view.used_at,
         heat=sum(sources[one].behaviour.visits for one in view.sources if one in sources),
+        is_frozen=view.id in states and states[view.id].is_frozen,
     )
 
 

@@ -29,7 +29,7 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.built_cubes import replace_built
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
@@ -98,9 +98,13 @@ class Activator:
     def order(self, owner: Scope, recipe: Recipe) -> str:
         """Store a recipe, and return the id of the job that builds its state."""
         with self.vault.write(owner) as writer:
-            self.check_change(owner, writer, recipe.name, Action.WRITE)
-            write_recipes(writer, {**recipes(writer), recipe.name: recipe})
-            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
+            return self.ordered(writer, owner, recipe)
+
+    def ordered(self, writer: Writer, owner: Scope, recipe: Recipe) -> str:
+        """The same in the transaction of a writer."""
+        self.check_change(owner, writer, recipe.name, Action.WRITE)
+        write_recipes(writer, {**recipes(writer), recipe.name: recipe})
+        (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
         return job_id
 
     def build(self, scope: Scope, job: Job) -> None:
@@ -163,12 +167,16 @@ class Activator:
     def delete(self, owner: Scope, name: str) -> None:
         """Remove a recipe with its state. Raises NotFound."""
         with self.vault.write(owner) as writer:
-            self.check_change(owner, writer, name, Action.DELETE)
-            known = recipes(writer)
-            if known.pop(name, None) is None:
-                raise _missing(name)
-            writer.delete([one.id for one in _built(writer, name)])
-            write_recipes(writer, known)
+            self.remove(writer, owner, name)
+
+    def remove(self, writer: Writer, owner: Scope, name: str) -> None:
+        """The same in the transaction of a writer."""
+        self.check_change(owner, writer, name, Action.DELETE)
+        known = recipes(writer)
+        if known.pop(name, None) is None:
+            raise _missing(name)
+        writer.delete([one.id for one in _built(writer, name)])
+        write_recipes(writer, known)
 
     def check_change(self, owner: Scope, reader: Reader, name: str, action: Action) -> None:
         """Raise PermissionDenied unless the caller may do this with the state of a prefix, if there is a prefix.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import AwareDatetime, TypeAdapter
 
@@ -47,9 +47,18 @@ _LOG = TypeAdapter(tuple[FormDecision, ...])
 
 
 def log_form(writer: Writer, decision: FormDecision) -> None:
-    """Write a decision before the others; the oldest may go for it."""
-    known = (decision, *(FORM_LOG.of(writer) or ()))[:MOST_DECISIONS]
-    writer.write_note(FORM_LOG.key, _LOG.dump_json(known, context=EVERY_FIELD).decode())
+    """Write a decision before the others; the oldest may go for it. What was decided already is not written again."""
+    known = FORM_LOG.of(writer) or ()
+    if not any(_is_same(one, decision) for one in known):
+        kept = (decision, *known)[:MOST_DECISIONS]
+        writer.write_note(FORM_LOG.key, _LOG.dump_json(kept, context=EVERY_FIELD).decode())
+
+
+def _is_same(known: FormDecision, decision: FormDecision) -> bool:
+    """Whether it was decided to remove the same KV or adapter, which has not been made or used anew since."""
+    since = decision.at - timedelta(days=decision.grounds.unused_days)
+    told = [(one.name, one.before, one.after) for one in (known, decision)]
+    return decision.after is MemoryForm.TEXT and told[0] == told[1] and known.at > since
 
 
 def logged_forms(reader: Reader) -> Iterator[FormDecision]:
