@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from threading import Event
 
 import pytest
 
@@ -12,7 +13,7 @@ from memoryos.errors import InvalidInput, ModelError
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
 from memoryos.operation.activation.state_keeper import state_key
-from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
+from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, GuardedPolicy, register_policy
 
 QUESTION = "Where is it?"
 USED, LIKELY, MADE_ROOM, NO_ROOM = (
@@ -195,6 +196,56 @@ def test_an_embedder_that_does_not_answer_costs_no_state_and_is_asked_by_a_polic
         asked(store, ann, "ferry")
     assert told(ann) == {"ferry": (True, USED)}
     assert asks == ([QUESTION] if placement == "similarity" else [])
+
+
+class Comparing:
+    """A policy that reads the similarity, and says so or not."""
+
+    def __init__(self, **said):
+        self.__dict__ |= said
+
+    name = "comparing"
+
+    def worth(self, block, task):
+        return block.similarity
+
+
+@pytest.mark.parametrize(("said", "asks"), [({}, 0), ({"uses_similarity": False}, 0), ({"uses_similarity": True}, 1)])
+def test_a_question_is_embedded_for_an_added_policy_that_says_so_and_while_no_answer_waits(
+    open_store, said, asks, monkeypatch
+):
+    monkeypatch.setitem(POLICIES, "comparing", GuardedPolicy("comparing", Comparing(**said)))
+    store = open_store(placement="comparing")
+    ann = built(store, "ann", "ferry")
+    is_answered, seen, real = Event(), [], Remembered.vector
+
+    def vector(questions, text):
+        seen.append(is_answered.wait(60))
+        return real(questions, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Remembered, "vector", vector)
+        assert ann.activations.answer("ferry", QUESTION).is_from_state
+        is_answered.set()
+        store.wait()
+    assert seen == [True] * asks
+
+
+def test_an_embedder_that_breaks_costs_no_answer_when_room_is_needed(open_store, monkeypatch):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    asks = []
+
+    def breaks(questions, text):
+        asks.append(text)
+        raise RuntimeError("a plug-in")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Remembered, "vector", breaks)
+        asked(store, ann, "ticket")
+    assert QUESTION in asks, "what is left is decided by the similarity"
 
 
 @pytest.mark.parametrize(("priorities", "left"), [({}, "ferry"), ({"urgent": 9}, "ticket"), ({"calm": 9}, "ferry")])

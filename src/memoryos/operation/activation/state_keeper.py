@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -18,6 +18,7 @@ from memoryos.clock import Clock, micros
 from memoryos.config import Settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_engine import KVState
 from memoryos.models.remembered import Remembered
@@ -137,12 +138,13 @@ class StateKeeper:
             }
             self.learned.asked(owner, owed)
             blocks = [one.block(state.nbytes) for one, state in taken.values()]
-            self._know(one for one, _ in taken.values())
+            if not self.keeper.has_room(blocks):  # otherwise nothing is compared, and no answer waits for an embedder
+                self._compare(query, (one for one, _ in taken.values()))
             task = self._task(owner, query, blocks)
             decisions = self.keeper.used(blocks, task)
             self._carried_out(decisions, found, epoch)
             caller = current()
-            self.later(lambda: acting(caller, lambda: self._rest(task, owed, decisions, find)))
+            self.later(lambda: acting(caller, lambda: self._rest(task, taken, owed, decisions, find)))
 
     def forget(self) -> None:
         """Know nothing of the owners any more but what the store has: something was erased."""
@@ -154,13 +156,16 @@ class StateKeeper:
     def _rest(
         self,
         task: PlacementTask,
+        taken: Mapping[str, tuple[PrefixState, KVState]],
         owed: Mapping[str, float],
         decisions: list[KeepingDecision],
         find: Callable[[str], PrefixState | None],
     ) -> None:
         """What no answer waits for: to load what comes next, and to write it all down."""
         with suppress(MemoryOSError):
-            self._log(task.scope, owed, [*decisions, *self._preloaded(task, find)])
+            self._compare(task.query, (one for one, _ in taken.values()))
+            compared = replace(task)  # of which the keeper has no numbers yet
+            self._log(task.scope, owed, [*decisions, *self._preloaded(compared, find)])
 
     def _preloaded(self, task: PlacementTask, find: Callable[[str], PrefixState | None]) -> list[KeepingDecision]:
         owner, epoch = task.scope, self.states.epoch  # before the first is read
@@ -193,18 +198,24 @@ class StateKeeper:
             else:
                 self.states.drop(one.block.id)
 
+    def _compare(self, query: str, states: Iterable[PrefixState]) -> None:
+        """Know what a question and these states are about, if the policy asks how similar they are."""
+        if self.meanings is not None:
+            self._know(states)
+            self.meanings.ask(query)
+
     def _know(self, states: Iterable[PrefixState]) -> None:
         """Know what these states are about."""
         for one in states:
             if self.meanings is not None and not self.meanings.knows(one.key):
-                with self.vault.read(one.owner) as reader:
-                    self.meanings.know(one.key, page_vectors(reader, one.sources).values())
+                vectors = list[Vector]()
+                with suppress(ValueError), self.vault.read(one.owner) as reader:  # of a vector that is damaged
+                    vectors += page_vectors(reader, one.sources).values()
+                self.meanings.know(one.key, vectors)
 
     def _task(self, owner: Scope, query: str, used: Iterable[KvBlock]) -> PlacementTask:
         """A question that prefers what has the tags of the prefixes that it was asked behind."""
         labels = frozenset[str]().union(*(block.labels for block in used))
-        if self.meanings is not None:
-            self.meanings.ask(query)
         return PlacementTask(query, owner, PlacementBudget(0), labels=labels, priorities=self.priorities)
 
     def _learn(self, owner: Scope) -> None:

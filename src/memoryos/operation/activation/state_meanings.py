@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import suppress
 from threading import Lock
 
 import numpy as np
 
-from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.models.remembered import Remembered
 from memoryos.operation.placement.kv_keeper import KvBlock
@@ -42,10 +40,11 @@ class StateMeanings:
                 self._known.popitem(last=False)
 
     def ask(self, query: str) -> None:
-        """Know what a question is about, before it is compared; nothing, if its embedder does not answer."""
-        found: Vector | None = None
-        with suppress(MemoryOSError):
+        """Know what a question is about, before it is compared; nothing, if its embedder fails."""
+        try:
             found = self._questions.vector(query)
+        except Exception:  # noqa: BLE001 - an embedder may be the code of somebody else
+            found = None
         with self._lock:
             self._asked[query] = found
             while len(self._asked) > MOST_QUESTIONS:

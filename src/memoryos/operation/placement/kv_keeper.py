@@ -117,6 +117,12 @@ class KvKeeper:
             if len(self._uses) > MOST_USES:
                 self._uses = {one: use for one, use in self._uses.items() if one in there}
 
+    def has_room(self, blocks: Iterable[KvBlock]) -> bool:
+        """Whether these blocks fit beside what is held, so that nothing leaves."""
+        with self._lock:
+            sizes = {one.id: one.size_bytes for one in (*self._kept.values(), *blocks)}
+            return sum(sizes.values()) <= self._pool.capacity
+
     def used(self, blocks: Iterable[KvBlock], task: PlacementTask) -> list[KeepingDecision]:
         """Count a question that used these blocks, and hold those that fit; what made room comes first."""
         with self._lock:
