@@ -12,7 +12,7 @@ from memoryos import KeepingReason, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput, ModelError
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
-from memoryos.operation.activation.state_keeper import state_key
+from memoryos.operation.activation.prefix_state import state_key
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, GuardedPolicy, register_policy
 
 QUESTION = "Where is it?"

@@ -271,7 +271,7 @@ EXACT, COMPOSED = AnswerMode.EXACT, AnswerMode.COMPOSED
     ],
 )
 def test_the_caller_then_the_setting_then_the_policy_decides_whether_states_are_put_together(composing, needed, told):
-    found = composing.decided([held("a"), held("b")][:needed], task(), needed)
+    found = composing.decided(needed, lambda: [held("a"), held("b")][:needed], task())
     assert (found.mode, found.reason, found.is_composed) == (*told, told[0] is COMPOSED)
 
 

@@ -105,7 +105,7 @@ class Activations(Noun):
             raise InvalidInput("beside", "names a prefix twice, or too many", fix)
         known = self._engine.settings
         wanted = None if composed is None else arguments.flag("composed", composed)
-        composing = Composing(POLICIES.get(known.placement), known.compose_states, wanted)
+        composing = Composing(POLICIES.get(known.placement), known.compose_states, wanted, known.placement_priorities)
         marker = self._engine.responder.marker
         return self._engine.activator.answer(
             self._scope.owner, names, asked, marker, composing, recompute=known.compose_recompute

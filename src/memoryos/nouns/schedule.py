@@ -262,9 +262,9 @@ class MemScheduler(Noun):
     ) -> ModeDecision:
         """Whether the KV caches of texts that the task may need are put together."""
         kv = [one for one in blocks if one.form is MemoryForm.KV and one.fault is None]
-        covered = [(one, [texts[source] for source in one.covers if source in texts]) for one in kv]
-        held = [_carrier(one, found, task) for one, found in covered if found]
-        decided = Composing(policy, self._engine.settings.compose_states).decided(held, task)
+        ids = [one.id for one in kv if not texts.keys().isdisjoint(one.covers)]
+        composing = Composing(policy, self._engine.settings.compose_states)
+        decided = composing.decided(len(ids), lambda: self._engine.activator.held(ids, task), task)
         is_possible = not decided.is_composed or self._engine.local.is_composing
         return decided if is_possible else ModeDecision(reason=ModeReason.NOT_POSSIBLE)
 
@@ -418,20 +418,6 @@ def _held(cube: MemCube, history: UseHistory, task: PlacementTask, found: Memory
         last_used=use.asked,
         heat=cube.behaviour.visits,
         similarity=found.similarity if found else 0.0,
-        labels=labels,
-        priority=task.priority(labels),
-    )
-
-
-def _carrier(block: MemoryBlock, texts: Sequence[MemoryBlock], task: PlacementTask) -> HeldBlock:
-    """What a policy is told about a KV cache that stands for these texts."""
-    labels = frozenset[str]().union(*(one.labels for one in texts))
-    return HeldBlock(
-        id=block.id,
-        scope=block.scope,
-        size_bytes=block.size_bytes,
-        saved_ms=SMOLLM2.prefill_ms(block.tokens) - SMOLLM2.load_ms(block.size_bytes),
-        similarity=max(one.similarity for one in texts),
         labels=labels,
         priority=task.priority(labels),
     )

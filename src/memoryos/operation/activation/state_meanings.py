@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from threading import Lock
 
 import numpy as np
 
+from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.models.remembered import Remembered
+from memoryos.operation.activation.prefix_state import PrefixState
+from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.placement.kv_keeper import KvBlock
+from memoryos.operation.placement.placement_policy import PlacementPolicy, asks_for_similarity
 from memoryos.operation.placement.placement_task import PlacementTask
 
 MOST_STATES = 1_024  # whose directions are known
@@ -20,11 +25,30 @@ MOST_QUESTIONS = 64  # the latest, which are compared: those of all threads at o
 class StateMeanings:
     """The directions of states, by the ids of their blocks. Threads may share it."""
 
-    def __init__(self, questions: Remembered) -> None:
-        self._questions = questions
+    def __init__(self, questions: Remembered, vault: Vault) -> None:
+        self._questions, self._vault = questions, vault
         self._known: OrderedDict[str, Vector | None] = OrderedDict()
         self._asked: OrderedDict[str, Vector | None] = OrderedDict()
         self._lock = Lock()
+
+    @classmethod
+    def of(cls, policy: PlacementPolicy | None, questions: Remembered, vault: Vault) -> StateMeanings | None:
+        """Those that a policy needs; None if it does not ask how similar states are to a question."""
+        return cls(questions, vault) if asks_for_similarity(policy) else None
+
+    def compare(self, query: str, states: Iterable[PrefixState]) -> None:
+        """Know what a question and these states are about, so that `alike` tells it."""
+        self.learn(states)
+        self.ask(query)
+
+    def learn(self, states: Iterable[PrefixState]) -> None:
+        """Know what these states are about."""
+        for one in states:
+            if not self.knows(one.key):
+                vectors = list[Vector]()
+                with suppress(ValueError), self._vault.read(one.owner) as reader:  # of a vector that is damaged
+                    vectors += page_vectors(reader, one.sources).values()
+                self.know(one.key, vectors)
 
     def knows(self, block: str) -> bool:
         """Whether the direction of this state is known."""
