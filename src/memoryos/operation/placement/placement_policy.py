@@ -35,7 +35,7 @@ class HeldBlock:
     heat: float = 0.0  #: of the memory
     similarity: float = 0.0  #: to the question
     labels: frozenset[str] = frozenset()  #: its tags
-    priority: int = 0  #: what has a lower one makes room first
+    priority: int = 0  #: of its owner, what has a lower one makes room first
 
     @property
     def density(self) -> float:
