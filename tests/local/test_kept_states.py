@@ -13,7 +13,10 @@ from memoryos.errors import InvalidInput, ModelError
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
 from memoryos.operation.activation.prefix_state import state_key
+from memoryos.operation.activation.state_meanings import MOST_QUESTIONS, MOST_STATES, StateMeanings
+from memoryos.operation.placement.kv_keeper import KvBlock
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, GuardedPolicy, register_policy
+from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 
 QUESTION = "Where is it?"
 USED, LIKELY, MADE_ROOM, NO_ROOM = (
@@ -272,6 +275,45 @@ def test_the_log_of_others_tells_nothing_of_a_question(open_store):
     assert keeper.meanings.knows(state_key(ben.scope.owner, left[0].id))
     ann.forget()
     assert not keeper.meanings.knows(state_key(ben.scope.owner, left[0].id)), "an erasure lets all of them go"
+
+
+def test_what_is_erased_while_it_is_compared_is_not_known(open_store, monkeypatch):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry")
+    meanings, key = store._engine.activator.meanings, state_key(ann.scope.owner, ann.activations.get("ferry").id)
+    real = StateMeanings.know
+
+    def know(self, *parts):
+        ann.forget()
+        real(self, *parts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StateMeanings, "know", know)
+        ann.activations.answer("ferry", QUESTION)
+        store.wait()
+    assert not meanings.knows(key)
+    assert meanings._asked == {}
+
+
+def test_what_was_asked_or_compared_last_is_known_longest(open_store):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry")
+    meanings, activation = store._engine.activator.meanings, ann.activations.get("ferry")
+    block = KvBlock(
+        id=state_key(ann.scope.owner, activation.id), owner=ann.scope.owner, name="ferry", size_bytes=1, saved_ms=1.0
+    )
+
+    def alike():
+        return meanings.alike(block, PlacementTask(QUESTION, ann.scope.owner, PlacementBudget(0)))
+
+    asked(store, ann, "ferry")
+    assert alike() > 0
+    for number in range(MOST_QUESTIONS):
+        meanings.compare(f"Question {number}", ())
+        meanings.compare(QUESTION, ())
+    for number in range(MOST_STATES):
+        meanings.know(f"state {number}", [], 0)
+        assert alike() > 0
 
 
 def test_what_is_stale_or_gone_is_not_loaded_and_not_told(open_store):
