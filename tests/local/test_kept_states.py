@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 import same_process
-from memoryos import KeepingReason, MemoryOS, load_settings, stores
+from memoryos import Caller, KeepingReason, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput, ModelError
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
@@ -38,9 +38,10 @@ def settings(request, tiny_long):
 def open_store(tmp_path, settings, clock):
     opened = []
 
-    def call(**parts):
+    def call(rules=None, **parts):
         known = settings.model_copy(update=parts)
-        opened.append(MemoryOS.open(tmp_path / "m.db", settings=known, embedder=Hashing(), clock=clock))
+        more = {} if rules is None else {"policies": rules}
+        opened.append(MemoryOS.open(tmp_path / "m.db", settings=known, embedder=Hashing(), clock=clock, **more))
         return opened[-1]
 
     yield call
@@ -50,7 +51,7 @@ def open_store(tmp_path, settings, clock):
 
 def built(store, user, *names, urgent=""):
     """Build prefixes of the same size for that user; one may have a tag."""
-    memory = store.memory(user)
+    memory = store.memory(user, caller=Caller(user))
     for name in names:
         tags = ["urgent"] if name == urgent else []
         page = memory.add(f"The {name} is in the harbour of Oslo. 港口在奥斯陆。" * 4, tags=tags)
@@ -275,6 +276,24 @@ def test_the_log_of_others_tells_nothing_of_a_question(open_store):
     assert keeper.meanings.knows(state_key(ben.scope.owner, left[0].id))
     ann.forget()
     assert not keeper.meanings.knows(state_key(ben.scope.owner, left[0].id)), "an erasure lets all of them go"
+
+
+def test_who_may_not_read_all_is_told_nothing_of_the_questions_of_others(open_store, tmp_path):
+    rules = tmp_path / "rules.cedar"
+    rules.write_text(
+        "permit (principal, action, resource is Cube) when { resource.owner == principal };"
+        'permit (principal in Role::"nurse", action, resource is Cube) when { resource.sensitivity.isEmpty() };'
+    )
+    store = open_store(rules, placement="similarity")
+    tom = built(store, "tom", "ferry", "ticket")
+    asked(store, tom, "ferry")
+    limit(store, round(1.5 * size(tom, "ferry")))
+    asked(store, tom, "ticket")
+    kim = store.memory("tom", caller=Caller("kim", frozenset({"nurse"})))
+    told, known = kim.schedule.explain(QUESTION).states, tom.schedule.explain(QUESTION).states
+    assert [one.id for one in told] == [one.id for one in known] != []
+    assert {one.grounds.similarity for one in told} == {0.0}
+    assert max(one.grounds.similarity for one in known) > 0
 
 
 def test_what_is_erased_while_it_is_compared_is_not_known(open_store, monkeypatch):

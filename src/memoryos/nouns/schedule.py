@@ -31,7 +31,7 @@ from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
 from memoryos.operation.placement.cost_model import SMOLLM2
-from memoryos.operation.placement.form_log import MOST_DECISIONS, FormDecision, log_form, logged_forms
+from memoryos.operation.placement.form_log import MOST_TOLD, FormDecision, log_form, logged_forms
 from memoryos.operation.placement.form_moves import (
     FormMove,
     FormOfMemory,
@@ -87,11 +87,12 @@ class MemScheduler(Noun):
         model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
         and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first (default: the setting
         `placement_priorities`). With the setting `placement_states`, `states` has why KV states are in memory or are
-        not. `forms` has why KV caches and adapters were made or removed, as `decide` and `forms.cool` ordered it.
+        not. `forms` has why KV caches and adapters were made or removed, as `decide` and `forms.cool` ordered it: the
+        latest 16.
         `mode` is exact, unless `compose_states` or the policy has several KV caches put together. Raises InvalidInput.
         """
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
-        return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
+        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]))
 
     def decide(
         self,
@@ -111,6 +112,7 @@ class MemScheduler(Noun):
         """
         self._engine.admit(Action.WRITE, self._scope)
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
+        self._forms()  # before anything is written: it raises StoreCorrupt if the log is damaged
         if plan.policy != OFF:
             now = self._engine.clock()
             with self._engine.vault.write(self._scope.owner) as writer:
@@ -119,7 +121,7 @@ class MemScheduler(Noun):
             if self._engine.settings.is_local:
                 with suppress(PermissionDenied):  # what it would change was made of more than this caller may use
                     self._follow(history.asked)
-        return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
+        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]))
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
         """List the latest decisions, newest first, at most 100: ids, forms, reasons and numbers.
@@ -273,7 +275,9 @@ class MemScheduler(Noun):
         with self._engine.vault.view(self._scope.owner) as reader:
             known = (STATE_LOG.of(reader) or StateLog()).decisions
             seen = reader.kinds([one.id for one in known])
-        return tuple(one for one in known if one.id in seen)
+            is_whole = reader.view is None
+        told = [one for one in known if one.id in seen]
+        return tuple(told if is_whole else map(StateDecision.without_question, told))
 
     def _preload(self, task: PlacementTask, texts: Mapping[str, MemoryBlock], policy: PlacementPolicy) -> Sequence[str]:
         """What is worth most to have ready for the owner's next question."""

@@ -56,7 +56,7 @@ class KeepingGrounds(Plain):
     size_bytes: int  #: of it
     chance: float  #: that the owner's next question uses it
     heat: float  #: visits of what it was computed from
-    similarity: float  #: of that to the owner's question, 0 to 1; 0 if the policy does not ask for it
+    similarity: float  #: of that to the owner's question, 0 to 1; 0 if the policy, or who reads this, is not told it
     priority: int  #: the highest of its tags
 
 
