@@ -293,14 +293,18 @@ def test_a_policy_is_told_the_same_of_states_in_answers_and_plans(
 
 
 @pytest.mark.parametrize("memory", [".gguf"], indirect=True)
-def test_a_plan_has_no_states_put_together_where_the_runtime_cannot(memory):
+def test_a_plan_has_no_states_put_together_where_the_runtime_cannot(memory, monkeypatch):
     built(memory, "User lives in Oslo.", "User keeps bees.")
     with_policy(memory, "joining")
     plan = memory.schedule.decide("Where?")
     assert plan.mode == ModeDecision(reason=ModeReason.NOT_POSSIBLE)
     assert len([one for one in plan.chosen if one.form is MemoryForm.KV]) == 1
+    loaded, engine = [], type(memory._engine.activator._chat().engine)
+    real = engine.loaded
+    monkeypatch.setattr(engine, "loaded", lambda self, data: loaded.append(1) or real(self, data))
     told = memory.activations.answer("a", "Where?", beside=["b"])
-    assert (told.is_from_state, told.is_composed, told.mode.reason) == (True, False, ModeReason.POLICY)
+    assert len(loaded) == 1, "that of the first prefix alone"
+    assert (told.is_from_state, told.is_composed, told.mode) == (True, False, plan.mode)
     assert "llama.cpp cannot put KV states together" in told.reason
 
 

@@ -36,7 +36,7 @@ from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.joined_blocks import left_out
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat, StatedChat
-from memoryos.models.local.local_engine import KVState
+from memoryos.models.local.local_engine import NO_COMPOSITION, KVState
 from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.local.prompt_beginning import beginning
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
@@ -251,6 +251,8 @@ class Activator:
         mode = ModeDecision(reason=ModeReason.ONE_STATE)
         if isinstance(chat, LocalChat):
             mode = self._mode(chat, owner, query, found, composing)
+            if mode.is_composed and not chat.engine.is_composing:  # before any state is loaded
+                mode, reason = ModeDecision(reason=ModeReason.NOT_POSSIBLE), NO_COMPOSITION
             if mode.is_composed:
                 state, reason = self._composed(chat, found, messages, recompute, loading)
                 is_composed = state is not None
