@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from memoryos import FormDecision, Memory, MemoryForm, MoveGrounds, MoveReason
+from memoryos import FormDecision, FormMove, Memory, MemoryForm, MoveGrounds, MoveReason
 from memoryos.caller import SYSTEM, acting
 from memoryos.operation.placement.form_log import log_form
 
@@ -20,6 +20,6 @@ def log_forms(memory: Memory, sources: Iterable[str], *plans: int) -> None:
             log_form(writer, decision)
 
     for plan in plans:
-        why = (MoveReason.PAID, GROUNDS, tuple(sources), plan)
-        made = FormDecision(memory._engine.clock(), "scheduler", MemoryForm.TEXT, MemoryForm.KV, *why)
+        move = FormMove("scheduler", MemoryForm.TEXT, MemoryForm.KV, MoveReason.PAID, GROUNDS)
+        made = FormDecision.of(move, "scheduler", list(sources), memory._engine.clock(), plan)
         acting(SYSTEM, partial(logs, made))

@@ -146,6 +146,7 @@ def alias_meaning(name: str) -> str:
 
 def _type(annotation: Any) -> str:
     name = annotation.__name__ if inspect.isclass(annotation) else str(annotation)
+    name = re.sub(r"Annotated\[(\w+), FieldInfo\(.*?\)\]\)\]", r"\1", name)  # the meaning tells its bounds
     return name.replace("typing.", "").replace("memoryos.", "").replace("|", "\\|")
 
 

@@ -212,8 +212,7 @@ class Settings(BaseSettings):
         False, description="whether `schedule.decide` has an adapter trained of its KV cache once that is stable"
     )
     placement_priorities: dict[str, Annotated[int, Field(ge=0, le=9)]] = Field(
-        {},
-        description='priorities of tags in the scheduler, 0 to 9, as JSON: {"urgent": 9}; those of a call come first',
+        {}, description='priorities of tags in the scheduler, 0 to 9, as JSON: {"urgent": 9}; those of a call first'
     )
 
     # Consolidation.

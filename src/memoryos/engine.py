@@ -32,6 +32,7 @@ from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.activation.activator import Activator
 from memoryos.operation.activation.state_keeper import StateKeeper
+from memoryos.operation.activation.state_meanings import StateMeanings
 from memoryos.operation.activation.transformer import Transformer
 from memoryos.operation.answer.answer_marker import marking
 from memoryos.operation.answer.answering_model import AnsweringModel
@@ -70,6 +71,7 @@ from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.mounts.replacements import Replacements
+from memoryos.operation.placement.placement_policy import POLICIES
 from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
@@ -189,10 +191,10 @@ class Engine:
         self.answering = AnsweringModel.of(self._model, self.vault, self.settings)
         self.responder = self._made_responder()
         parts = self.answering, self.account, self.hand.shown, self.settings.local_state_mb * 1_000_000
-        later, questions = self.housekeeping.later, self.recaller.questions
-        keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, later, questions)
+        meanings = StateMeanings.of(POLICIES.get(self.settings.placement), self.recaller.questions, self.vault)
+        keeper = partial(StateKeeper.of, self.settings, self.vault, self.clock, self.housekeeping.later)
         visited = partial(self.recaller.visited, at_once=False)
-        self.activator = Activator(self.vault, self.clock, self._model, *parts, keeper, visited)
+        self.activator = Activator(self.vault, self.clock, self._model, *parts, keeper, visited, meanings)
         self.vault.on_erased = lambda: self.activator.forget((*self._connections, self.local))
         told = lambda text, place: self.said("text", text, place)  # noqa: E731
         recollections = Recollections(self.adapters, self.embedder, told, self.hand.shown)

@@ -18,9 +18,9 @@ from memoryos import (
     load_settings,
 )
 from memoryos.caller import Action
-from memoryos.errors import InvalidInput, PermissionDenied
+from memoryos.errors import InvalidInput, PermissionDenied, StoreCorrupt
 from memoryos.models.hashing import Hashing
-from memoryos.operation.placement.form_log import MOST_DECISIONS
+from memoryos.operation.placement.form_log import FORM_LOG, MOST_DECISIONS, MOST_SOURCES, MOST_TOLD
 from memoryos.operation.placement.placement_log import MOST_LOGGED
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 
@@ -235,7 +235,7 @@ def test_what_was_decided_of_forms_is_told_with_its_numbers_is_bounded_and_goes_
     memory.close()
     memory = open_memory()
     found = memory.schedule.explain(QUESTION).forms
-    assert [one.plan for one in found] == [1, *range(MOST_DECISIONS + 1, 2, -1)]
+    assert [one.plan for one in found] == [1, *range(MOST_DECISIONS + 1, MOST_DECISIONS + 2 - MOST_TOLD, -1)]
     assert {(one.reason, one.grounds, one.sources) for one in found} == {(MoveReason.PAID, GROUNDS, (ferry, gate))}
     (entry,) = memory.schedule.log()
     assert entry.forms == found[:1]
@@ -262,4 +262,25 @@ def test_who_may_not_read_all_of_a_form_is_not_told_what_was_decided_of_it(place
         assert [one.plan for one in tom.schedule.explain(QUESTION).forms] == [2, 1]
         assert [one.plan for one in nurse.schedule.explain(QUESTION).forms] == [2]
         tom.delete(hidden)
-        assert [one.sources for one in nurse.schedule.explain(QUESTION).forms] == [(told,), (told,)]
+        assert [one.sources for one in nurse.schedule.explain(QUESTION).forms] == [(told,)], "its numbers are of both"
+        assert [one.sources for one in tom.schedule.explain(QUESTION).forms] == [(told,), (told,)]
+
+
+def test_of_many_memories_the_first_are_named_and_all_are_counted(open_memory):
+    memory = open_memory()
+    ids = [memory.facts.add(f"User owns house number {number}.") for number in range(MOST_SOURCES + 2)]
+    log_forms(memory, ids, 1)
+    (found,) = memory.schedule.explain(QUESTION).forms
+    assert (found.sources, found.memories) == (tuple(ids[:MOST_SOURCES]), MOST_SOURCES + 2)
+
+
+def test_a_damaged_log_of_forms_is_told_before_anything_is_written(open_memory):
+    memory = open_memory()
+    memory.schedule.decide(QUESTION)
+    with memory._engine.vault.write(memory.scope.owner) as writer:
+        writer.write_note(FORM_LOG.key, "{")
+    with pytest.raises(StoreCorrupt, match="placement_forms"):
+        memory.schedule.decide(QUESTION)
+    with memory._engine.vault.write(memory.scope.owner) as writer:
+        writer.write_note(FORM_LOG.key, "[]")
+    assert [one.number for one in memory.schedule.log()] == [1]

@@ -246,15 +246,65 @@ def test_a_policy_puts_states_together_and_answers_plans_and_the_log_tell_it(mem
     assert {one.reason for one in plan.left_out if one.id in states} == {PlacementReason.ONE_PREFIX}
 
 
+class Listening:
+    """A policy that notes what it is told, and puts together what is alike."""
+
+    name = "listening"
+
+    def __init__(self, **said):
+        self.__dict__ |= said
+        self.heard = []
+
+    def worth(self, block, task):
+        return block.chance
+
+    def composes(self, states, task):
+        self.heard.append({one.id: one for one in states})
+        return all(one.similarity > 0 for one in states)
+
+
+@pytest.mark.parametrize(("said", "is_composed"), [({"uses_similarity": True}, True), ({}, False)])
+def test_a_policy_is_told_the_same_of_states_in_answers_and_plans(
+    tmp_path, tiny_long, clock, monkeypatch, said, is_composed
+):
+    policy = Listening(**said)
+    monkeypatch.setitem(POLICIES, "listening", GuardedPolicy("listening", policy))
+    settings = Settings(
+        llm_model=f"local:{tiny_long}",
+        embedder="hashing",
+        llm_max_tokens=4,
+        local_threads=1,
+        placement="listening",
+        placement_priorities={"urgent": 9},
+    )
+    with memoryos.open(tmp_path / "m.db", user="ann", settings=settings, clock=clock) as memory:
+        for name in ("ferry", "ticket"):
+            page = memory.add(f"The {name} is in Oslo.", tags=["urgent"])
+            memory.activations.build(name, kinds=[], ids=[page])
+        memory.wait()
+        question = "Where is the ferry, the ticket?"
+        assert memory.schedule.explain(question).mode.is_composed is is_composed
+        answer = memory.activations.answer("ferry", question, beside=["ticket"])
+        assert (answer.mode.is_composed, answer.is_composed) == (is_composed, is_composed)
+    planned, answered = policy.heard
+    assert planned == answered
+    assert {one.priority for one in planned.values()} == {9}
+    assert all((one.similarity > 0) is is_composed and one.saved_ms > 0 for one in planned.values())
+
+
 @pytest.mark.parametrize("memory", [".gguf"], indirect=True)
-def test_a_plan_has_no_states_put_together_where_the_runtime_cannot(memory):
+def test_a_plan_has_no_states_put_together_where_the_runtime_cannot(memory, monkeypatch):
     built(memory, "User lives in Oslo.", "User keeps bees.")
     with_policy(memory, "joining")
     plan = memory.schedule.decide("Where?")
     assert plan.mode == ModeDecision(reason=ModeReason.NOT_POSSIBLE)
     assert len([one for one in plan.chosen if one.form is MemoryForm.KV]) == 1
+    loaded, engine = [], type(memory._engine.activator._chat().engine)
+    real = engine.loaded
+    monkeypatch.setattr(engine, "loaded", lambda self, data: loaded.append(1) or real(self, data))
     told = memory.activations.answer("a", "Where?", beside=["b"])
-    assert (told.is_from_state, told.is_composed, told.mode.reason) == (True, False, ModeReason.POLICY)
+    assert len(loaded) == 1, "that of the first prefix alone"
+    assert (told.is_from_state, told.is_composed, told.mode) == (True, False, plan.mode)
     assert "llama.cpp cannot put KV states together" in told.reason
 
 

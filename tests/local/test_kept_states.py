@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from threading import Event
 
 import pytest
 
 import same_process
-from memoryos import KeepingReason, MemoryOS, load_settings, stores
+from memoryos import Caller, KeepingReason, MemoryOS, load_settings, stores
 from memoryos.errors import InvalidInput, ModelError
 from memoryos.models.hashing import Hashing
 from memoryos.models.remembered import Remembered
-from memoryos.operation.activation.state_keeper import state_key
-from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
+from memoryos.operation.activation.prefix_state import state_key
+from memoryos.operation.activation.state_meanings import MOST_QUESTIONS, MOST_STATES, StateMeanings
+from memoryos.operation.placement.kv_keeper import KvBlock
+from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, GuardedPolicy, register_policy
+from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 
 QUESTION = "Where is it?"
 USED, LIKELY, MADE_ROOM, NO_ROOM = (
@@ -34,9 +38,10 @@ def settings(request, tiny_long):
 def open_store(tmp_path, settings, clock):
     opened = []
 
-    def call(**parts):
+    def call(rules=None, **parts):
         known = settings.model_copy(update=parts)
-        opened.append(MemoryOS.open(tmp_path / "m.db", settings=known, embedder=Hashing(), clock=clock))
+        more = {} if rules is None else {"policies": rules}
+        opened.append(MemoryOS.open(tmp_path / "m.db", settings=known, embedder=Hashing(), clock=clock, **more))
         return opened[-1]
 
     yield call
@@ -46,7 +51,7 @@ def open_store(tmp_path, settings, clock):
 
 def built(store, user, *names, urgent=""):
     """Build prefixes of the same size for that user; one may have a tag."""
-    memory = store.memory(user)
+    memory = store.memory(user, caller=Caller(user))
     for name in names:
         tags = ["urgent"] if name == urgent else []
         page = memory.add(f"The {name} is in the harbour of Oslo. 港口在奥斯陆。" * 4, tags=tags)
@@ -197,6 +202,56 @@ def test_an_embedder_that_does_not_answer_costs_no_state_and_is_asked_by_a_polic
     assert asks == ([QUESTION] if placement == "similarity" else [])
 
 
+class Comparing:
+    """A policy that reads the similarity, and says so or not."""
+
+    def __init__(self, **said):
+        self.__dict__ |= said
+
+    name = "comparing"
+
+    def worth(self, block, task):
+        return block.similarity
+
+
+@pytest.mark.parametrize(("said", "asks"), [({}, 0), ({"uses_similarity": False}, 0), ({"uses_similarity": True}, 1)])
+def test_a_question_is_embedded_for_an_added_policy_that_says_so_and_while_no_answer_waits(
+    open_store, said, asks, monkeypatch
+):
+    monkeypatch.setitem(POLICIES, "comparing", GuardedPolicy("comparing", Comparing(**said)))
+    store = open_store(placement="comparing")
+    ann = built(store, "ann", "ferry")
+    is_answered, seen, real = Event(), [], Remembered.vector
+
+    def vector(questions, text):
+        seen.append(is_answered.wait(60))
+        return real(questions, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Remembered, "vector", vector)
+        assert ann.activations.answer("ferry", QUESTION).is_from_state
+        is_answered.set()
+        store.wait()
+    assert seen == [True] * asks
+
+
+def test_an_embedder_that_breaks_costs_no_answer_when_room_is_needed(open_store, monkeypatch):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry", "ticket")
+    asked(store, ann, "ferry")
+    limit(store, round(1.5 * size(ann, "ferry")))
+    asks = []
+
+    def breaks(questions, text):
+        asks.append(text)
+        raise RuntimeError("a plug-in")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Remembered, "vector", breaks)
+        asked(store, ann, "ticket")
+    assert QUESTION in asks, "what is left is decided by the similarity"
+
+
 @pytest.mark.parametrize(("priorities", "left"), [({}, "ferry"), ({"urgent": 9}, "ticket"), ({"calm": 9}, "ferry")])
 def test_a_state_with_a_tag_of_higher_priority_stays(open_store, priorities, left):
     store = open_store(placement="lru", placement_priorities=priorities)
@@ -221,6 +276,63 @@ def test_the_log_of_others_tells_nothing_of_a_question(open_store):
     assert keeper.meanings.knows(state_key(ben.scope.owner, left[0].id))
     ann.forget()
     assert not keeper.meanings.knows(state_key(ben.scope.owner, left[0].id)), "an erasure lets all of them go"
+
+
+def test_who_may_not_read_all_is_told_nothing_of_the_questions_of_others(open_store, tmp_path):
+    rules = tmp_path / "rules.cedar"
+    rules.write_text(
+        "permit (principal, action, resource is Cube) when { resource.owner == principal };"
+        'permit (principal in Role::"nurse", action, resource is Cube) when { resource.sensitivity.isEmpty() };'
+    )
+    store = open_store(rules, placement="similarity")
+    tom = built(store, "tom", "ferry", "ticket")
+    asked(store, tom, "ferry")
+    limit(store, round(1.5 * size(tom, "ferry")))
+    asked(store, tom, "ticket")
+    kim = store.memory("tom", caller=Caller("kim", frozenset({"nurse"})))
+    told, known = kim.schedule.explain(QUESTION).states, tom.schedule.explain(QUESTION).states
+    assert [one.id for one in told] == [one.id for one in known] != []
+    assert {one.grounds.similarity for one in told} == {0.0}
+    assert max(one.grounds.similarity for one in known) > 0
+
+
+def test_what_is_erased_while_it_is_compared_is_not_known(open_store, monkeypatch):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry")
+    meanings, key = store._engine.activator.meanings, state_key(ann.scope.owner, ann.activations.get("ferry").id)
+    real = StateMeanings.know
+
+    def know(self, *parts):
+        ann.forget()
+        real(self, *parts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StateMeanings, "know", know)
+        ann.activations.answer("ferry", QUESTION)
+        store.wait()
+    assert not meanings.knows(key)
+    assert meanings._asked == {}
+
+
+def test_what_was_asked_or_compared_last_is_known_longest(open_store):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry")
+    meanings, activation = store._engine.activator.meanings, ann.activations.get("ferry")
+    block = KvBlock(
+        id=state_key(ann.scope.owner, activation.id), owner=ann.scope.owner, name="ferry", size_bytes=1, saved_ms=1.0
+    )
+
+    def alike():
+        return meanings.alike(block, PlacementTask(QUESTION, ann.scope.owner, PlacementBudget(0)))
+
+    asked(store, ann, "ferry")
+    assert alike() > 0
+    for number in range(MOST_QUESTIONS):
+        meanings.compare(f"Question {number}", ())
+        meanings.compare(QUESTION, ())
+    for number in range(MOST_STATES):
+        meanings.know(f"state {number}", [], 0)
+        assert alike() > 0
 
 
 def test_what_is_stale_or_gone_is_not_loaded_and_not_told(open_store):

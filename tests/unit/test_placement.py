@@ -195,6 +195,16 @@ def test_a_higher_priority_stays():
     assert rule.room([held("old")], held("new", last_used=9), task()) == ("old",)
 
 
+def test_a_priority_keeps_no_room_from_other_owners_and_counts_among_what_they_leave():
+    rule = KvPool(40, policy_named("lru"), 0.5)
+    kept = [held("urgent", BEN, priority=9), *(held(f"calm{n}", BEN, last_used=9) for n in range(3))]
+    assert rule.room(kept, held("a", last_used=1), task()) == ("calm0",)
+    every = [held(f"urgent{n}", BEN, priority=9, last_used=n) for n in range(4)]
+    assert rule.room(every, held("a", last_used=9), task()) == ("urgent0",)
+    own = [held("mine", last_used=5), *every[1:]]
+    assert rule.room(own, held("a", last_used=9), task()) == ("urgent1",), "what is worth least, whoever has it"
+
+
 def test_each_policy_orders_by_what_it_is_named_for():
     wanted = PlacementTask("", ANN, PlacementBudget(0), labels=frozenset({"x"}))
     better = {
@@ -271,7 +281,7 @@ EXACT, COMPOSED = AnswerMode.EXACT, AnswerMode.COMPOSED
     ],
 )
 def test_the_caller_then_the_setting_then_the_policy_decides_whether_states_are_put_together(composing, needed, told):
-    found = composing.decided([held("a"), held("b")][:needed], task(), needed)
+    found = composing.decided(needed, lambda: [held("a"), held("b")][:needed], task())
     assert (found.mode, found.reason, found.is_composed) == (*told, told[0] is COMPOSED)
 
 

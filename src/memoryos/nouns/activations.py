@@ -92,6 +92,7 @@ class Activations(Noun):
         The prefixes `beside` it stand behind it, in this order. With `composed` (default: as the setting
         `compose_states` or the policy of `placement` says), the states of all of them are put together: not exact.
         Without it, the state of the first one is used, and the text of the others is read. `mode` tells who decided.
+        The question is embedded if the policy reads how similar it is to the states (`uses_similarity`).
 
         The KV state is used if its memories are as they were when it was computed and if this caller may read them
         all. Otherwise the model reads the text of those that there are, and `reason` says why. The answer has a mark,
@@ -104,7 +105,7 @@ class Activations(Noun):
             raise InvalidInput("beside", "names a prefix twice, or too many", fix)
         known = self._engine.settings
         wanted = None if composed is None else arguments.flag("composed", composed)
-        composing = Composing(POLICIES.get(known.placement), known.compose_states, wanted)
+        composing = Composing(POLICIES.get(known.placement), known.compose_states, wanted, known.placement_priorities)
         marker = self._engine.responder.marker
         return self._engine.activator.answer(
             self._scope.owner, names, asked, marker, composing, recompute=known.compose_recompute

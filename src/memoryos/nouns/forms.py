@@ -25,7 +25,7 @@ from memoryos.operation.activation.transformation import FormOutcome, FormState,
 from memoryos.operation.activation.transformer import turning_of
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
-from memoryos.operation.placement.form_log import FormDecision, log_form
+from memoryos.operation.placement.form_log import FormDecision
 from memoryos.operation.placement.form_moves import FormMove
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version, versions_of
@@ -90,7 +90,7 @@ class MemoryForms(Noun):
         schedule = MemScheduler(self._engine, self._scope, self._caller, self._memory)
         due = {move.id: move for move in schedule.moves() if move.after is MemoryForm.TEXT}
         cold = {(one.name, one.form): due[one.id] for one in self.list() if one.id in due}
-        return Listing(self._cooled(name, form, cold[name, form]) for name, form in sorted(cold))
+        return Listing(self._cooled(cold))
 
     def outcome(
         self, name: str, source: MemoryForm | str = MemoryForm.TEXT, target: MemoryForm | str = MemoryForm.KV
@@ -197,19 +197,13 @@ class MemoryForms(Noun):
             is_ready = latest is not None and latest.stage is AdapterStage.READY and latest.sources == chosen
             return is_ready and not wanted.is_withdrawn and not is_missing(reader, wanted, now)
 
-    def _cooled(self, name: str, form: MemoryForm, move: FormMove) -> Transformation:
-        """Order it, and log why."""
-        made = self._turned(name, form, keeps=False)
-        if self._engine.settings.placement != OFF:
-            place = self._scope.owner
-            if form is MemoryForm.ADAPTER:
-                place, _ = self._engine.adapters.known(self._scope, name)
-            with self._engine.vault.write(place) as writer:
-                log_form(writer, FormDecision.of(move, name, made.ids, self._engine.clock()))
-        return made
+    def _cooled(self, cold: Mapping[tuple[str, MemoryForm], FormMove]) -> Iterator[Transformation]:
+        for (name, form), move in sorted(cold.items(), key=lambda one: one[0]):
+            with suppress(NotFound):  # it was removed meanwhile
+                yield self._turned(name, form, keeps=False, move=move)
 
-    def _turned(self, name: str, source: MemoryForm, *, keeps: bool) -> Transformation:
-        """From another form to text."""
+    def _turned(self, name: str, source: MemoryForm, *, keeps: bool, move: FormMove | None = None) -> Transformation:
+        """From another form to text; what `move` tells is logged."""
         if source is MemoryForm.KV:
             place, ids = self._scope.owner, self._activations.get(name).sources
             self._engine.admit(Action.READ if keeps else Action.DELETE, place)
@@ -220,7 +214,10 @@ class MemoryForms(Noun):
             place, ids = self._checked(name, keeps=keeps)
         job = None
         if source is MemoryForm.ADAPTER or not keeps:
-            job = self._engine.transformer.order(place, name, source, keeps=keeps)
+            why = None
+            if move is not None and self._engine.settings.placement != OFF:
+                why = FormDecision.of(move, name, ids, self._engine.clock())
+            job = self._engine.transformer.order(place, name, source, keeps=keeps, why=why)
             self._engine.housekeeping.queued(place)
         return Transformation(name, source, MemoryForm.TEXT, job, ids)
 

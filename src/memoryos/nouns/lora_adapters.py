@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -86,11 +86,7 @@ class LoraAdapters(Noun):
         )
         if not wanted.kinds or not {Kind(one) for one in wanted.kinds} <= set(TRAINABLE):
             raise InvalidInput("kinds", "has a kind that is not trained", f"Pass some of {', '.join(TRAINABLE)}")
-        place = _place_for(self._places, wanted)
-        with self._engine.vault.view(place) as reader:
-            check_there(reader, wanted.ids, self._engine.clock())
-        self._engine.local.check_training()
-        _want(self._engine, place, wanted)
+        have_trained(self._engine, self._scope, wanted)
         return self.get(wanted.name)
 
     def list(self) -> Listing[AdapterStatus]:
@@ -252,6 +248,15 @@ class LoraAdapters(Noun):
             unwant(writer, name)
 
 
+def have_trained(engine: Engine, scope: Scope, wanted: WantedAdapter, also: Callable[[Writer], object] = bool) -> None:
+    """Have an adapter trained, as `train` does; `also` writes in the same transaction."""
+    place = _place_for(engine.adapters.places(scope), wanted)
+    with engine.vault.view(place) as reader:
+        check_there(reader, wanted.ids, engine.clock())
+    engine.local.check_training()
+    _want(engine, place, wanted, also)
+
+
 def trained_again(engine: Engine, scope: Scope, wanted: WantedAdapter) -> None:
     """Have an adapter trained again, on those of its memories that there are, as `train` does."""
     engine.admit(Action.WRITE, scope)
@@ -271,7 +276,7 @@ def _place_for(places: Sequence[Scope], wanted: WantedAdapter) -> Scope:
     return others[0]
 
 
-def _want(engine: Engine, place: Scope, wanted: WantedAdapter) -> None:
+def _want(engine: Engine, place: Scope, wanted: WantedAdapter, also: Callable[[Writer], object] = bool) -> None:
     """Note what is wanted, in the place of what was wanted under that name, and have it trained."""
     check_new(engine.vault, place, Kind.PARAMETER, ())
     with engine.vault.view(place) as reader:
@@ -285,6 +290,7 @@ def _want(engine: Engine, place: Scope, wanted: WantedAdapter) -> None:
             want(writer, replace(wanted, weight=old.weight, last=old.last))
         writer.delete([one.id for one in begun(writer, wanted.name)])
         want_training(writer, wanted.name, anew=True)
+        also(writer)
     engine.housekeeping.queued(place)
 
 

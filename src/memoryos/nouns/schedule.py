@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from math import inf
+
+from uuid_utils.compat import uuid7
 
 from memoryos import arguments
 from memoryos.built_memory import AdapterStage
@@ -20,7 +22,7 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.listing import Listing
 from memoryos.models.tokenizer import count_tokens
-from memoryos.nouns.lora_adapters import LoraAdapters
+from memoryos.nouns.lora_adapters import LoraAdapters, have_trained
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
 from memoryos.operation.activation.activated import ActivationView
@@ -29,7 +31,7 @@ from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
 from memoryos.operation.placement.cost_model import SMOLLM2
-from memoryos.operation.placement.form_log import MOST_DECISIONS, FormDecision, log_form, logged_forms
+from memoryos.operation.placement.form_log import MOST_TOLD, FormDecision, log_form, logged_forms
 from memoryos.operation.placement.form_moves import (
     FormMove,
     FormOfMemory,
@@ -50,7 +52,7 @@ from memoryos.operation.recall.hit import Recall
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version
 from memoryos.operation.training.loaded_adapters import loaded_in
 from memoryos.operation.training.training_sources import TRAINABLE, stale_source
-from memoryos.operation.training.wanted_adapter import wanted_adapters
+from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
 from memoryos.scope import Scope
 
 OFF = "off"
@@ -85,11 +87,12 @@ class MemScheduler(Noun):
         model's context (default: the setting `context_tokens`), `ms` until the first token, `size_bytes` of KV caches
         and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first (default: the setting
         `placement_priorities`). With the setting `placement_states`, `states` has why KV states are in memory or are
-        not. `forms` has why KV caches and adapters were made or removed, as `decide` and `forms.cool` ordered it.
+        not. `forms` has why KV caches and adapters were made or removed, as `decide` and `forms.cool` ordered it: the
+        latest 16.
         `mode` is exact, unless `compose_states` or the policy has several KV caches put together. Raises InvalidInput.
         """
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
-        return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
+        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]))
 
     def decide(
         self,
@@ -109,6 +112,7 @@ class MemScheduler(Noun):
         """
         self._engine.admit(Action.WRITE, self._scope)
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
+        self._forms()  # before anything is written: it raises StoreCorrupt if the log is damaged
         if plan.policy != OFF:
             now = self._engine.clock()
             with self._engine.vault.write(self._scope.owner) as writer:
@@ -117,7 +121,7 @@ class MemScheduler(Noun):
             if self._engine.settings.is_local:
                 with suppress(PermissionDenied):  # what it would change was made of more than this caller may use
                     self._follow(history.asked)
-        return replace(plan, forms=tuple(self._forms()[:MOST_DECISIONS]))
+        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]))
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
         """List the latest decisions, newest first, at most 100: ids, forms, reasons and numbers.
@@ -145,10 +149,11 @@ class MemScheduler(Noun):
         with self._engine.settled(self._scope) as reader:
             history = history_of(reader)
             sources = reader.get([source for view in views for source in view.sources])
+            states = reader.get([view.id for view in views if view.id is not None])
             texts = reader.get(list(history.blocks)).values()
         has_kv = {source for view in views if view.is_usable for source in view.sources}
         forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
-        forms += [one for view in views if (one := _as_kv(view, sources)) is not None]
+        forms += [one for view in views if (one := _as_kv(view, sources, states)) is not None]
         forms += self._unloaded()
         return Listing(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
 
@@ -167,13 +172,13 @@ class MemScheduler(Noun):
         ours = next((view for view in self._engine.activator.views(owner) if view.name == KV_NAME), None)
         move = next((one for one in due if ours is not None and one.id == ours.id), None)
         if ours is not None and move is not None and move.after is MemoryForm.TEXT:
-            with suppress(NotFound):  # another process was faster
-                self._engine.activator.delete(owner, KV_NAME)
-                self._noted(owner, FormDecision.of(move, KV_NAME, ours.sources, self._engine.clock(), plan))
+            decision = FormDecision.of(move, KV_NAME, ours.sources, self._engine.clock(), plan)
+            with suppress(NotFound), self._engine.vault.write(owner) as writer:  # another process may have been faster
+                self._engine.activator.remove(writer, owner, KV_NAME)
+                log_form(writer, decision)
         elif ours is not None and move is not None:
             self._learn(move, ours.sources, plan)
-        elif paid := self._paid({one.id for one in due if one.after is MemoryForm.KV}, ours, plan):
-            self._engine.activator.order(owner, Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=paid))
+        elif self._built({one.id for one in due if one.after is MemoryForm.KV}, ours, plan):
             self._engine.housekeeping.queued(self._scope)
 
     def _learn(self, move: FormMove, sources: Sequence[str], plan: int) -> None:
@@ -184,12 +189,14 @@ class MemScheduler(Noun):
         with self._engine.vault.view(self._scope.owner) as reader:
             kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
         if kinds and KV_NAME not in [one.name for one in lora.list()]:
-            lora.train(KV_NAME, kinds=sorted(kinds), ids=sources)
             decision = FormDecision.of(move, KV_NAME, sources, self._engine.clock(), plan)
-            self._noted(self._scope.owner, decision)
+            wanted = WantedAdapter(
+                KV_NAME, sorted(one.value for one in kinds), list(sources), is_due=True, demand=str(uuid7())
+            )
+            have_trained(self._engine, self._scope, wanted, partial(log_form, decision=decision))
 
-    def _paid(self, new: set[str], ours: ActivationView | None, plan: int) -> tuple[str, ...]:
-        """The memories of a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
+    def _built(self, new: set[str], ours: ActivationView | None, plan: int) -> bool:
+        """Order a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
 
         A KV cache is the beginning of a prompt, so one more memory means to build it all again. What was used last
         stays in it, as far as the context has room.
@@ -197,7 +204,6 @@ class MemScheduler(Noun):
         before = set(ours.sources if ours is not None else ())
         owner, now = self._scope.owner, self._engine.clock()
         with self._engine.vault.write(owner) as writer:
-            self._engine.activator.check_change(owner, writer, KV_NAME, Action.WRITE)
             history = history_of(writer)
             texts = {cube.id: _as_text(cube) for cube in writer.get(new | before).values()}
             sizes = {one: text.tokens for one, text in texts.items()}
@@ -205,15 +211,13 @@ class MemScheduler(Noun):
             added = set(wanted) - before
             owed = sum(history.blocks[one].owed_ms for one in added if one in history.blocks)
             if not added or owed < SMOLLM2.prefill_ms(sum(sizes[one] for one in wanted)):
-                return ()
+                return False
             move = _paid_move([texts[one] for one in wanted], history, owed, now)
             log_form(writer, FormDecision.of(move, KV_NAME, wanted, now, plan))
             write_history(writer, reduce(UseHistory.paid, added, history))
-        return tuple(wanted)
-
-    def _noted(self, place: Scope, decision: FormDecision) -> None:
-        with self._engine.vault.write(place) as writer:
-            log_form(writer, decision)
+            recipe = Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=tuple(wanted))
+            self._engine.activator.ordered(writer, owner, recipe)
+        return True
 
     def _forms(self) -> list[FormDecision]:
         """What was decided of the forms of memories that the caller may read, newest first."""
@@ -260,9 +264,9 @@ class MemScheduler(Noun):
     ) -> ModeDecision:
         """Whether the KV caches of texts that the task may need are put together."""
         kv = [one for one in blocks if one.form is MemoryForm.KV and one.fault is None]
-        covered = [(one, [texts[source] for source in one.covers if source in texts]) for one in kv]
-        held = [_carrier(one, found, task) for one, found in covered if found]
-        decided = Composing(policy, self._engine.settings.compose_states).decided(held, task)
+        ids = [one.id for one in kv if not texts.keys().isdisjoint(one.covers)]
+        composing = Composing(policy, self._engine.settings.compose_states)
+        decided = composing.decided(len(ids), lambda: self._engine.activator.held(ids, task), task)
         is_possible = not decided.is_composed or self._engine.local.is_composing
         return decided if is_possible else ModeDecision(reason=ModeReason.NOT_POSSIBLE)
 
@@ -271,7 +275,9 @@ class MemScheduler(Noun):
         with self._engine.vault.view(self._scope.owner) as reader:
             known = (STATE_LOG.of(reader) or StateLog()).decisions
             seen = reader.kinds([one.id for one in known])
-        return tuple(one for one in known if one.id in seen)
+            is_whole = reader.view is None
+        told = [one for one in known if one.id in seen]
+        return tuple(told if is_whole else map(StateDecision.without_question, told))
 
     def _preload(self, task: PlacementTask, texts: Mapping[str, MemoryBlock], policy: PlacementPolicy) -> Sequence[str]:
         """What is worth most to have ready for the owner's next question."""
@@ -346,7 +352,7 @@ def _adapter(cube: MemCube, reader: Reader, now: datetime) -> MemoryBlock:
     )
 
 
-def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory | None:
+def _as_kv(view: ActivationView, sources: Mapping[str, MemCube], states: Mapping[str, MemCube]) -> FormOfMemory | None:
     if view.id is None or view.built_at is None:
         return None
     changes = [sources[one].descriptive.updated_at for one in view.sources if one in sources]
@@ -359,6 +365,7 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube]) -> FormOfMemory
         uses=view.uses,
         used_at=view.used_at,
         heat=sum(sources[one].behaviour.visits for one in view.sources if one in sources),
+        is_frozen=view.id in states and states[view.id].is_frozen,
     )
 
 
@@ -415,20 +422,6 @@ def _held(cube: MemCube, history: UseHistory, task: PlacementTask, found: Memory
         last_used=use.asked,
         heat=cube.behaviour.visits,
         similarity=found.similarity if found else 0.0,
-        labels=labels,
-        priority=task.priority(labels),
-    )
-
-
-def _carrier(block: MemoryBlock, texts: Sequence[MemoryBlock], task: PlacementTask) -> HeldBlock:
-    """What a policy is told about a KV cache that stands for these texts."""
-    labels = frozenset[str]().union(*(one.labels for one in texts))
-    return HeldBlock(
-        id=block.id,
-        scope=block.scope,
-        size_bytes=block.size_bytes,
-        saved_ms=SMOLLM2.prefill_ms(block.tokens) - SMOLLM2.load_ms(block.size_bytes),
-        similarity=max(one.similarity for one in texts),
         labels=labels,
         priority=task.priority(labels),
     )

@@ -138,8 +138,8 @@ def _kept(state: StateDecision) -> str:
 
 
 def _change(form: FormDecision) -> str:
-    known = form.grounds
-    told = f"{form.name}: {form.before.value} -> {form.after.value} ({form.reason.value}), {len(form.sources)} memories"
+    known, count = form.grounds, form.memories or len(form.sources)
+    told = f"{form.name}: {form.before.value} -> {form.after.value} ({form.reason.value}), {count} memories"
     days = f"unused for {known.unused_days:.1f} days, unchanged for {known.unchanged_days:.1f}"
     costs = f"KV would have saved {known.saved_ms:,.0f} ms and costs {known.cost_ms:,.0f} ms"
     return f"{told}: uses {known.uses}, heat {known.heat}, {costs}, {days}"

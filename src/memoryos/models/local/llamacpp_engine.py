@@ -42,6 +42,7 @@ class LlamacppEngine:
     """A model of llama.cpp. Its slot holds the keys and values of the latest prompt."""
 
     has_states = CAN_SAVE
+    is_composing = False
     has_watermark = False  # a request may favour tokens (logit_bias), but the same ones at each step
 
     def __init__(self, files: ModelFiles, *, window: int, threads: int) -> None:

@@ -106,6 +106,11 @@ class LocalEngine(Protocol):
         ...
 
     @property
+    def is_composing(self) -> bool:
+        """Whether it puts KV states together; else `compose` raises ModelError."""
+        ...
+
+    @property
     def has_states(self) -> bool:
         """Whether the model has KV states; one with sliding windows has none, and `prefill` raises ModelError."""
         ...

@@ -58,6 +58,7 @@ class TransformersEngine:
     """A model of Hugging Face transformers."""
 
     has_watermark = True
+    is_composing = True
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, digest: str, window: int = 2**31) -> None:
         """Compute with this model, whose files have that sha256; `opened` loads both."""

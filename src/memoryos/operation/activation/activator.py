@@ -6,7 +6,7 @@ one snapshot with the cube. Otherwise the text is computed anew, and the answer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,24 +29,27 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.built_cubes import replace_built
-from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Link, LinkKind
 from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.local.joined_blocks import left_out
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_chat import LocalChat, StatedChat
-from memoryos.models.local.local_engine import KVState
+from memoryos.models.local.local_engine import NO_COMPOSITION, KVState
 from memoryos.models.local.opened_model import OpenedModel
 from memoryos.models.local.prompt_beginning import beginning
 from memoryos.operation.activation.activated import ActivatedAnswer, ActivationView
 from memoryos.operation.activation.prefix import Prefix, Show, again, chosen
+from memoryos.operation.activation.prefix_state import PrefixState, place_of, state_key
 from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
-from memoryos.operation.activation.state_keeper import PrefixState, StateKeeper, place_of, state_key
+from memoryos.operation.activation.state_keeper import StateKeeper
+from memoryos.operation.activation.state_meanings import StateMeanings
 from memoryos.operation.answer.responder import Marker
 from memoryos.operation.attachments.parcels import Parcel, with_parcels
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
+from memoryos.operation.placement.placement_policy import HeldBlock
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
@@ -84,23 +87,29 @@ class Activator:
     account: ModelAccount
     show: Show
     most_bytes: int
-    made_keeper: Callable[[KeptStates], StateKeeper | None] = lambda _: None  #: of what the scheduler keeps in memory
+    #: of what the scheduler keeps in memory
+    made_keeper: Callable[[KeptStates, StateMeanings | None], StateKeeper | None] = lambda *_: None
     visited: Callable[[Scope, Iterable[str]], None] = lambda *_: None  #: notes that answers used these memories
+    meanings: StateMeanings | None = None  #: None: the policy does not ask how similar states are to a question
     states: KeptStates = field(init=False)
     keeper: StateKeeper | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", KeptStates(self.most_bytes))
-        object.__setattr__(self, "keeper", self.made_keeper(self.states))
+        object.__setattr__(self, "keeper", self.made_keeper(self.states, self.meanings))
 
     # Building
 
     def order(self, owner: Scope, recipe: Recipe) -> str:
         """Store a recipe, and return the id of the job that builds its state."""
         with self.vault.write(owner) as writer:
-            self.check_change(owner, writer, recipe.name, Action.WRITE)
-            write_recipes(writer, {**recipes(writer), recipe.name: recipe})
-            (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
+            return self.ordered(writer, owner, recipe)
+
+    def ordered(self, writer: Writer, owner: Scope, recipe: Recipe) -> str:
+        """The same in the transaction of a writer."""
+        self.check_change(owner, writer, recipe.name, Action.WRITE)
+        write_recipes(writer, {**recipes(writer), recipe.name: recipe})
+        (job_id,) = writer.enqueue(JobKind.ACTIVATE, payload=building_of(recipe.name), anew=True)
         return job_id
 
     def build(self, scope: Scope, job: Job) -> None:
@@ -163,12 +172,16 @@ class Activator:
     def delete(self, owner: Scope, name: str) -> None:
         """Remove a recipe with its state. Raises NotFound."""
         with self.vault.write(owner) as writer:
-            self.check_change(owner, writer, name, Action.DELETE)
-            known = recipes(writer)
-            if known.pop(name, None) is None:
-                raise _missing(name)
-            writer.delete([one.id for one in _built(writer, name)])
-            write_recipes(writer, known)
+            self.remove(writer, owner, name)
+
+    def remove(self, writer: Writer, owner: Scope, name: str) -> None:
+        """The same in the transaction of a writer."""
+        self.check_change(owner, writer, name, Action.DELETE)
+        known = recipes(writer)
+        if known.pop(name, None) is None:
+            raise _missing(name)
+        writer.delete([one.id for one in _built(writer, name)])
+        write_recipes(writer, known)
 
     def check_change(self, owner: Scope, reader: Reader, name: str, action: Action) -> None:
         """Raise PermissionDenied unless the caller may do this with the state of a prefix, if there is a prefix.
@@ -200,6 +213,8 @@ class Activator:
         self.states.clear()
         if self.keeper is not None:
             self.keeper.forget()
+        if self.meanings is not None:
+            self.meanings.forget()
         for model in models:
             if isinstance(model, LocalChat | OpenedModel):
                 model.forget()
@@ -236,6 +251,8 @@ class Activator:
         mode = ModeDecision(reason=ModeReason.ONE_STATE)
         if isinstance(chat, LocalChat):
             mode = self._mode(chat, owner, query, found, composing)
+            if mode.is_composed and not chat.engine.is_composing:  # before any state is loaded
+                mode, reason = ModeDecision(reason=ModeReason.NOT_POSSIBLE), NO_COMPOSITION
             if mode.is_composed:
                 state, reason = self._composed(chat, found, messages, recompute, loading)
                 is_composed = state is not None
@@ -264,15 +281,32 @@ class Activator:
         self, chat: LocalChat, owner: Scope, query: str, found: Sequence[_Snapshot], composing: Composing
     ) -> ModeDecision:
         """Whether the states of these prefixes are put together; a policy that fails costs no answer."""
+        wanted = composing.priorities
+        task = PlacementTask(query, owner, PlacementBudget(0), labels=frozenset(wanted), priorities=wanted)
+        try:
+            return composing.decided(len(found), lambda: self._held(chat, found, task), task)
+        except InvalidInput:
+            return ModeDecision(reason=ModeReason.FAILED)
+
+    def held(self, ids: Collection[str], task: PlacementTask) -> list[HeldBlock]:
+        """What a policy is told about the states with these ids that an answer to this caller would use."""
+        chat = self._chat()
+        if chat is None:
+            return []
+        with self._seeing(task.scope) as reader:
+            found = [self._snapshot(reader, name) for name in sorted(recipes(reader))]
+        return self._held(chat, [one for one in found if one[1] is not None and one[1].id in ids], task)
+
+    def _held(self, chat: LocalChat, found: Iterable[_Snapshot], task: PlacementTask) -> list[HeldBlock]:
         there = [
-            self._prefix_state(chat, recipe.name, cube, prefix).held
+            self._prefix_state(chat, recipe.name, cube, prefix)
             for recipe, cube, prefix, reason in found
             if cube is not None and not reason
         ]
-        try:
-            return composing.decided(there, PlacementTask(query, owner, PlacementBudget(0)), len(found))
-        except InvalidInput:
-            return ModeDecision(reason=ModeReason.FAILED)
+        if self.meanings is None:
+            return [one.held(task) for one in there]
+        self.meanings.compare(task.query, there)
+        return [one.held(task, self.meanings.alike(one.block(), task)) for one in there]
 
     def _usable(self, chat: LocalChat, found: _Snapshot, loading: _Loading) -> tuple[KVState | None, str]:
         """The state of one prefix; or why there is none."""

@@ -6,10 +6,9 @@ owner's next question probably uses is loaded, behind the answer.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -20,15 +19,14 @@ from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.models.local.kept_states import KeptStates
 from memoryos.models.local.local_engine import KVState
-from memoryos.models.remembered import Remembered
+from memoryos.operation.activation.prefix_state import PrefixState
 from memoryos.operation.activation.recipe import recipes
 from memoryos.operation.activation.state_meanings import StateMeanings
-from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.placement.foresight import Learned
 from memoryos.operation.placement.kv_keeper import KeepingDecision, KvBlock, KvKeeper
 from memoryos.operation.placement.kv_pool import KvPool
-from memoryos.operation.placement.placement_policy import HeldBlock, asks_for_similarity, policy_named
+from memoryos.operation.placement.placement_policy import policy_named
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog, write_state_log
 from memoryos.scope import Scope
@@ -36,54 +34,6 @@ from memoryos.scope import Scope
 OFF = "off"
 MOST_LOADED = 8  # states that a pause loads, at most
 PAUSE_MS = 20_000.0  # that loading them may take, by the rates of the cost model
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixState:
-    """The KV state of a prefix: where it lies in memory, and how to get it if it does not."""
-
-    memory_id: str
-    owner: Scope
-    name: str  #: of the prefix
-    tokens: int
-    size_bytes: int
-    heat: float  #: visits of its sources
-    labels: frozenset[str]  #: tags of its sources
-    sources: tuple[str, ...]  #: their ids
-    load: Callable[[], KVState | None]
-
-    @property
-    def key(self) -> str:
-        """Under which it is in memory."""
-        return state_key(self.owner, self.memory_id)
-
-    @property
-    def held(self) -> HeldBlock:
-        """It, as a policy knows it that is asked about one answer."""
-        saved = SMOLLM2.prefill_ms(self.tokens) - SMOLLM2.load_ms(self.size_bytes)
-        return HeldBlock(
-            id=self.memory_id,
-            scope=self.owner,
-            size_bytes=self.size_bytes,
-            saved_ms=saved,
-            heat=self.heat,
-            labels=self.labels,
-        )
-
-    def block(self, size_bytes: int | None = None) -> KvBlock:
-        """It, as the scheduler knows it."""
-        size = self.size_bytes if size_bytes is None else size_bytes
-        saved, ready = SMOLLM2.saved_ms(self.tokens), SMOLLM2.load_ms(size)
-        return KvBlock(
-            id=self.key,
-            owner=self.owner,
-            name=self.name,
-            size_bytes=size,
-            saved_ms=saved,
-            ready_ms=ready,
-            heat=self.heat,
-            labels=self.labels,
-        )
 
 
 @dataclass(frozen=True)
@@ -106,14 +56,13 @@ class StateKeeper:
         vault: Vault,
         clock: Clock,
         later: Callable[..., None],
-        questions: Remembered,
         states: KeptStates,
+        meanings: StateMeanings | None,
     ) -> StateKeeper | None:
         """The one of the settings; None if the last used states stay. Raises InvalidInput for an unknown policy."""
         if not settings.placement_states or settings.placement == OFF:
             return None
         learned, policy = Learned(), policy_named(settings.placement)
-        meanings = StateMeanings(questions) if asks_for_similarity(policy) else None
         alike = None if meanings is None else meanings.alike
         keeper = KvKeeper(KvPool(states.most_bytes, policy), learned, alike=alike)
         return cls(vault, clock, states, later, keeper, learned, meanings, settings.placement_priorities)
@@ -137,30 +86,32 @@ class StateKeeper:
             }
             self.learned.asked(owner, owed)
             blocks = [one.block(state.nbytes) for one, state in taken.values()]
-            self._know(one for one, _ in taken.values())
+            if not self.keeper.has_room(blocks):  # otherwise nothing is compared, and no answer waits for an embedder
+                self._compare(query, (one for one, _ in taken.values()))
             task = self._task(owner, query, blocks)
             decisions = self.keeper.used(blocks, task)
             self._carried_out(decisions, found, epoch)
             caller = current()
-            self.later(lambda: acting(caller, lambda: self._rest(task, owed, decisions, find)))
+            self.later(lambda: acting(caller, lambda: self._rest(task, taken, owed, decisions, find)))
 
     def forget(self) -> None:
         """Know nothing of the owners any more but what the store has: something was erased."""
         self.learned.forget()
-        if self.meanings is not None:
-            self.meanings.forget()
         self.keeper.retain(())
 
     def _rest(
         self,
         task: PlacementTask,
+        taken: Mapping[str, tuple[PrefixState, KVState]],
         owed: Mapping[str, float],
         decisions: list[KeepingDecision],
         find: Callable[[str], PrefixState | None],
     ) -> None:
         """What no answer waits for: to load what comes next, and to write it all down."""
         with suppress(MemoryOSError):
-            self._log(task.scope, owed, [*decisions, *self._preloaded(task, find)])
+            self._compare(task.query, (one for one, _ in taken.values()))
+            compared = replace(task)  # of which the keeper has no numbers yet
+            self._log(task.scope, owed, [*decisions, *self._preloaded(compared, find)])
 
     def _preloaded(self, task: PlacementTask, find: Callable[[str], PrefixState | None]) -> list[KeepingDecision]:
         owner, epoch = task.scope, self.states.epoch  # before the first is read
@@ -171,7 +122,8 @@ class StateKeeper:
             for name in islice(self.learned.likely(owner), MOST_LOADED):
                 if self.learned.chance(owner, name) > 0 and (one := find(name)) is not None:
                     found[one.key] = one
-                    self._know([one])
+                    if self.meanings is not None:
+                        self.meanings.learn([one])
                     yield one.block()
 
         def ready(block: KvBlock) -> KvBlock | None:
@@ -193,18 +145,14 @@ class StateKeeper:
             else:
                 self.states.drop(one.block.id)
 
-    def _know(self, states: Iterable[PrefixState]) -> None:
-        """Know what these states are about."""
-        for one in states:
-            if self.meanings is not None and not self.meanings.knows(one.key):
-                with self.vault.read(one.owner) as reader:
-                    self.meanings.know(one.key, page_vectors(reader, one.sources).values())
+    def _compare(self, query: str, states: Iterable[PrefixState]) -> None:
+        """Know what a question and these states are about, if the policy asks how similar they are."""
+        if self.meanings is not None:
+            self.meanings.compare(query, states)
 
     def _task(self, owner: Scope, query: str, used: Iterable[KvBlock]) -> PlacementTask:
         """A question that prefers what has the tags of the prefixes that it was asked behind."""
         labels = frozenset[str]().union(*(block.labels for block in used))
-        if self.meanings is not None:
-            self.meanings.ask(query)
         return PlacementTask(query, owner, PlacementBudget(0), labels=labels, priorities=self.priorities)
 
     def _learn(self, owner: Scope) -> None:
@@ -239,16 +187,6 @@ class StateKeeper:
             history = history.after(known, micros(at)) if known else history
             write_state_log(writer, StateLog(history, log.decisions).decided(told))
         self.learned.know(owner, history)
-
-
-def place_of(owner: Scope) -> str:
-    """How the keys of an owner's states begin; no other owner's begin so."""
-    return json.dumps((owner.tenant, owner.user, owner.agent, owner.namespace))
-
-
-def state_key(owner: Scope, memory_id: str) -> str:
-    """Under which a state is in memory."""
-    return f"{place_of(owner)}{memory_id}"
 
 
 def _memory_of(key: str) -> str:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memoryos.clock import Clock
+from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.activation.activator import Activator
+from memoryos.operation.activation.recipe import recipes
+from memoryos.operation.placement.form_log import FormDecision, log_form
 from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.scheduler.job_kinds import JobType, OneByOne, internal
 from memoryos.operation.training.recollections import Recollections
@@ -31,10 +34,16 @@ class Transformer:
     activator: Activator
     recollections: Recollections
 
-    def order(self, place: Scope, name: str, source: MemoryForm, *, keeps: bool) -> str:
-        """Add the job, and return its id."""
+    def order(
+        self, place: Scope, name: str, source: MemoryForm, *, keeps: bool, why: FormDecision | None = None
+    ) -> str:
+        """Add the job, log why, and return its id. Raises NotFound if the KV state or adapter is gone meanwhile."""
         with self.vault.write(place) as writer:
+            if name not in (recipes(writer) if source is MemoryForm.KV else wanted_adapters(writer)):
+                raise NotFound(f"{name!r} was removed meanwhile")
             (job_id,) = writer.enqueue(JobKind.TRANSFORM, payload=turning_of(name, source, keeps=keeps), anew=True)
+            if why is not None:
+                log_form(writer, why)
         return job_id
 
     def do(self, scope: Scope, job: Job) -> None:

@@ -5,8 +5,8 @@ Exact is the default. The caller decides, else a setting, else the policy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from memoryos.choice import Choice
 from memoryos.operation.placement.placement_policy import ComposingPolicy, HeldBlock, PlacementPolicy
@@ -56,21 +56,23 @@ class Composing:
     policy: PlacementPolicy | None  #: None: the scheduler is off
     setting: bool  #: `compose_states`
     asked: bool | None = None  #: what the caller said; None: nothing
+    priorities: Mapping[str, int] = field(default_factory=dict, hash=False)  #: of tags, by the settings
 
-    def decided(self, states: Sequence[HeldBlock], task: PlacementTask, count: int | None = None) -> ModeDecision:
-        """The mode of an answer that could use these states, of `count` that it would need (default: these).
+    def decided(self, needed: int, states: Callable[[], Sequence[HeldBlock]], task: PlacementTask) -> ModeDecision:
+        """The mode of an answer that would need so many states; a policy is told about those that there are.
 
         Raises InvalidInput if the policy fails.
         """
-        needed = len(states) if count is None else count
         if needed < 2:
             return ModeDecision(reason=ModeReason.ONE_STATE)
         if self.asked is not None:
             return _decision(self.asked, ModeReason.ASKED)
         if self.setting:
             return _decision(True, ModeReason.SETTING)
-        if isinstance(self.policy, ComposingPolicy) and len(states) == needed and self.policy.composes(states, task):
-            return _decision(True, ModeReason.POLICY)
+        if isinstance(self.policy, ComposingPolicy):
+            found = states()
+            if len(found) == needed and self.policy.composes(found, task):
+                return _decision(True, ModeReason.POLICY)
         return EXACTLY
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import AwareDatetime, TypeAdapter
 
@@ -18,6 +18,8 @@ from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.plain import EVERY_FIELD, Plain
 
 MOST_DECISIONS = 64  # that are known of an owner
+MOST_SOURCES = 64  # of one decision; more are counted
+MOST_TOLD = 16  # decisions that a plan tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +32,17 @@ class FormDecision(Plain):
     after: MemoryForm  #: the form that they get
     reason: MoveReason  #: why
     grounds: MoveGrounds  #: the numbers behind it
-    sources: tuple[str, ...]  #: ids of its memories, as far as they are there
+    sources: tuple[str, ...]  #: ids of its memories, as far as they are there; 64 at most
     plan: int | None = None  #: number of the plan behind which it was decided; None: `forms.cool` was called
+    memories: int = 0  #: how many it was decided of
 
     @classmethod
     def of(
         cls, move: FormMove, name: str, sources: Sequence[str], at: datetime, plan: int | None = None
     ) -> FormDecision:
         """The decision to carry out a change that is due."""
-        return cls(at, name, move.before, move.after, move.reason, move.grounds, tuple(sources), plan)
+        kept, count = tuple(sources[:MOST_SOURCES]), len(sources)
+        return cls(at, name, move.before, move.after, move.reason, move.grounds, kept, plan, count)
 
 
 FORM_LOG = Note("placement_forms", as_json(tuple[FormDecision, ...]))
@@ -47,17 +51,27 @@ _LOG = TypeAdapter(tuple[FormDecision, ...])
 
 
 def log_form(writer: Writer, decision: FormDecision) -> None:
-    """Write a decision before the others; the oldest may go for it."""
-    known = (decision, *(FORM_LOG.of(writer) or ()))[:MOST_DECISIONS]
-    writer.write_note(FORM_LOG.key, _LOG.dump_json(known, context=EVERY_FIELD).decode())
+    """Write a decision before the others; the oldest may go for it. What was decided already is not written again."""
+    known = FORM_LOG.of(writer) or ()
+    if not any(_is_same(one, decision) for one in known):
+        kept = (decision, *known)[:MOST_DECISIONS]
+        writer.write_note(FORM_LOG.key, _LOG.dump_json(kept, context=EVERY_FIELD).decode())
+
+
+def _is_same(known: FormDecision, decision: FormDecision) -> bool:
+    """Whether it was decided to remove the same KV or adapter, which has not been made or used anew since."""
+    since = decision.at - timedelta(days=decision.grounds.unused_days)
+    told = [(one.name, one.before, one.after) for one in (known, decision)]
+    return decision.after is MemoryForm.TEXT and told[0] == told[1] and known.at > since
 
 
 def logged_forms(reader: Reader) -> Iterator[FormDecision]:
-    """The decisions, newest first, of which the reader shows every memory that is there."""
+    """The decisions, newest first, of which memories are left; to who sees less than all, if every one is there."""
     known = FORM_LOG.of(reader) or ()
     ids = {source for one in known for source in one.sources}
     there, seen = reader.whole.kinds(ids), reader.kinds(ids)
     for one in known:
         left = tuple(source for source in one.sources if source in there)
-        if left and all(source in seen for source in left):
+        is_whole = len(seen.keys() & one.sources) == max(one.memories, len(one.sources))
+        if left and (reader.view is None or is_whole):
             yield replace(one, sources=left)

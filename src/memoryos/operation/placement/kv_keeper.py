@@ -56,7 +56,7 @@ class KeepingGrounds(Plain):
     size_bytes: int  #: of it
     chance: float  #: that the owner's next question uses it
     heat: float  #: visits of what it was computed from
-    similarity: float  #: of that to the owner's question, 0 to 1; 0 if the policy does not ask for it
+    similarity: float  #: of that to the owner's question, 0 to 1; 0 if the policy, or who reads this, is not told it
     priority: int  #: the highest of its tags
 
 
@@ -116,6 +116,12 @@ class KvKeeper:
             self._view = None
             if len(self._uses) > MOST_USES:
                 self._uses = {one: use for one, use in self._uses.items() if one in there}
+
+    def has_room(self, blocks: Iterable[KvBlock]) -> bool:
+        """Whether these blocks fit beside what is held, so that nothing leaves."""
+        with self._lock:
+            sizes = {one.id: one.size_bytes for one in (*self._kept.values(), *blocks)}
+            return sum(sizes.values()) <= self._pool.capacity
 
     def used(self, blocks: Iterable[KvBlock], task: PlacementTask) -> list[KeepingDecision]:
         """Count a question that used these blocks, and hold those that fit; what made room comes first."""

@@ -2,13 +2,15 @@
 
 A part of the pool is divided equally among the owners in it. An owner who holds no more than this share loses nothing
 to others; the rest of the pool goes to what is worth most. An owner alone may fill the pool.
+A priority counts among the blocks of one owner alone: whoever tags memories keeps nothing from others.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 
 from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPolicy
 from memoryos.operation.placement.placement_task import PlacementTask
@@ -51,19 +53,24 @@ class KvPool:
             sizes[block.scope] += block.size_bytes
         free, share = self.capacity - sizes.total(), self.share((*sizes, wanted.scope))
         leaving: list[HeldBlock] = []
-        for block in sorted(held, key=lambda one: self._order(one, task)):
+        for block in self._in_order(held, task):
             if free >= wanted.size_bytes:
                 break
             is_ours = block.scope == wanted.scope
-            if block.priority > wanted.priority or not (is_ours or sizes[block.scope] > share):
+            if block.priority > wanted.priority if is_ours else sizes[block.scope] <= share:
                 continue
             leaving.append(block)
             sizes[block.scope] -= block.size_bytes
             free += block.size_bytes
         return tuple(leaving) if free >= wanted.size_bytes else None
 
-    def _order(self, block: HeldBlock, task: PlacementTask) -> tuple[int, float, str]:
-        return block.priority, self.policy.worth(block, task), block.id
+    def _in_order(self, held: Sequence[HeldBlock], task: PlacementTask) -> Iterator[HeldBlock]:
+        """Those first that are worth least; but of one owner, those of a lower priority."""
+        worth = {block.id: (self.policy.worth(block, task), block.id) for block in held}
+        owned = defaultdict[Scope, list[HeldBlock]](list)
+        for block in sorted(held, key=lambda one: (one.priority, worth[one.id])):
+            owned[block.scope].append(block)
+        return merge(*owned.values(), key=lambda one: worth[one.id])
 
     def _total(self, blocks: Sequence[HeldBlock], task: PlacementTask) -> float:
         return sum(self.policy.worth(block, task) * block.size_bytes for block in blocks)

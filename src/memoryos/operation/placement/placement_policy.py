@@ -35,7 +35,7 @@ class HeldBlock:
     heat: float = 0.0  #: of the memory
     similarity: float = 0.0  #: to the question
     labels: frozenset[str] = frozenset()  #: its tags
-    priority: int = 0  #: what has a lower one makes room first
+    priority: int = 0  #: of its owner, what has a lower one makes room first
 
     @property
     def density(self) -> float:
@@ -72,6 +72,7 @@ class FormulaPolicy:
 
     name: str  #: its name in settings
     formula: Callable[[HeldBlock, PlacementTask], float]
+    uses_similarity: bool = False  #: whether it reads how similar a block is to the question
 
     def worth(self, block: HeldBlock, task: PlacementTask) -> float:
         """Return what the formula says."""
@@ -84,6 +85,11 @@ class GuardedPolicy:
 
     name: str  #: its name in settings
     policy: PlacementPolicy
+
+    @property
+    def uses_similarity(self) -> bool:
+        """What the policy says; False if it says nothing about it."""
+        return getattr(self.policy, "uses_similarity", False) is True
 
     def worth(self, block: HeldBlock, task: PlacementTask) -> float:
         """Return what the policy says. Raises InvalidInput if it fails, or says no number."""
@@ -118,7 +124,7 @@ def _labels(block: HeldBlock, task: PlacementTask) -> float:
 
 
 DENSITY = FormulaPolicy("density", _density)
-SIMILARITY = FormulaPolicy("similarity", lambda block, _: block.similarity)
+SIMILARITY = FormulaPolicy("similarity", lambda block, _: block.similarity, uses_similarity=True)
 POLICIES: dict[str, PlacementPolicy] = {
     policy.name: policy
     for policy in (
@@ -135,9 +141,9 @@ POLICIES: dict[str, PlacementPolicy] = {
 }
 
 
-def asks_for_similarity(policy: PlacementPolicy) -> bool:
-    """Whether a policy needs the similarity to the question, which takes time: one that somebody added may."""
-    return policy is SIMILARITY or isinstance(policy, GuardedPolicy)
+def asks_for_similarity(policy: PlacementPolicy | None) -> bool:
+    """Whether a policy reads the similarity to the question, which takes time: it says so with `uses_similarity`."""
+    return getattr(policy, "uses_similarity", False) is True
 
 
 def register_policy(policy: PlacementPolicy) -> None:

@@ -6,7 +6,7 @@ It is a note of the owner, and goes with it: names of prefixes, ids and numbers,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import AwareDatetime, TypeAdapter
 
@@ -28,6 +28,11 @@ class StateDecision(Plain):
     is_kept: bool  #: whether it is in memory since, in the process that decided
     reason: KeepingReason  #: why, or why not
     grounds: KeepingGrounds | None = None  #: the numbers behind it; None: an earlier version noted none
+
+    def without_question(self) -> StateDecision:
+        """The same without what tells of a question, which another caller may have asked."""
+        known = self.grounds
+        return self if known is None else replace(self, grounds=replace(known, similarity=0.0))
 
 
 @dataclass(frozen=True, slots=True)
