@@ -47,7 +47,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.knowledge import fact_base, support
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.lesson import Lesson
-from memoryos.operation.maintenance import rebuild
+from memoryos.operation.maintenance import rebuild, repairer
 from memoryos.operation.maintenance.moves import Mover
 from memoryos.operation.paging import pager
 from memoryos.operation.portability import load_export
@@ -209,10 +209,10 @@ def unlearned(world: World, count: int) -> list[int]:
     return taken
 
 
-def mixed(world: World, count: int) -> Memory:
+def mixed(world: World, count: int, more: str = "") -> Memory:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
-    pages = added(memory, (f"{'🍵🚲'[number % 2]} {number}" for number in range(count)))
+    pages = added(memory, (f"{'🍵🚲'[number % 2]} {number}{more}" for number in range(count)))
     memory.add("📐 end")
     tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in pages[:2])
     moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
@@ -454,6 +454,43 @@ def test_steps_of_large_pages_have_fewer_of_them(world: World, monkeypatch, told
         assert max(sizes) < 30_000
     (segment,) = memory.segments.list()
     assert len(segment.page_ids) == 11
+
+
+@pytest.mark.parametrize("is_undone", [False, True], ids=["repair", "undo"])
+def test_a_repair_of_large_pages_moves_fewer_of_them_in_a_step(world: World, monkeypatch, is_undone: bool):
+    """A step moved 16 pages, whatever their size, and made their documents under the lock."""
+    memory = mixed(world, 12, " large" * 1_000)
+    monkeypatch.setattr(repairer, "CHARS_AT_ONCE", 15_000)
+    with moved_by(world.vault, monkeypatch) as moved:
+        report = memory.upkeep.repair()
+    if is_undone:
+        with moved_by(world.vault, monkeypatch) as moved:
+            memory.upkeep.undo(*report.events)
+    assert sum(map(len, moved)) == len(report.events) == 6
+    assert max(map(len, moved)) == 2  # of 6,000 characters each
+    assert all(entry.document for some in moved for entry in some)
+
+
+@contextmanager
+def moved_by(vault: SqlVault, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[Entry]]]:
+    """The pages that each write transaction of the vault moves to another segment."""
+    moved: list[list[Entry]] = []
+    update, writing = SqlWriter.update, vault._writing
+
+    def counting(writer: SqlWriter, entries: Sequence[Entry], operation: Operation, **more: Any) -> None:
+        moved[-1] += entries if operation is Operation.REHOME else ()
+        update(writer, entries, operation, **more)
+
+    @contextmanager
+    def begun(owner: Scope) -> Iterator[Any]:
+        moved.append([])
+        with writing(owner) as connection:
+            yield connection
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlWriter, "update", counting)
+        patched.setattr(vault, "_writing", begun)
+        yield moved
 
 
 @pytest.mark.once
