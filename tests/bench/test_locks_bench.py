@@ -21,7 +21,8 @@ from memoryos.scope import Scope
 
 PAGES = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild", "forget", "load"}
 FACTS = {"facts.add", "proposals.publish", "proposals.accept"}
-ENDS = {
+STATES = {"governance.freeze", "governance.thaw", "governance.hold; release", "governance.relabel"}
+ENDS = STATES | {
     "duplicates.merge, 6 pages",
     "duplicates.unmerge, 2 pages",
     "governance.expire, 6 pages",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, literal_column, select, update
 
 import memoryos
 from memoryos import Memory, Role, Subject
@@ -65,7 +65,7 @@ from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, some_at_a_time
 from memoryos.scope import Scope
 
-from .work import Writing, calls_in, carry_out, database_work, locks_of
+from .work import Counted, Writing, calls_in, carry_out, database_work, locks_of
 from .world import ANN, AXES, START, LineExtractor, World, added, texts
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
@@ -698,6 +698,103 @@ def test_changes_read_the_memories_that_they_change_and_not_all_that_the_owner_h
     assert 0 < done_beside(400) < SAME * done_beside(200)
 
 
+@pytest.mark.file
+def test_the_links_of_one_memory_are_one_list_in_the_order_of_their_index(world: World):
+    """Each was a row of its own, in any order: with 5,000 SQLite took three times as long."""
+    memory = world.open("links.db", short_term_capacity=1)
+    pages = added(memory, (f"🍵 tea {number}" for number in range(240)))
+    memory.wait()
+
+    def calls_with(targets: Sequence[str]) -> int:
+        fact = memory.facts.add(f"Ann likes dish {len(targets)}.")
+        links = [Link(fact, LinkKind.DERIVED_FROM, page) for page in targets]
+        with world.vault.write(ANN) as writer, Counted() as counted:
+            writer.link(links)
+        stored = select(tables.links.c.target).where(tables.links.c.source == fact).order_by(literal_column("rowid"))
+        with world.vault._writing(ANN) as connection:
+            assert connection.execute(stored).scalars().all() == sorted(targets)
+        return counted.calls
+
+    mixed_up = random.Random(1).sample(pages, len(pages))
+    calls_with(mixed_up[:60])
+    assert calls_with(mixed_up[:200]) - calls_with(mixed_up[:100]) < 3 * 100
+
+
+@pytest.mark.once
+def test_the_documents_of_what_ends_with_a_page_are_made_before_the_lock_is_taken(world: World, monkeypatch):
+    memory, page = taught(world, towns(3), "ends.db")
+    world.extract()
+    written = written_from_now_on(monkeypatch)
+    memory.governance.relabel(page, expires_at=world.clock() + timedelta(days=1))
+    assert {entry.cube.kind for entry in written} == {Kind.PAGE, Kind.FACT}
+    assert all(entry.document for entry in written)
+
+
+def written_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
+    """The memories that are replaced by newer ones."""
+    written, original = list[Entry](), SqlWriter.update
+
+    def update(writer: SqlWriter, entries: Sequence[Entry], operation: Operation, **told: Any) -> None:
+        written.extend(entries)
+        original(writer, entries, operation, **told)
+
+    monkeypatch.setattr(SqlWriter, "update", update)
+    return written
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("call", ["thaw", "release", "sweep"])
+def test_what_has_expired_is_found_without_a_look_at_all_that_the_owner_has(world: World, call: str):
+    def done_beside(others: int) -> int:
+        memory = world.open(f"{call}-{others}.db")
+        fact = memory.facts.add("Ann likes tea.")
+        memory.add_many([Turn(role=Role.USER, text=f"🍵 page {number}") for number in range(others)])
+        memory.wait()
+        hold = memory.governance.hold(reason="x", memory=fact)
+        if call == "sweep":
+            memory.governance.release(hold.id)
+            memory.governance.expire(fact)
+        elif call == "thaw":
+            memory.governance.freeze(fact)
+        with database_work(world.vault) as steps:
+            if call == "sweep":
+                memory.jobs.run()
+            elif call == "thaw":
+                memory.governance.thaw(fact)
+            else:
+                memory.governance.release(hold.id)
+        return max(steps)
+
+    assert 0 < done_beside(400) < SAME * done_beside(200)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("call", ["freeze", "thaw"])
+def test_the_document_of_another_state_is_made_before_the_lock_is_taken(world: World, monkeypatch, call: str):
+    memory = world.open()
+    fact = memory.facts.add("Ann likes tea.")
+    if call == "thaw":
+        memory.governance.freeze(fact)
+    written = written_from_now_on(monkeypatch)
+    getattr(memory.governance, call)(fact)
+    assert [bool(entry.document) for entry in written] == [True]
+
+
+@pytest.mark.file
+def test_what_an_expiry_would_reach_is_looked_at_before_the_lock_is_taken(world: World):
+    """The succession of every fact that rests on the page was followed to its end under it."""
+
+    def expired(count: int) -> int:
+        memory, page = taught(world, towns(count), f"expired-{count}.db")
+        world.extract()
+        with database_work(world.vault) as steps:
+            memory.governance.expire(page)
+        assert page not in [one.id for one in memory.pages.list()]
+        return max(steps)
+
+    assert 0 < expired(80) < SAME * expired(20)
+
+
 @pytest.mark.once
 def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_around_them(world: World):
     def learned_among(known: int, count: int) -> int:
@@ -1192,6 +1289,27 @@ def test_memories_that_are_stored_anew_when_pages_go_are_so_many_that_their_link
     assert verify(world.vault).is_sound
 
 
+@pytest.mark.once
+def test_memories_that_an_update_stores_anew_are_so_many_that_their_links_fit_in_a_step(world: World, monkeypatch):
+    """All that rested on the page, up to 32 memories with all their links, was stored in one step."""
+    count = 40
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    said = "fact: Tom likes jazz.\nfact: Tom plays chess.\ntrait: calm"
+    pages = added(memory, (f"🍵 tea {number}\n{said}" for number in range(count)))
+    memory.add("🚲 bye")
+    world.extract()
+    newer = [Entry(replace(fact, version=replace(fact.version, number=2))) for fact in world.cubes(Kind.FACT)]
+    with world.vault.write(ANN) as writer:
+        writer.update(newer, Operation.REVISE)
+    monkeypatch.setattr(correct, "LINKS_AT_ONCE", count)
+    with stored_by(world.vault) as stored:
+        memory.update(pages[0], "🍵 coffee")
+    assert count <= max(rows for rows, _ in stored) < 1.5 * count
+    left = [cube for cube in (*world.cubes(Kind.FACT), *world.cubes(Kind.TRAIT)) if not cube.is_withdrawn]
+    assert [len(cube.descriptive.provenance) for cube in left] == [count - 1] * 3
+    assert verify(world.vault).is_sound
+
+
 def test_pages_that_go_together_go_in_steps_of_so_many_characters(world: World, monkeypatch):
     def largest_step(number: int) -> int:
         talk = world.open(f"large-{number}.db", short_term_capacity=1).of(replace(ANN, session="talk"))
@@ -1366,6 +1484,30 @@ def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(worl
     assert renewed.id != trait.id
     assert len(renewed.descriptive.provenance) == 59
     assert page not in renewed.descriptive.provenance
+    assert verify(world.vault).is_sound
+
+
+def test_so_does_one_that_somebody_stated_and_that_quotes_none_of_its_pages(world: World, monkeypatch):
+    """It was stored anew and removed with all its links in one step."""
+    monkeypatch.setattr(renewal, "LINKS_AT_ONCE", 20)
+    monkeypatch.setattr(support, "LINKS_AT_ONCE", 20)
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    pages = added(memory, (f"🍵 tea {number}\nfact: Tom likes jazz." for number in range(60)))
+    memory.add("🚲 bye")
+    world.extract()
+    (fact,) = world.cubes(Kind.FACT)
+    stated = replace(fact.descriptive, origin=Origin.USER_INPUT)
+    with world.vault.write(ANN) as writer:
+        payload = replace(fact.payload, quote="")
+        writer.update([Entry(replace(fact, payload=payload, descriptive=stated))], Operation.REFRESH)
+    with losses_of(world.vault, fact.id) as lost:
+        memory.delete(pages[7])
+    assert sum(lost) == 60
+    assert max(lost) <= 20
+    (renewed,) = world.cubes(Kind.FACT)
+    assert renewed.id != fact.id
+    assert renewed.descriptive.origin is Origin.USER_INPUT
+    assert pages[7] not in renewed.descriptive.provenance
     assert verify(world.vault).is_sound
 
 

@@ -8,8 +8,10 @@ from memoryos import Memory
 from memoryos.cube import to_json
 from memoryos.infrastructure.vault import cube_documents, tables, version_part
 from memoryos.infrastructure.vault.soundness import verify
+from memoryos.infrastructure.vault.version_part import VersionPart
 
-from .world import ANN, World
+from .work import locks_of
+from .world import ANN, World, added
 
 WORD = "zanzibarquux"
 
@@ -95,3 +97,59 @@ def test_the_versions_of_pages_are_looked_through_once(world: World, monkeypatch
     assert read == [pages[2]]
     memory.delete(pages[1])
     assert read == [pages[2]]
+
+
+@pytest.mark.once
+def test_the_versions_of_pages_are_looked_through_before_the_lock_is_taken(world: World):
+    """The first deletion of an owner read every version of every page under it."""
+
+    def deleted(count: int) -> int:
+        memory = world.open(f"deleted-{count}.db", short_term_capacity=1, heat_threshold=1e9)
+        pages = added(memory, (f"🍵 tea {number}" for number in range(count)))
+        for page in pages:
+            memory.update(page, "🍵 tea once more")
+        with locks_of(world.vault) as taken:
+            memory.delete(pages[-1])
+        return max(taken)
+
+    deleted(4)
+    assert deleted(48) < 1.2 * deleted(24)
+
+
+def test_a_deletion_that_dies_amid_what_an_older_program_kept_is_completed_by_the_next(world: World, monkeypatch):
+    memory, pages = chained(world)
+    for page in pages[1:3]:
+        update_as_before(memory, page, monkeypatch, 3)
+    original, done = VersionPart.unchain, list[int]()
+
+    def die(part: VersionPart, told: list[str]) -> int:
+        if done:
+            raise KeyboardInterrupt
+        done.append(original(part, told))
+        return done[0]
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(VersionPart, "unchain", die)
+        memory.delete(pages[0])
+    assert done[0] > 0
+    assert verify(world.vault).is_sound
+    assert WORD in memory.get(pages[0]).text
+    memory.delete(pages[0])
+    assert WORD not in stored(world)
+    assert verify(world.vault).is_sound
+
+
+@pytest.mark.once
+def test_the_versions_of_pages_are_not_looked_through_for_those_of_a_fact(world: World, monkeypatch):
+    memory, looked, original = world.open(), list[VersionPart](), VersionPart.telling
+    fact = memory.facts.add("Ann likes tea.")
+    for number in range(40):
+        memory.update(fact, f"Ann likes tea number {number}.")
+
+    def telling(part: VersionPart) -> list[str] | None:
+        looked.append(part)
+        return original(part)
+
+    monkeypatch.setattr(VersionPart, "telling", telling)
+    memory.delete(fact)
+    assert looked == []

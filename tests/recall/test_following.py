@@ -192,6 +192,23 @@ def test_who_followed_knows_what_somebody_knows_who_comes_late(open_memory, monk
                 assert known(follower) == known(newcomer), f"with up to {events} events at once"
 
 
+def test_a_search_with_a_copy_brings_nothing_back_that_went_when_all_was_read_anew(open_memory, monkeypatch):
+    memory, resident = open_memory(), Resident(Hashing.dim, Hashing(), 7)
+    fact = memory.facts.add("User's code is Sesame")
+    with memory._engine.vault.read(ANN) as reader:
+        resident.follow(reader)
+    (entry,) = resident.entries(Kind.FACT, Subject.USER)
+    older = resident.having(resident.turns)
+    memory.delete(fact)
+    monkeypatch.setattr(resident_module, "followed", lambda _rows: 0)
+    with memory._engine.vault.read(ANN) as reader:
+        resident.follow(reader)
+    older.entries(Kind.FACT, Subject.USER)
+    older.said(entry.cube)
+    assert resident.entries(Kind.FACT, Subject.USER) == []
+    assert resident._said == {}
+
+
 def test_pages_come_in_the_order_of_the_store_whatever_their_ids(open_memory, entry):
     memory = open_memory()
     memory.add("first")

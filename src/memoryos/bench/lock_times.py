@@ -83,6 +83,7 @@ class Locking(StrEnum):
     REPAIR = "repair"  # and undo
     REBUILD = "rebuild"
     FACTS = "facts"  # stated, published and accepted
+    STATES = "states"  # frozen, thawed, on hold and with other labels
     DUPLICATES = "duplicates"
     EXPIRE = "expire"
     SESSION = "session"
@@ -284,6 +285,22 @@ def _of_statements(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_
     yield _Task(Locking.FACTS, "proposals.accept", partial(_each, waiting, memory.proposals.accept))
 
 
+def _of_states(_: ScopeKind, _store: MemoryOS, memory: Memory) -> Iterator[_Task]:
+    """Facts, among them those that rest on most pages, and the largest segment; then some pages."""
+    largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids)).cube.id
+    known, pages, may = memory.facts.list(limit=CHANGED), memory.pages.list(limit=CHANGED), memory.governance
+    ids = [*(fact.id for fact in known), largest]
+
+    def hold_and_release(one: str) -> None:
+        may.release(may.hold(reason="measured", memory=one).id)
+
+    yield _Task(Locking.STATES, "governance.freeze", partial(_each, ids, may.freeze))
+    yield _Task(Locking.STATES, "governance.thaw", partial(_each, ids, may.thaw))
+    yield _Task(Locking.STATES, "governance.hold; release", partial(_each, ids, hold_and_release))
+    relabel = partial(may.relabel, sensitivity=["measured"])
+    yield _Task(Locking.STATES, "governance.relabel", partial(_each, [page.id for page in pages], relabel))
+
+
 def _of_doubles(_: ScopeKind, store: MemoryOS, memory: Memory) -> Iterator[_Task]:
     """Pages that become one, and again several."""
     doubles = memory.add_many([Turn(role=Role.USER, text="I like green tea.") for _ in range(DOUBLES)])
@@ -366,6 +383,7 @@ _LATER: Mapping[Locking, Callable[[ScopeKind, MemoryOS, Memory], Iterator[_Task]
     Locking.REPAIR: _of_repair,
     Locking.REBUILD: _of_rebuild,
     Locking.FACTS: _of_statements,
+    Locking.STATES: _of_states,
     Locking.DUPLICATES: _of_doubles,
     Locking.EXPIRE: _of_expired,
     Locking.SESSION: _of_session,

@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.kept_chains import KeptChains
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.records import (
@@ -180,6 +181,7 @@ class Vault(Reembeddable, Protocol):
     tenant_rules: TenantRulePart  #: the retention rules of whole tenants
     tallies: UserPart  #: how much memory users have
     agents: AgentPart  #: how much memory agents have
+    kept_chains: KeptChains  #: what versions of pages tell of pages that go
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     @property

@@ -282,7 +282,7 @@ class SqlWriter(SqlReader):
     def unlink(self, links: Sequence[Link]) -> None:
         if links:
             self._check_owned(link.source for link in links)
-            self._leave_topics(leaving(links))
+            self.has_erased |= self._kept.drop_topics(leaving(links), stay=True)
             delete_links(self._connection, self._scope.tenant, links)
             self._tell_of_pages(links)
 
@@ -383,7 +383,7 @@ class SqlWriter(SqlReader):
         self.retention.check_deletion(list(ids))
         self.has_erased |= bool(doomed)
         self.has_lost_memories |= bool(doomed)
-        self._leave_topics(ids)
+        self._leave_topics(one for one, kind in self.kinds(ids).items() if kind is Kind.PAGE)
         self._kept.let_go({one: {each.number for each in doomed if each.cube_id == one} for one in ids})
         keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
         delete_rows(self._connection, tables.versions, keys)

@@ -37,6 +37,7 @@ from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.embedder_record import is_named
 from memoryos.infrastructure.vault.erasure_part import ErasurePart
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.kept_chains import KeptChains
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
@@ -110,6 +111,7 @@ class SqlVault(ABC):
         self.tenant_rules = TenantRulePart(self._reading, self.change, clock)
         self.tallies = UserPart(self._reading)
         self.agents = AgentPart(self._reading)
+        self.kept_chains = KeptChains(self._reading, lambda owner: self._locked(self._writing(owner)))
         self.known_jobs: Collection[str] | None = None
         self.dim: int | None = None
         self._engine = engine

@@ -6,6 +6,8 @@ longer than the transaction.
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,7 +35,7 @@ from sqlalchemy.sql.compiler import Compiled
 from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.infrastructure.vault import tables, whole_lists
-from memoryos.infrastructure.vault.records import Link
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.infrastructure.vault.tables import OWNER, rules_of
 from memoryos.regex import regex
 
@@ -74,8 +76,20 @@ def insert_new_rows(connection: Connection, table: Table, rows: Sequence[Row]) -
 
 
 def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
-    """Insert links; existing ones are ignored."""
-    insert_new_rows(connection, tables.links, [_link_row(tenant, link) for link in links])
+    """Insert links; existing ones are ignored.
+
+    They come in the order of their index: out of order, thousands of them take SQLite three times as long.
+    """
+    alike, few = defaultdict[tuple[str, LinkKind], list[str]](list), list[Link]()
+    for link in links:
+        alike[link.source, link.kind].append(link.target)
+    for (source, kind), targets in sorted(alike.items()):
+        targets.sort()
+        if len(targets) < _ROWS_IN_STATEMENT or connection.dialect.name != "sqlite":
+            few += [Link(source, kind, target) for target in targets]
+        else:
+            _cursor(connection).execute(_insertion_of_links(), (tenant, source, kind.value, json.dumps(targets)))
+    insert_new_rows(connection, tables.links, [_link_row(tenant, link) for link in few])
 
 
 def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
@@ -246,6 +260,13 @@ def _put(dialect: str, table: Table) -> str:
 def _insertion_of_new(dialect: str, table: Table) -> str:
     insertion = _insertion_or(dialect, table).on_conflict_do_nothing(index_elements=list(table.primary_key))
     return str(_compiled(dialect, insertion, table.c.keys()))
+
+
+@cache
+def _insertion_of_links() -> str:
+    """For SQLite: all links of one memory and kind, of which the targets are one parameter, a list in JSON."""
+    head, _, conflict = _in_order(_insertion_of_new("sqlite", tables.links))[0].partition(" VALUES (?, ?, ?, ?)")
+    return f"{head} SELECT ?, ?, ?, value FROM json_each(?) WHERE true{conflict}"  # noqa: S608 - a statement of our own
 
 
 @cache

@@ -29,6 +29,7 @@ TRIMMED = "trimmed"  # the note of an owner whose oldest versions may be gone: `
 UNCHAINED = "unchained"  # the note of an owner whose versions tell of no chain: only an older program kept that
 
 MOST_CHARS = 256_000  # of a document that is packed under the lock: a longer one would hold up the writers
+PAGES_AT_ONCE = 64  # whose versions are in memory together
 MOST_AT_ONCE = 64  # versions of one cube, packed in one transaction
 CHARS_AT_ONCE = 128_000  # of the documents after which no other one is packed in the same call
 
@@ -156,16 +157,17 @@ class VersionPart:
                 break
         return found
 
-    def drop_topics(self, pages: Iterable[str]) -> bool:
+    def drop_topics(self, pages: Iterable[str], *, stay: bool = False) -> bool:
         """Remove the earlier versions of the segments that pages leave, or lose versions in; whether words went.
 
         Their summaries may quote the pages, and so may what callers said of them. So the versions of a segment never
         tell of a page that it does not have, and whoever removes a page finds all of them. The reasons go also if the
-        versions went before. The versions of pages lose what an older program kept of their chains.
+        versions went before. The versions of pages lose what an older program kept of their chains, unless the pages
+        `stay` in the store.
         """
         found = 0
         for chunk in chunks(pages):
-            found += self._unchain()
+            found += 0 if stay else self._unchain()
             told = self._connection.execute(_TOPICS, {"of_tenant": self._tenant, "ids": chunk}).scalars()
             if topics := list(dict.fromkeys(told)):
                 mine = {"of_tenant": self._tenant, "ids": topics}
@@ -173,18 +175,38 @@ class VersionPart:
                 found += self._drop_reasons(self._connection.execute(_TOLD, mine).all())
         return found > 0
 
-    def _unchain(self) -> int:
-        """Once for all chains of the owner: to walk along the chain of each page that goes takes longer."""
+    def telling(self) -> list[str] | None:
+        """The pages with versions that tell of a chain; None if the owner's versions were seen to.
+
+        All pages of the owner are looked through: to walk along the chain of each page that goes takes longer.
+        """
         if self._ledger.note(UNCHAINED) is not None:
-            return 0
-        self._ledger.write_note(UNCHAINED, "1")
+            return None
         told = self._connection.execute(_CHAINED, self._owner).scalars().all()
+        some = (told[start : start + PAGES_AT_ONCE] for start in range(0, len(told), PAGES_AT_ONCE))
+        each = (stored for pages in some for stored in self._of_each(_ALL, pages))
+        return [stored[0].cube_id for stored in each if any(_unchained(stored))]
+
+    def unchain(self, pages: Iterable[str]) -> int:
+        """Take out of the versions of pages what they tell of their chains; returns how many versions told of it."""
         changed = 0
-        for stored in self._of_each(_ALL, told):
+        for stored in self._of_each(_ALL, pages):
             rows = list(_unchained(stored))
             self._write(rows)
             changed += len(rows)
         return changed
+
+    def end_chains(self) -> None:
+        """Note that no version of the owner's tells of a chain."""
+        self._ledger.write_note(UNCHAINED, "1")
+
+    def _unchain(self) -> int:
+        """See to it now, if nobody did before there was a transaction."""
+        told = self.telling()
+        if told is None:
+            return 0
+        self.end_chains()
+        return self.unchain(told)
 
     def _drop_reasons(self, told: Iterable[Any]) -> int:
         silent = ((sequence, _without_reason(detail), detail) for sequence, detail in told)

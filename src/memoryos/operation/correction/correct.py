@@ -32,15 +32,15 @@ from memoryos.operation.correction.protectors import refuse_protected
 from memoryos.operation.correction.rederive import Again, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.removal import Removal, pages_of, pages_with
-from memoryos.operation.correction.renewal import Renewal
+from memoryos.operation.correction.renewal import Renewal, links_stored_anew
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed, refuse_gone
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
 from memoryos.operation.knowledge.carried import CarriedChains
-from memoryos.operation.knowledge.support import thin_out
-from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
+from memoryos.operation.knowledge.support import LINKS_AT_ONCE, thin_out
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all, together
 from memoryos.scope import Scope
 
 SHORT_CHARS = 1_000  # a page of fewer says few things
@@ -95,6 +95,7 @@ class Corrector:
         self._load_rules()
         give_back(self._vault, home, list(dict.fromkeys([*pages, *others])))
         if pages:
+            self._vault.kept_chains.forget(self._owner)
             self.withdraw(pages, going)
 
     def _removal(self, home: Scope) -> Removal:
@@ -139,8 +140,10 @@ class Corrector:
         shorten_chains(self._vault, home, lambda reader: described_chains(revision.changes(reader), [page.id]), chain)
         if not change.rests_on_stored:  # else what rests on the page follows in one step
             with self._vault.read(home) as reader:
-                _, *later = some_at_a_time(derived_from(reader, [page.id])) or [[]]
-            for some in later:
+                derived = derived_from(reader, [page.id])
+                links = links_stored_anew(reader, derived)
+            _, *earlier = together(derived, links.__getitem__, LINKS_AT_ONCE) if derived else [[]]
+            for some in earlier:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
 
     def _undo(self, chain: Shortened, revision: _Revising) -> None:

@@ -191,6 +191,7 @@ class Forgetter:
                     corrector.delete(one.id)
 
     def _memories(self, owner: Scope) -> Counter[str]:
+        self.vault.kept_chains.forget(owner)
         gone: Counter[str] = Counter()
         while True:
             with self.vault.write(owner) as writer:

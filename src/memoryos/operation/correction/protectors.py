@@ -14,11 +14,11 @@ from memoryos.operation.correction.rederive import derived_from
 from memoryos.operation.correction.removal import pages_with
 
 
-def refuse_ends(reader: Reader, ids: Sequence[str]) -> None:
-    """Raise CubeProtected if these memories of one home may not go. Raises OnHold."""
+def refuse_ends(reader: Reader, ids: Sequence[str]) -> set[str]:
+    """Raise CubeProtected or OnHold if these memories of one home may not go; returns what may not come on hold."""
     pages = pages_with(reader, ids)
     segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
-    refuse_protected(reader, pages, segments, {*pages, *ids})
+    return refuse_protected(reader, pages, segments, {*pages, *ids})
 
 
 def refuse_protected(reader: Reader, pages: Sequence[str], segments: Sequence[str], given: Collection[str]) -> set[str]:

@@ -237,6 +237,7 @@ class Relabelling:
                 changes.change(Entry(after), Operation.REFRESH)
             elif before != after:
                 changes.revise(Entry(after), self.detail)
+        changes.prepare()
         return changes
 
     def _present(self, reader: Reader) -> MemCube:

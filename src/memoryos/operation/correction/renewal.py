@@ -15,7 +15,7 @@ from functools import partial
 
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import LinkKind
-from memoryos.kinds import State
+from memoryos.kinds import Origin, State
 from memoryos.operation.correction.rederive import Again, ReadCubes, derived_from
 from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, version_removals
@@ -87,10 +87,12 @@ def _large(reader: Reader, memories: Sequence[str]) -> list[str]:
 def links_stored_anew(reader: Reader, memories: Sequence[str]) -> Counter[str]:
     """The links of those memories that are removed and stored anew, because an earlier version may quote a page.
 
-    What was withdrawn is removed, too.
+    So is one that somebody stated, which quotes no page. What was withdrawn is removed, too.
     """
     merged = {one for one, state in reader.states(memories).items() if state is State.MERGED}
-    going = [one for one, number in reader.versions(memories).items() if number > 1 or one in merged]
+    stated = {cube.id for cube in reader.get(memories).values() if cube.descriptive.origin is not Origin.INFERENCE}
+    numbers = reader.versions(memories)
+    going = [one for one, number in numbers.items() if number > 1 or one in merged or one in stated]
     return Counter(link.source for link in reader.targets(going, LinkKind.DERIVED_FROM))
 
 

@@ -21,20 +21,19 @@ from memoryos.scope import Scope
 
 def freeze(vault: Vault, home: Scope, cube_id: str, cause: str) -> None:
     """Freeze a memory. Raises NotFound, TransitionRefused, and CubeProtected if another one has taken it in."""
-    with vault.write(home) as writer:
-        cube = _present(writer, cube_id)
-        refuse_absorbed(writer, cube)
-        if not cube.is_frozen:
-            writer.update([Entry(replace(cube, state=State.FROZEN))], Operation.REFRESH, cause=cause)
+
+    def plan(reader: Reader) -> Step:
+        cube = _present(reader, cube_id)
+        refuse_absorbed(reader, cube)
+        changed = [] if cube.is_frozen else [Entry(replace(cube, state=State.FROZEN)).prepared]
+        return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), [cube_id])
+
+    take(vault, home, plan)
 
 
 def expire(vault: Vault, home: Scope, ids: Sequence[str], cause: str) -> None:
     """Let memories expire in one step. Raises NotFound, and CubeProtected if one of them may not go."""
-    with vault.write(home) as writer:
-        cubes = [_present(writer, one) for one in ids]
-        refuse_ends(writer.whole, ids)  # here, because a hold may have come since the caller looked
-        changed = [Entry(replace(cube, state=State.EXPIRED)) for cube in cubes if cube.state is not State.EXPIRED]
-        writer.update(changed, Operation.REFRESH, cause=cause)
+    take(vault, home, lambda reader: state_step(reader, ids, State.EXPIRED, cause))
 
 
 def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> Step:
@@ -43,14 +42,16 @@ def state_step(reader: Reader, ids: Sequence[str], state: State, cause: str) -> 
     Those that have it stay as they are, and so does a page to be archived that another has taken in.
     """
     stays = (state, State.MERGED) if state is State.ARCHIVED else (state,)
-    changed = [Entry(replace(cube, state=state)) for one in ids if (cube := _present(reader, one)).state not in stays]
+    cubes = [_present(reader, one) for one in ids]
+    changed = [Entry(replace(cube, state=state)).prepared for cube in cubes if cube.state not in stays]
+    # Again: a hold may have come since the caller looked.
+    reached = refuse_ends(reader.whole, ids) if state is State.EXPIRED else frozenset(ids)
+    held = reader.whole.retention.held(reached)
 
     def write(writer: Writer) -> None:
-        if state is State.EXPIRED:
-            refuse_ends(writer.whole, ids)
         writer.update(changed, Operation.REFRESH, cause=cause)
 
-    return Step(write, ids)
+    return Step(write, reached, holds=lambda writer: writer.retention.held(reached) == held)
 
 
 def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:
@@ -60,7 +61,7 @@ def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:
     def plan(reader: Reader) -> Step:
         cube = _present(reader, cube_id)
         thawed[:] = [replace(cube, state=_before_freezing(reader, cube_id)) if cube.is_frozen else cube]
-        changed = [Entry(one) for one in thawed if one != cube]
+        changed = [Entry(one).prepared for one in thawed if one != cube]
         return Step(lambda writer: writer.update(changed, Operation.REFRESH, cause=cause), [cube_id])
 
     take(vault, home, plan)

@@ -49,6 +49,7 @@ class TrimJob:
                 return jobs[number:]
             limit, now = self._vault.version_limit, self.promoter.clock()
             if limit is not None:
+                self._vault.kept_chains.forget(scope.owner)
                 self._retell(scope, job.known_cube_id, limit, now)
                 self._drop_withdrawn(scope, job.known_cube_id, limit, now)
                 self._trim(scope, job, limit, now)

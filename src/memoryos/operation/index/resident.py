@@ -222,8 +222,7 @@ class Resident:
 
     def _load(self, reader: Reader, kept: Kept | None) -> None:
         self._held = {kind: {} for kind in _HELD}
-        self._about.clear()
-        self._said.clear()
+        self._about, self._said = {}, {}  # anew like `_held`: a search may still have a copy of this with the old ones
         self._topics.clear()
         self._evicted.clear()
         self.fact_words.clear()

@@ -10,7 +10,7 @@ from typing import Any
 
 from memoryos.choice import Choice
 from memoryos.cube import Fact, MemCube, Page, Turn
-from memoryos.kinds import Kind, Role, State, Subject, Tier
+from memoryos.kinds import AccessMode, Kind, Role, State, Subject, Tier
 from memoryos.operation.attachments.attached_file import AttachedFile, files_of
 from memoryos.plain import Plain, plain
 from memoryos.regex import regex
@@ -132,6 +132,16 @@ class Hit(Plain):
     def expires_at(self) -> datetime | None:
         """When it expires; None: never."""
         return self.cube.governance.lifespan.expires_at
+
+    @property
+    def access(self) -> AccessMode:
+        """Whether the memory itself is private, shared or read-only; its sources may be stricter."""
+        return self.cube.governance.access.mode
+
+    @property
+    def sensitivity(self) -> tuple[str, ...]:
+        """The labels of sensitivity of the memory itself; its sources may have more."""
+        return self.cube.governance.sensitivity
 
     @property
     def source_ids(self) -> tuple[str, ...]:

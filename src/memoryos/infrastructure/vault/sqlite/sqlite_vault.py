@@ -472,6 +472,7 @@ def _start(connection: Connection, most: float) -> None:
     driver, wait_ms = connection.connection, f"{patience(most).left * 1000:.0f}"
     cursor = driver.cursor()
     if driver.info.get(_WAIT_MS) != wait_ms:  # nearly always it is as it was
+        driver.info.pop(_WAIT_MS, None)  # who is interrupted in between leaves no wrong note
         cursor.execute(f"PRAGMA busy_timeout = {wait_ms}")
         driver.info[_WAIT_MS] = wait_ms
     cursor.execute("BEGIN")
