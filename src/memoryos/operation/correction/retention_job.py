@@ -20,7 +20,7 @@ from memoryos.operation.scheduler.step import Step, take, together
 from memoryos.retention import RetentionRule, governed
 from memoryos.scope import Scope
 
-AT_A_TIME = 64  # memories looked at, and of small ones changed in one transaction
+AT_A_TIME = 64  # memories looked at in one go; fewer are changed in one transaction
 
 
 @dataclass(frozen=True, slots=True)
