@@ -32,7 +32,16 @@ from memoryos.infrastructure.vault.withdrawal import withdrawn
 from memoryos.kinds import Kind, Origin, SemanticType, State
 from memoryos.nouns import jobs
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.correction import branch_maker, correct, expiry_job, followers, forget, removal, renewal
+from memoryos.operation.correction import (
+    branch_maker,
+    correct,
+    expiry_job,
+    followers,
+    forget,
+    removal,
+    renewal,
+    retention_job,
+)
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.rederive import Again
@@ -47,7 +56,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.knowledge import fact_base, support
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.lesson import Lesson
-from memoryos.operation.maintenance import rebuild
+from memoryos.operation.maintenance import rebuild, repairer
 from memoryos.operation.maintenance.moves import Mover
 from memoryos.operation.paging import pager
 from memoryos.operation.portability import load_export
@@ -209,10 +218,10 @@ def unlearned(world: World, count: int) -> list[int]:
     return taken
 
 
-def mixed(world: World, count: int) -> Memory:
+def mixed(world: World, count: int, more: str = "") -> Memory:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
-    pages = added(memory, (f"{'🍵🚲'[number % 2]} {number}" for number in range(count)))
+    pages = added(memory, (f"{'🍵🚲'[number % 2]} {number}{more}" for number in range(count)))
     memory.add("📐 end")
     tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in pages[:2])
     moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
@@ -454,6 +463,61 @@ def test_steps_of_large_pages_have_fewer_of_them(world: World, monkeypatch, told
         assert max(sizes) < 30_000
     (segment,) = memory.segments.list()
     assert len(segment.page_ids) == 11
+
+
+@pytest.mark.parametrize("is_undone", [False, True], ids=["repair", "undo"])
+def test_a_repair_of_large_pages_moves_fewer_of_them_in_a_step(world: World, monkeypatch, is_undone: bool):
+    """A step moved 16 pages, whatever their size, and made their documents under the lock."""
+    memory = mixed(world, 12, " large" * 1_000)
+    monkeypatch.setattr(repairer, "CHARS_AT_ONCE", 15_000)
+    with written_by(world.vault, monkeypatch, Operation.REHOME) as moved:
+        report = memory.upkeep.repair()
+    if is_undone:
+        with written_by(world.vault, monkeypatch, Operation.REHOME) as moved:
+            memory.upkeep.undo(*report.events)
+    assert sum(map(len, moved)) == len(report.events) == 6
+    assert max(map(len, moved)) == 2  # of 6,000 characters each
+    assert all(entry.document for some in moved for entry in some)
+
+
+def test_a_new_rule_ends_fewer_large_pages_in_a_step(world: World, monkeypatch):
+    """A step changed 64 memories, whatever their size, and made their documents under the lock."""
+    memory = world.open("large.db", short_term_capacity=1)
+    large_pages(memory, 12, 6_000)
+    memory.wait()
+    monkeypatch.setattr(retention_job, "CHARS_AT_ONCE", 20_000)
+    with written_by(world.vault, monkeypatch, Operation.REFRESH) as written:
+        memory.governance.retain("all", ttl=timedelta(days=1), kinds=["page"])
+        memory.jobs.run()
+    with world.vault.read(ANN) as reader:
+        ends = [page.governance.lifespan.expires_at for page in reader.cubes(Kind.PAGE)]
+    assert len(ends) == 12
+    assert all(ends)
+    assert sum(map(len, written)) == 12
+    assert max(map(len, written)) in (2, 3)
+    assert all(entry.document for some in written for entry in some)
+
+
+@contextmanager
+def written_by(vault: SqlVault, monkeypatch: pytest.MonkeyPatch, operation: Operation) -> Iterator[list[list[Entry]]]:
+    """The entries that each write transaction of the vault stores by an operation."""
+    written: list[list[Entry]] = []
+    update, writing = SqlWriter.update, vault._writing
+
+    def counting(writer: SqlWriter, entries: Sequence[Entry], done: Operation, **more: Any) -> None:
+        written[-1] += entries if done is operation else ()
+        update(writer, entries, done, **more)
+
+    @contextmanager
+    def begun(owner: Scope) -> Iterator[Any]:
+        written.append([])
+        with writing(owner) as connection:
+            yield connection
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlWriter, "update", counting)
+        patched.setattr(vault, "_writing", begun)
+        yield written
 
 
 @pytest.mark.once

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
-from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, chars_of
 from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.operation.scheduler.step import Step, take, together
 from memoryos.retention import RetentionRule, governed
 from memoryos.scope import Scope
 
-AT_A_TIME = 64  # memories looked at, and changed in one transaction
+AT_A_TIME = 64  # memories looked at in one go; fewer are changed in one transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,21 @@ class RetentionJob:
             cubes = reader.get(one.id for one in some).values()
             changing = [cube.id for cube in cubes if governed(cube, rules) is not cube]
         if changing:
-            with self.vault.write(scope) as writer:
-                entries = [Entry(cube) for cube in writer.get(changing).values()]
-                writer.update(entries, Operation.REFRESH)  # which applies the rules
+            take(self.vault, scope, partial(_ending, ids=changing))
         return some[-1].position if some else None
+
+
+def _ending(reader: Reader, ids: Sequence[str]) -> Step:
+    """Give memories the ends that the rules say; large ones in parts, each of which is right without the others."""
+    rules = reader.retention.rules()
+    entries = [Entry(governed(cube, rules)).prepared for cube in reader.get(ids).values()]
+    parts = [partial(_store, some) for some in together(entries, chars_of, CHARS_AT_ONCE)]
+    *ahead, last = parts or [partial(_store, ())]
+    return Step(last, ids, ahead=ahead)
+
+
+def _store(entries: Sequence[Entry], writer: Writer) -> None:
+    writer.update(entries, Operation.REFRESH)  # which applies the rules, should they be others meanwhile
 
 
 def _finish(writer: Writer, jobs: Sequence[Job], rules: Sequence[RetentionRule]) -> None:

@@ -96,6 +96,8 @@ class Rehomer:
                 self._tell(members.cube, entry, begun.get(members.cube.id))
             else:
                 self._changes.remove(members.cube.id)
+        self._changes.prepare()
+        self._entries = {page: Entry(cube).prepared for page, cube in self._moved.items()}
 
     @property
     def rests_on(self) -> set[str]:
@@ -122,7 +124,7 @@ class Rehomer:
         writer.link([Link(one.page, LinkKind.MEMBER_OF, one.target) for one in self._moves])
         for one in self._moves:
             detail = json.dumps({"from": one.source, "to": one.target, "why": one.reason.value})
-            writer.update([Entry(self._moved[one.page])], Operation.REHOME, detail=detail)
+            writer.update([self._entries[one.page]], Operation.REHOME, detail=detail)
         writer.enqueue(JobKind.EXTRACT, asked)
 
     def _tell(self, segment: MemCube, entry: Entry, begun: int | None) -> None:

@@ -23,7 +23,7 @@ from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Event, Job, JobKind, JobState, LinkKind, Operation
 from memoryos.kinds import State, Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.changes import CHARS_AT_ONCE, Changes, chars_to_write
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
 from memoryos.operation.hierarchy.redescribe import redescribe_segments, retell_repaired
 from memoryos.operation.hierarchy.rehome import (
@@ -37,7 +37,7 @@ from memoryos.operation.hierarchy.repair import is_mixed, plan, strays
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.scheduler.job_runner import GoesOn
-from memoryos.operation.scheduler.step import Step, take
+from memoryos.operation.scheduler.step import Step, take, together
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
@@ -114,14 +114,17 @@ class Repairer:
         done = _Done()
         try:
             while left:
-                some, left = left[:MOVED_AT_ONCE], left[MOVED_AT_ONCE:]
-                take(self.vault, scope, partial(self._back, some=some, later=_segments(left), done=done))
+                count = [0]
+                take(self.vault, scope, partial(self._back, left=left, count=count, done=done))
+                left = left[count[0] :]
         finally:
             self._describe(scope, done)
         return RepairReport(moved=len(done.moves), events=tuple(done.events))
 
-    def _back(self, reader: Reader, *, some: Sequence[Rehoming], later: set[str], done: _Done) -> Step:
+    def _back(self, reader: Reader, *, left: Sequence[Rehoming], count: list[int], done: _Done) -> Step:
         """Put some pages back."""
+        taken = count[0] = _moved_at_once(reader, left)
+        some, later = left[:taken], _segments(left[taken:])
         _check_in_place(reader, some)
         _check_takes_back(reader, some)
         step = done.step(Rehomer(reader, some, self.clock(), later, done.versions), some)
@@ -165,7 +168,7 @@ class Repairer:
         self, reader: Reader, left: Sequence[Rehoming], count: list[int], begun: Mapping[str, int]
     ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
         """The next moves of a step."""
-        taken = count[0] = min(MOVED_AT_ONCE, len(left))
+        taken = count[0] = _moved_at_once(reader, left)
         moves = _possible(reader, left[:taken], _being_extracted(reader))
         later = _segments(left[taken:])
         return (Rehomer(reader, moves, self.clock(), later, begun) if moves else None), moves
@@ -242,6 +245,14 @@ def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list
     away = busy | undeletable(reader, list(cubes)) | {one for one, cube in cubes.items() if cube.tier is not Tier.MTM}
     away |= {page for page, state in reader.states(one.page for one in moves).items() if state is State.FROZEN}
     return [one for one in moves if homes.get(one.page) == one.source and not away & {one.page, one.source, one.target}]
+
+
+def _moved_at_once(reader: Reader, left: Sequence[Rehoming]) -> int:
+    """The number of moves in the next step: the documents of their pages are written with them."""
+    some = left[:MOVED_AT_ONCE]
+    pages = reader.get(one.page for one in some)
+    sizes = {name: chars_to_write(page) for name, page in pages.items()}
+    return len(next(together(some, lambda one: sizes.get(one.page, 0), CHARS_AT_ONCE)))
 
 
 def _segments(moves: Iterable[Rehoming]) -> set[str]:
