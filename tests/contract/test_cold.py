@@ -12,6 +12,7 @@ from memoryos import Memory, stores
 from memoryos.config import load_settings
 from memoryos.cube import Turn, to_json
 from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
 from memoryos.infrastructure.vault.session import SqlWriter
 from memoryos.kinds import Kind, Role, Tier
@@ -400,6 +401,29 @@ def test_what_is_erased_while_a_pack_is_written_is_in_none(memory, open_memory, 
         return
     assert store_of(memory).admin.cool(after_days=0).pages > 0
     assert b"zqsaturn" not in packed(objects)
+
+
+@pytest.mark.parametrize("what", ["erase", "forget"])
+def test_what_is_erased_after_its_document_was_read_for_a_pack_is_never_packed(
+    memory, open_memory, objects, monkeypatch, what
+):
+    """The documents of a pack are read some time before it is begun; whoever writes it is killed then."""
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    other, of, receipts = open_memory(object_store=objects.url, **QUIET), Pack.of, []
+
+    def packed_late(documents):
+        if not receipts:
+            receipts.append((other.governance.erase(page.id) if what == "erase" else other.forget()).receipt)
+        return of(documents)
+
+    def killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pack, "of", packed_late)
+        patch.setattr(SqlWriter, "cool", killed)
+        assert store_of(memory).admin.cool(after_days=0).packs == 0
+    assert ([one.left for one in receipts], names(objects)) == ([{}], [])
 
 
 def test_what_is_erased_after_a_writer_of_a_pack_was_killed_is_in_none(

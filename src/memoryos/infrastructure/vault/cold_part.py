@@ -73,9 +73,13 @@ class ColdPart:
         names = ((key.removeprefix(PACK), value) for key, value in found)
         return {name: PACKS.read(value, name) for name, value in names}
 
-    def note(self, name: str, remove_at: datetime) -> None:
-        """Record a pack before it is written."""
-        self._connection.execute(_notes.insert(), {**self._owner, "key": PACK + name, "value": str(micros(remove_at))})
+    def begin(self, pack: Pack, remove_at: datetime) -> bool:
+        """Record a pack before it is written; not if a document changed: what was erased would be in it."""
+        if not self.are_as_packed(pack):
+            return False
+        noted = {**self._owner, "key": PACK + pack.name, "value": str(micros(remove_at))}
+        self._connection.execute(_notes.insert(), noted)
+        return True
 
     def are_as_packed(self, pack: Pack) -> bool:
         """Whether the store has exactly the documents of the pack."""

@@ -326,8 +326,8 @@ class SqlWriter(SqlReader):
     def retry(self, job_ids: Sequence[str]) -> int:
         return self._queue.retry(job_ids)
 
-    def begin_pack(self, name: str, *, remove_at: datetime) -> None:
-        self._cold.note(name, remove_at)
+    def begin_pack(self, pack: Pack, *, remove_at: datetime) -> bool:
+        return self._cold.begin(pack, remove_at)
 
     def cool(self, pack: Pack) -> bool:
         cubes = self.get(pack.documents).values()

@@ -141,7 +141,8 @@ class Cooler:
     def _moved_out(self, owner: Scope, documents: dict[str, str]) -> Cooled:
         pack = Pack.of(documents)
         with self.vault.write(owner) as writer:
-            writer.begin_pack(pack.name, remove_at=self.clock() + DRAFT)
+            if not writer.begin_pack(pack, remove_at=self.clock() + DRAFT):
+                return Cooled()
         if self._is_put(owner, pack):
             with self.vault.write(owner) as writer:
                 if writer.cool(pack):  # not when a page was visited or deleted meanwhile: next time, then
