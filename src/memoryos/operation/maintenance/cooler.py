@@ -95,11 +95,15 @@ class Cooler:
         Returns how many of them are not there to be removed: their bytes may still come. Whoever writes them removes
         them again, or a sweep within the hour.
         """
-        if not self.vault.packs.are_kept:
-            return 0
+        with self.vault.read(owner) as reader:
+            if not any(reader.packs().values()):
+                return 0
         with self.vault.write(owner) as writer:
             names = writer.claim_packs(drafts=True)
-        return sum(not self._removed(name) for name in names)
+        removed = [name for name in names if self._removed(name)]
+        with self.vault.write(owner) as writer:
+            writer.forget_packs(removed)
+        return len(names) - len(removed)
 
     def tend(self, owner: Scope, goes_on: GoesOn) -> float | None:
         """Do the automatic moves that are due for an owner; return the seconds until the next removal of a pack."""
