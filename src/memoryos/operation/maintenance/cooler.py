@@ -157,10 +157,10 @@ class Cooler:
         return Cooled()
 
     def _is_put(self, owner: Scope, pack: Pack) -> bool:
-        """Put a pack; whether nobody removed it while it was read back. Raises StoreCorrupt, ObjectsUnreachable."""
+        """Put a pack; whether nobody removed it meanwhile. Raises StoreCorrupt, ObjectsUnreachable."""
         try:
             self.vault.packs.put(pack)
-        except StoreCorrupt:
+        except (StoreCorrupt, ObjectsUnreachable):  # of a folder, what is being written can be removed, too
             with self.vault.read(owner) as reader:
                 if may_be_used(reader, pack.name):
                     raise
