@@ -195,6 +195,11 @@ class Brancher:
         except CubeProtected:
             yield KeptCopy(copy, branch.name, corrector.removable(copy)[0])
 
+    def discard_drafts(self) -> int:
+        """Remove the packs of the branches that are being written; returns how many of them may still come."""
+        scopes = {branch.scope(home) for branch in self._whole() for home in self.corrector.homes}
+        return sum(map(self.forgetter.cooler.discard_drafts, scopes))
+
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""
         gone = Forgotten()

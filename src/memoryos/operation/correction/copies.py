@@ -117,7 +117,7 @@ class Copies:
                 note({**home.owner.to_dict(), "memory": one})
             return done
 
-        return gone + _told(*self._removed(ids, remove)) + self._without_later()
+        return gone + _told(*self._removed(ids, remove)) + self._without_later() + self._without_drafts()
 
     def forgotten(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona.
@@ -147,6 +147,11 @@ class Copies:
             return self._without_unfinished()
         except ObjectsUnreachable:
             return Forgotten(left=Counter(branch=1))
+
+    def _without_drafts(self) -> Forgotten:
+        """Remove the packs of branches that are being written: copies of what went may be in them."""
+        known = self._all
+        return Forgotten(left=Counter(packs=_as_system(lambda: sum(one.discard_drafts() for one in known))))
 
     def _removed(self, ids: Sequence[str], remove: Callable[[], T]) -> tuple[T, list[KeptCopy]]:
         self.delete(ids)
