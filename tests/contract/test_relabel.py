@@ -891,3 +891,28 @@ def test_the_caller_is_asked_again_when_a_fact_that_it_opens_is_written(place, c
         with pytest.raises(PermissionDenied, match="not any more"):
             memory.facts.add("Ann keeps bees.", access="shared")
         assert (gate.asked, labels(memory, fact)[0]) == (2, "private")
+
+
+OF_PAGES = """
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+permit (principal == User::"tests", action, resource is Cube);
+permit (principal == User::"ben", action == Action::"read", resource is Cube) when { resource.tags.contains("public") };
+"""
+
+
+@pytest.mark.parametrize("number", [1, 4, 5, 9])
+def test_what_rests_on_any_number_of_sources_has_their_labels_and_not_its_own(place, clock, tmp_path, number):
+    (tmp_path / "pages.cedar").write_text(OF_PAGES)
+    settings = load_settings(short_term_capacity=1, policies=str(tmp_path / "pages.cedar"))
+    with closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as store:
+        ann, ben = store.of(ANN, Caller("ann")), store.of(ANN, Caller("ben"))
+        told, hidden = ann.facts.add("Ann has wasps."), ann.facts.add("Ann has bees.")
+        pages = [ann.add(f"The bees sting {one}.", tags=["public"]) for one in range(number)]
+        others = [*pages[1:], ann.add("The bees are secret.")]
+        links = [Link(told, LinkKind.COMPUTED_FROM, one) for one in pages]
+        links += [Link(hidden, LinkKind.COMPUTED_FROM, one) for one in others]
+        with ann._engine.vault.write(ANN) as writer:
+            writer.link(links)
+        assert ben.get(told).text == "Ann has wasps."
+        with pytest.raises(NotFound):
+            ben.get(hidden)
