@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Kind, Memory, Strategy
-from memoryos.errors import NotFound
+from memoryos import Kind, Memory, Strategy, Tier
+from memoryos.errors import NotFound, ObjectsUnreachable
+from memoryos.infrastructure.cold.packs import Packs
+from memoryos.operation.maintenance import cooler
 from memoryos.operation.recall import told_topics
 
 from .world import World
@@ -100,3 +102,34 @@ def test_a_large_topic_is_told_by_some_of_its_pages(world: World, monkeypatch) -
     world.clock.advance(hours=2)
     found = memory.get(topic)
     assert (found.payload.pages, "sunday" in found.text.lower() or "friday" in found.text.lower()) == (before - 1, True)
+
+
+def unreachable(_: str) -> bytes:
+    raise ObjectsUnreachable("there is no answer")
+
+
+@pytest.mark.parametrize("warm", [(), ("Tuesday",)])
+def test_a_topic_with_cold_pages_is_told_without_reading_them(world: World, tmp_path, monkeypatch, warm) -> None:
+    monkeypatch.setattr(cooler, "PACK_PAGES", 1)
+    memory = world.open(**SMALL, mid_term_capacity=1)
+    packs = memory._engine.vault.packs
+    packs._objects = Packs(tmp_path.as_uri())._objects
+    page, topic = hiked(memory)
+    for number in range(6):
+        memory.add(f"🍵 I like tea {number}.", "🍵 Tea.")
+        memory.search("🍵 tea")
+    memory.add("🌧 It rains.", "🌧 Rain.")
+    memory.jobs.run()
+    assert topic in {one.id for one in memory.segments.list(archive=True)}
+    assert memory._engine.cooler.cool(memory.scope.owner, 0).pages > 0
+    back = [one.id for one in memory.pages.list(tier=Tier.ARCHIVE) if any(day in one.text for day in warm)]
+    assert memory._engine.cooler.bring_back(memory.scope.owner, back) == set()
+    world.clock.advance(hours=2)
+    packs._held.clear()
+    monkeypatch.setattr(packs._objects, "get", unreachable)
+    (listed,) = (one for one in memory.segments.list(archive=True) if one.id == topic)
+    (version,) = memory.history(topic)
+    for cube in (listed.cube, memory.get(topic), version):
+        assert "zanzibarquux" not in repr(cube).lower()
+        assert ("Tuesday" in cube.text, cube.payload.pages) == (bool(warm), 4)
+    assert page not in listed.page_ids

@@ -1,6 +1,7 @@
 """Told topics: segments as readers see them while a page of them has expired and the sweep has not taken it out yet.
 
 Their summaries and keywords may quote that page. So they are described anew by their other pages, for the reader alone.
+Cold pages are not read for that: a topic of which all others are cold has no words until the sweep.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind
-from memoryos.operation.hierarchy.mid_term import formed
+from memoryos.operation.hierarchy.mid_term import formed, segment_of
 from memoryos.operation.hierarchy.redescribe import in_order
 
 MOST_PAGES = 64  # that describe a topic, the latest: it may have thousands
@@ -49,11 +50,15 @@ def _told(reader: Reader, segment: MemCube, pages: Sequence[str], gone: Collecti
     left = [page for page in pages if page not in gone]
     if len(left) == len(pages):
         return segment
-    if not (known := in_order(reader.get(left[-MOST_PAGES:]))):
+    cold = reader.cold(left)
+    warm = [page for page in left if page not in cold][-MOST_PAGES:]
+    known = in_order(reader.get(warm))
+    if not known and not cold:
         return None
+    words = formed(known) if known else replace(segment_of(segment), summary="", keywords=(), written="")
     return replace(
         segment,
-        payload=replace(formed(known), pages=len(left)),
+        payload=replace(words, pages=len(left)),
         descriptive=replace(segment.descriptive, derived_by=None),
         behaviour=replace(segment.behaviour, fingerprint=()),
     )
