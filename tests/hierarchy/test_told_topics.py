@@ -9,6 +9,8 @@ import pytest
 from memoryos import Kind, Memory, Strategy, Tier
 from memoryos.errors import NotFound, ObjectsUnreachable
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.operation.activation.prefix import chosen
+from memoryos.operation.activation.recipe import Recipe
 from memoryos.operation.maintenance import cooler
 from memoryos.operation.recall import told_topics
 
@@ -28,6 +30,18 @@ def hiked(memory: Memory) -> tuple[str, str]:
     memory.governance.hold(reason="a case", memory=page)
     (topic,) = (one.id for one in memory.segments.list() if page in one.page_ids)
     return page, topic
+
+
+def ended(memory: Memory, world: World) -> str:
+    """A topic of which all pages have expired and are on hold."""
+    for day in ("Monday", "Tuesday", "Friday"):
+        page = memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.", ttl=HOUR)
+        memory.governance.hold(reason="a case", memory=page)
+    memory.add("🍵 I like tea.", "🍵 Tea.")
+    (topic,) = (one.id for one in memory.segments.list())
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    return topic
 
 
 def told(memory: Memory, topic: str) -> str:
@@ -80,13 +94,7 @@ def test_the_words_of_an_expired_page_are_told_by_no_read_of_its_topic(world: Wo
 
 def test_a_topic_of_which_all_pages_have_expired_is_not_there(world: World) -> None:
     memory = world.open(**SMALL)
-    for day in ("Monday", "Tuesday", "Friday"):
-        page = memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.", ttl=HOUR)
-        memory.governance.hold(reason="a case", memory=page)
-    memory.add("🍵 I like tea.", "🍵 Tea.")
-    (topic,) = (one.id for one in memory.segments.list())
-    world.clock.advance(hours=2)
-    memory.jobs.run()
+    topic = ended(memory, world)
     assert list(memory.segments.list()) == []
     assert memory.search("🎲 hiking in Norway", kinds=["segment"]).segments == ()
     for read in (memory.get, memory.history):
@@ -133,3 +141,45 @@ def test_a_topic_with_cold_pages_is_told_without_reading_them(world: World, tmp_
         assert "zanzibarquux" not in repr(cube).lower()
         assert ("Tuesday" in cube.text, cube.payload.pages) == (bool(warm), 4)
     assert page not in listed.page_ids
+
+
+def test_what_changes_a_topic_with_an_expired_page_returns_none_of_its_words(world: World) -> None:
+    memory = world.open(**SMALL)
+    _, topic = hiked(memory)
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    number = memory.get(topic).number
+    changes = {
+        "freeze": lambda: memory.governance.freeze(topic),
+        "thaw": lambda: memory.governance.thaw(topic),
+        "update": lambda: memory.update(topic, "They went to Norway."),
+        "rollback": lambda: memory.governance.rollback(topic, number),
+    }
+    for name, change in changes.items():
+        told = change()
+        assert (name, "zanzibarquux" in repr(told).lower(), told.id) == (name, False, topic)
+        number = told.number
+    with memory._engine.vault.view(memory.scope) as reader:
+        recipe = Recipe(name="trips", kinds=(), ids=(topic,), role="a guide")
+        prefix = chosen(reader, recipe, world.clock(), lambda cube: cube)
+    assert ("zanzibarquux" in prefix.text.lower(), "norway" in prefix.text.lower()) == (False, True)
+    (hold,) = memory.governance.holds()
+    memory.governance.release(hold.id)
+    assert "zanzibarquux" not in repr(memory.governance.expire(topic)).lower()
+
+
+def test_nothing_changes_a_topic_of_which_all_pages_have_expired(world: World) -> None:
+    memory = world.open(**SMALL)
+    topic = ended(memory, world)
+    for change in (
+        memory.governance.freeze,
+        memory.governance.thaw,
+        memory.governance.expire,
+        memory.governance.provenance,
+        lambda one: memory.governance.hold(reason="a case", memory=one),
+        lambda one: memory.update(one, "They went."),
+        lambda one: memory.governance.rollback(one, 1),
+        lambda one: memory.governance.relabel(one, access="shared"),
+    ):
+        with pytest.raises(NotFound):
+            change(topic)

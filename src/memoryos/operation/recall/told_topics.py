@@ -6,7 +6,7 @@ Cold pages are not read for that: a topic of which all others are cold has no wo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from memoryos.cube import MemCube
@@ -36,14 +36,34 @@ def told_topic(reader: Reader, cube: MemCube) -> MemCube:
     """The memory; a segment without the words of expired pages. Raises NotFound if all its pages have expired."""
     told = told_topics(reader, [cube]) if cube.kind is Kind.SEGMENT else [cube]
     if not told:
-        raise NotFound(f"there is no memory {cube.id!r} of this user and agent")
+        raise _missing(cube)
     return told[0]
+
+
+def told_memories(reader: Reader, cubes: Iterable[MemCube]) -> list[MemCube]:
+    """The memories; among them, segments as `told_topics` tells them."""
+    known = list(cubes)
+    topics = {one.id: one for one in told_topics(reader, [one for one in known if one.kind is Kind.SEGMENT])}
+    told = (topics.get(one.id) if one.kind is Kind.SEGMENT else one for one in known)
+    return [one for one in told if one is not None]
+
+
+def check_told(reader: Reader, cube: MemCube) -> None:
+    """Raise NotFound for a segment of which all pages have expired."""
+    gone = set(reader.expired()) if cube.kind is Kind.SEGMENT else set[str]()
+    pages = reader.sources([cube.id], LinkKind.MEMBER_OF) if gone else []
+    if pages and all(link.source in gone for link in pages):
+        raise _missing(cube)
 
 
 def quotes_expired(reader: Reader, cube: MemCube) -> bool:
     """Whether it is a segment with a page that has expired: its earlier versions may quote that page, too."""
     gone = set(reader.expired()) if cube.kind is Kind.SEGMENT else set[str]()
     return bool(gone) and any(link.source in gone for link in reader.sources([cube.id], LinkKind.MEMBER_OF))
+
+
+def _missing(cube: MemCube) -> NotFound:
+    return NotFound(f"there is no memory {cube.id!r} of this user and agent")
 
 
 def _told(reader: Reader, segment: MemCube, pages: Sequence[str], gone: Collection[str]) -> MemCube | None:
