@@ -330,7 +330,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, cube_id: str, do: Call
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        ("_planned", "99 memories that it took in got what is stricter already; its copies in branches got what is st"),
+        ("_planned", "69 memories that it took in got what is stricter already; its copies in branches got what is st"),
         ("_after", "the memory itself has its new labels already"),
     ],
 )
@@ -916,3 +916,37 @@ def test_what_rests_on_any_number_of_sources_has_their_labels_and_not_its_own(pl
         assert ben.get(told).text == "Ann has wasps."
         with pytest.raises(NotFound):
             ben.get(hidden)
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "told"),
+    [
+        ("private", {"access": "shared"}, {"nothing"}),
+        ("shared", {"sensitivity": ["diagnosis"]}, {"69 memories"}),
+    ],
+)
+def test_only_what_changed_is_told_when_a_hold_comes_between(ann, monkeypatch, before, change, told):
+    ann.add("Hello.")
+    ann.branches.create("empty")  # without a copy of what is relabelled
+    ids = merged(ann, before)
+    meanwhile(monkeypatch, "_planned", ids[0], lambda: ann.governance.hold(reason="Smith", memory=ids[0]))
+    with pytest.raises(OnHold) as error:
+        ann.governance.relabel(ids[0], **change)
+    found = {one for one in ("nothing", "69 memories", "copies in branches") if one in str(error.value)}
+    assert found == told
+
+
+def test_a_version_or_a_right_that_changes_between_two_steps_is_told_with_what_was_done(ann, monkeypatch):
+    ids = merged(ann, "shared")
+    number = ann.get(ids[0]).number
+    meanwhile(monkeypatch, "_planned", ids[0], lambda: ann.update(ids[0], tags=["new"]))
+    with pytest.raises(StaleVersion, match=r"the rest was not changed.*; 69 memories that it took in") as error:
+        ann.governance.relabel(ids[0], sensitivity=["diagnosis"], expected_version=number)
+    assert error.value.expected == number
+
+    def denied() -> None:
+        raise PermissionDenied("the policies are others now")
+
+    meanwhile(monkeypatch, "_after", ids[0], denied)
+    with pytest.raises(PermissionDenied, match="others now; the memory itself has its new labels already"):
+        ann.governance.relabel(ids[0], access="private")
