@@ -96,6 +96,7 @@ def test_a_topic_of_which_all_pages_have_expired_is_not_there(world: World) -> N
     memory = world.open(**SMALL)
     topic = ended(memory, world)
     assert list(memory.segments.list()) == []
+    assert (memory.segments.count(), memory.segments.count(archive=True), memory.stats().mtm_segments) == (0, 0, 0)
     assert memory.search("🎲 hiking in Norway", kinds=["segment"]).segments == ()
     for read in (memory.get, memory.history):
         with pytest.raises(NotFound):

@@ -13,7 +13,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.mid_term import formed, segment_of
 from memoryos.operation.hierarchy.redescribe import in_order
 
@@ -51,15 +51,26 @@ def told_memories(reader: Reader, cubes: Iterable[MemCube]) -> list[MemCube]:
 def check_told(reader: Reader, cube: MemCube) -> None:
     """Raise NotFound for a segment of which all pages have expired."""
     gone = set(reader.expired()) if cube.kind is Kind.SEGMENT else set[str]()
-    pages = reader.sources([cube.id], LinkKind.MEMBER_OF) if gone else []
-    if pages and all(link.source in gone for link in pages):
+    if gone and _has_ended(reader, cube, gone):
         raise _missing(cube)
+
+
+def ended_topics(reader: Reader, tiers: Collection[Tier]) -> list[MemCube]:
+    """The segments of these tiers of which all pages have expired, and that have not themselves."""
+    gone = set(reader.expired())
+    topics = {link.target for link in reader.targets(gone, LinkKind.MEMBER_OF)} - gone if gone else set[str]()
+    return [one for one in reader.get(topics).values() if one.tier in tiers and _has_ended(reader, one, gone)]
 
 
 def quotes_expired(reader: Reader, cube: MemCube) -> bool:
     """Whether it is a segment with a page that has expired: its earlier versions may quote that page, too."""
     gone = set(reader.expired()) if cube.kind is Kind.SEGMENT else set[str]()
     return bool(gone) and any(link.source in gone for link in reader.sources([cube.id], LinkKind.MEMBER_OF))
+
+
+def _has_ended(reader: Reader, cube: MemCube, gone: Collection[str]) -> bool:
+    pages = reader.sources([cube.id], LinkKind.MEMBER_OF)
+    return bool(pages) and all(link.source in gone for link in pages)
 
 
 def _missing(cube: MemCube) -> NotFound:
