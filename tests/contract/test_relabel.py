@@ -353,7 +353,7 @@ def test_a_hold_that_comes_between_two_steps_is_told_with_what_was_done(ann, mon
 def test_a_hold_on_one_of_many_that_it_took_in_refuses_all(ann):
     ids = merged(ann, "shared")
     copy = ann.branches.create("try").id_of(ids[0])
-    ann.governance.hold(reason="Smith", memory=ids[70])
+    ann.governance.hold(reason="Smith", memory=ids[-1])
     with pytest.raises(OnHold, match="nothing was changed"):
         ann.governance.relabel(ids[0], access="private")
     assert {labels(ann, one)[0] for one in ids} == {labels(ann.branch("try"), copy)[0]} == {"shared"}
@@ -362,9 +362,9 @@ def test_a_hold_on_one_of_many_that_it_took_in_refuses_all(ann):
 @pytest.mark.parametrize("step", ["_before", "_planned", "_after"])
 def test_what_is_given_back_meanwhile_keeps_its_labels(ann, monkeypatch, step):
     ids = merged(ann, "private")
-    meanwhile(monkeypatch, step, ids[0], lambda: ann.duplicates.unmerge(ids[70]))
+    meanwhile(monkeypatch, step, ids[0], lambda: ann.duplicates.unmerge(ids[-1]))
     ann.governance.relabel(ids[0], access="shared")
-    assert [labels(ann, one)[0] for one in (ids[0], ids[69], ids[70])] == ["shared", "shared", "private"]
+    assert [labels(ann, one)[0] for one in (ids[0], ids[-2], ids[-1])] == ["shared", "shared", "private"]
 
 
 def test_what_was_learned_keeps_its_end_if_the_page_cannot_get_another(ann, monkeypatch):
