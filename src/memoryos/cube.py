@@ -358,7 +358,11 @@ class MemCube(Plain):
         return self.payload.said if isinstance(self.payload, Page) else self.payload.text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the main fields, and the turns of a page. `memoryos.cube.to_json` writes everything that is stored."""
+        """Return the main fields, and the turns of a page. `memoryos.cube.to_json` writes everything that is stored.
+
+        `access` and `sensitivity` are those of the memory itself: policies also ask for those of what it rests on,
+        which may be stricter.
+        """
         known, turns = self.descriptive, self.payload.turns if isinstance(self.payload, Page) else None
         return {
             "id": self.id,

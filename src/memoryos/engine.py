@@ -328,10 +328,11 @@ class Engine:
         self, owner: Scope, cube_id: str, change: NextVersion, labels: About, detail: str | None = None
     ) -> MemCube:
         """Give a memory other words, which may be stored. Raises what `Corrector.revise` raises."""
-        revised = self.corrector(owner).revise(cube_id, change, labels=labels, detail=detail)
+        corrector = self.corrector(owner)
+        revised = corrector.revise(cube_id, change, labels=labels, detail=detail)
         self.housekeeping.queued(owner)
         self.sources.follow_erasure(owner.owner)
-        return revised
+        return corrector.told(revised)
 
     def fetched(self, owner: Scope, cube_id: str) -> MemCube:
         """Return a memory, also from the object store; its document then comes back. Raises NotFound."""

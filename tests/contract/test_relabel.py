@@ -330,7 +330,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, cube_id: str, do: Call
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        ("_planned", "99 memories that it took in got what is stricter already; its copies in branches got what is st"),
+        ("_planned", "69 memories that it took in got what is stricter already; its copies in branches got what is st"),
         ("_after", "the memory itself has its new labels already"),
     ],
 )
@@ -353,7 +353,7 @@ def test_a_hold_that_comes_between_two_steps_is_told_with_what_was_done(ann, mon
 def test_a_hold_on_one_of_many_that_it_took_in_refuses_all(ann):
     ids = merged(ann, "shared")
     copy = ann.branches.create("try").id_of(ids[0])
-    ann.governance.hold(reason="Smith", memory=ids[70])
+    ann.governance.hold(reason="Smith", memory=ids[-1])
     with pytest.raises(OnHold, match="nothing was changed"):
         ann.governance.relabel(ids[0], access="private")
     assert {labels(ann, one)[0] for one in ids} == {labels(ann.branch("try"), copy)[0]} == {"shared"}
@@ -362,9 +362,9 @@ def test_a_hold_on_one_of_many_that_it_took_in_refuses_all(ann):
 @pytest.mark.parametrize("step", ["_before", "_planned", "_after"])
 def test_what_is_given_back_meanwhile_keeps_its_labels(ann, monkeypatch, step):
     ids = merged(ann, "private")
-    meanwhile(monkeypatch, step, ids[0], lambda: ann.duplicates.unmerge(ids[70]))
+    meanwhile(monkeypatch, step, ids[0], lambda: ann.duplicates.unmerge(ids[-1]))
     ann.governance.relabel(ids[0], access="shared")
-    assert [labels(ann, one)[0] for one in (ids[0], ids[69], ids[70])] == ["shared", "shared", "private"]
+    assert [labels(ann, one)[0] for one in (ids[0], ids[-2], ids[-1])] == ["shared", "shared", "private"]
 
 
 def test_what_was_learned_keeps_its_end_if_the_page_cannot_get_another(ann, monkeypatch):
@@ -891,3 +891,62 @@ def test_the_caller_is_asked_again_when_a_fact_that_it_opens_is_written(place, c
         with pytest.raises(PermissionDenied, match="not any more"):
             memory.facts.add("Ann keeps bees.", access="shared")
         assert (gate.asked, labels(memory, fact)[0]) == (2, "private")
+
+
+OF_PAGES = """
+permit (principal, action, resource is Cube) when { resource.owner == principal };
+permit (principal == User::"tests", action, resource is Cube);
+permit (principal == User::"ben", action == Action::"read", resource is Cube) when { resource.tags.contains("public") };
+"""
+
+
+@pytest.mark.parametrize("number", [1, 4, 5, 9])
+def test_what_rests_on_any_number_of_sources_has_their_labels_and_not_its_own(place, clock, tmp_path, number):
+    (tmp_path / "pages.cedar").write_text(OF_PAGES)
+    settings = load_settings(short_term_capacity=1, policies=str(tmp_path / "pages.cedar"))
+    with closing(MemoryOS.open(place, settings=settings, embedder=Hashing(), clock=clock)) as store:
+        ann, ben = store.of(ANN, Caller("ann")), store.of(ANN, Caller("ben"))
+        told, hidden = ann.facts.add("Ann has wasps."), ann.facts.add("Ann has bees.")
+        pages = [ann.add(f"The bees sting {one}.", tags=["public"]) for one in range(number)]
+        others = [*pages[1:], ann.add("The bees are secret.")]
+        links = [Link(told, LinkKind.COMPUTED_FROM, one) for one in pages]
+        links += [Link(hidden, LinkKind.COMPUTED_FROM, one) for one in others]
+        with ann._engine.vault.write(ANN) as writer:
+            writer.link(links)
+        assert ben.get(told).text == "Ann has wasps."
+        with pytest.raises(NotFound):
+            ben.get(hidden)
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "told"),
+    [
+        ("private", {"access": "shared"}, {"nothing"}),
+        ("shared", {"sensitivity": ["diagnosis"]}, {"69 memories"}),
+    ],
+)
+def test_only_what_changed_is_told_when_a_hold_comes_between(ann, monkeypatch, before, change, told):
+    ann.add("Hello.")
+    ann.branches.create("empty")  # without a copy of what is relabelled
+    ids = merged(ann, before)
+    meanwhile(monkeypatch, "_planned", ids[0], lambda: ann.governance.hold(reason="Smith", memory=ids[0]))
+    with pytest.raises(OnHold) as error:
+        ann.governance.relabel(ids[0], **change)
+    found = {one for one in ("nothing", "69 memories", "copies in branches") if one in str(error.value)}
+    assert found == told
+
+
+def test_a_version_or_a_right_that_changes_between_two_steps_is_told_with_what_was_done(ann, monkeypatch):
+    ids = merged(ann, "shared")
+    number = ann.get(ids[0]).number
+    meanwhile(monkeypatch, "_planned", ids[0], lambda: ann.update(ids[0], tags=["new"]))
+    with pytest.raises(StaleVersion, match=r"the rest was not changed.*; 69 memories that it took in") as error:
+        ann.governance.relabel(ids[0], sensitivity=["diagnosis"], expected_version=number)
+    assert error.value.expected == number
+
+    def denied() -> None:
+        raise PermissionDenied("the policies are others now")
+
+    meanwhile(monkeypatch, "_after", ids[0], denied)
+    with pytest.raises(PermissionDenied, match="others now; the memory itself has its new labels already"):
+        ann.governance.relabel(ids[0], access="private")

@@ -6,8 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Kind, Memory, Strategy
-from memoryos.errors import NotFound
+from memoryos import Kind, Memory, Strategy, Tier
+from memoryos.errors import NotFound, ObjectsUnreachable
+from memoryos.infrastructure.cold.packs import Packs
+from memoryos.operation.activation.prefix import chosen
+from memoryos.operation.activation.recipe import Recipe
+from memoryos.operation.maintenance import cooler
 from memoryos.operation.recall import told_topics
 
 from .world import World
@@ -26,6 +30,18 @@ def hiked(memory: Memory) -> tuple[str, str]:
     memory.governance.hold(reason="a case", memory=page)
     (topic,) = (one.id for one in memory.segments.list() if page in one.page_ids)
     return page, topic
+
+
+def ended(memory: Memory, world: World) -> str:
+    """A topic of which all pages have expired and are on hold."""
+    for day in ("Monday", "Tuesday", "Friday"):
+        page = memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.", ttl=HOUR)
+        memory.governance.hold(reason="a case", memory=page)
+    memory.add("🍵 I like tea.", "🍵 Tea.")
+    (topic,) = (one.id for one in memory.segments.list())
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    return topic
 
 
 def told(memory: Memory, topic: str) -> str:
@@ -78,14 +94,9 @@ def test_the_words_of_an_expired_page_are_told_by_no_read_of_its_topic(world: Wo
 
 def test_a_topic_of_which_all_pages_have_expired_is_not_there(world: World) -> None:
     memory = world.open(**SMALL)
-    for day in ("Monday", "Tuesday", "Friday"):
-        page = memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.", ttl=HOUR)
-        memory.governance.hold(reason="a case", memory=page)
-    memory.add("🍵 I like tea.", "🍵 Tea.")
-    (topic,) = (one.id for one in memory.segments.list())
-    world.clock.advance(hours=2)
-    memory.jobs.run()
+    topic = ended(memory, world)
     assert list(memory.segments.list()) == []
+    assert (memory.segments.count(), memory.segments.count(archive=True), memory.stats().mtm_segments) == (0, 0, 0)
     assert memory.search("🎲 hiking in Norway", kinds=["segment"]).segments == ()
     for read in (memory.get, memory.history):
         with pytest.raises(NotFound):
@@ -100,3 +111,76 @@ def test_a_large_topic_is_told_by_some_of_its_pages(world: World, monkeypatch) -
     world.clock.advance(hours=2)
     found = memory.get(topic)
     assert (found.payload.pages, "sunday" in found.text.lower() or "friday" in found.text.lower()) == (before - 1, True)
+
+
+def unreachable(_: str) -> bytes:
+    raise ObjectsUnreachable("there is no answer")
+
+
+@pytest.mark.parametrize("warm", [(), ("Tuesday",)])
+def test_a_topic_with_cold_pages_is_told_without_reading_them(world: World, tmp_path, monkeypatch, warm) -> None:
+    monkeypatch.setattr(cooler, "PACK_PAGES", 1)
+    memory = world.open(**SMALL, mid_term_capacity=1)
+    packs = memory._engine.vault.packs
+    packs._objects = Packs(tmp_path.as_uri())._objects
+    page, topic = hiked(memory)
+    for number in range(6):
+        memory.add(f"🍵 I like tea {number}.", "🍵 Tea.")
+        memory.search("🍵 tea")
+    memory.add("🌧 It rains.", "🌧 Rain.")
+    memory.jobs.run()
+    assert topic in {one.id for one in memory.segments.list(archive=True)}
+    assert memory._engine.cooler.cool(memory.scope.owner, 0).pages > 0
+    back = [one.id for one in memory.pages.list(tier=Tier.ARCHIVE) if any(day in one.text for day in warm)]
+    assert memory._engine.cooler.bring_back(memory.scope.owner, back) == set()
+    world.clock.advance(hours=2)
+    packs._held.clear()
+    monkeypatch.setattr(packs._objects, "get", unreachable)
+    (listed,) = (one for one in memory.segments.list(archive=True) if one.id == topic)
+    (version,) = memory.history(topic)
+    for cube in (listed.cube, memory.get(topic), version):
+        assert "zanzibarquux" not in repr(cube).lower()
+        assert ("Tuesday" in cube.text, cube.payload.pages) == (bool(warm), 4)
+    assert page not in listed.page_ids
+
+
+def test_what_changes_a_topic_with_an_expired_page_returns_none_of_its_words(world: World) -> None:
+    memory = world.open(**SMALL)
+    _, topic = hiked(memory)
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    number = memory.get(topic).number
+    changes = {
+        "freeze": lambda: memory.governance.freeze(topic),
+        "thaw": lambda: memory.governance.thaw(topic),
+        "update": lambda: memory.update(topic, "They went to Norway."),
+        "rollback": lambda: memory.governance.rollback(topic, number),
+    }
+    for name, change in changes.items():
+        told = change()
+        assert (name, "zanzibarquux" in repr(told).lower(), told.id) == (name, False, topic)
+        number = told.number
+    with memory._engine.vault.view(memory.scope) as reader:
+        recipe = Recipe(name="trips", kinds=(), ids=(topic,), role="a guide")
+        prefix = chosen(reader, recipe, world.clock(), lambda cube: cube)
+    assert ("zanzibarquux" in prefix.text.lower(), "norway" in prefix.text.lower()) == (False, True)
+    (hold,) = memory.governance.holds()
+    memory.governance.release(hold.id)
+    assert "zanzibarquux" not in repr(memory.governance.expire(topic)).lower()
+
+
+def test_nothing_changes_a_topic_of_which_all_pages_have_expired(world: World) -> None:
+    memory = world.open(**SMALL)
+    topic = ended(memory, world)
+    for change in (
+        memory.governance.freeze,
+        memory.governance.thaw,
+        memory.governance.expire,
+        memory.governance.provenance,
+        lambda one: memory.governance.hold(reason="a case", memory=one),
+        lambda one: memory.update(one, "They went."),
+        lambda one: memory.governance.rollback(one, 1),
+        lambda one: memory.governance.relabel(one, access="shared"),
+    ):
+        with pytest.raises(NotFound):
+            change(topic)

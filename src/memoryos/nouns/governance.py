@@ -62,7 +62,8 @@ class MemGovernance(Noun):
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
         freeze(self._engine.vault, self._home(checked, Action.WRITE), checked, cause)
-        return self._engine.corrector(self._scope).find(checked)[0]
+        corrector = self._engine.corrector(self._scope)
+        return corrector.told(corrector.find(checked)[0])
 
     def thaw(self, memory_id: str, *, reason: str = "thaw") -> MemCube:
         """Give a frozen memory the state that it had before, and return it. The gate must admit ADMINISTER.
@@ -71,11 +72,13 @@ class MemGovernance(Noun):
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
-        known, home = self._engine.corrector(self._scope).find(checked, Action.ADMINISTER)
+        corrector = self._engine.corrector(self._scope)
+        known, home = corrector.find(checked, Action.ADMINISTER)
+        told = corrector.told(known)
         thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
         for one in {self._scope.owner, thawed.scope.owner}:
             self._engine.housekeeping.queued(one)
-        return replace(known, state=thawed.state)  # if its end has come, it may be gone by now
+        return replace(told, state=thawed.state)  # if its end has come, it may be gone by now
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
@@ -89,7 +92,7 @@ class MemGovernance(Noun):
         self._engine.admit(Action.DELETE, self._scope)
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         home, corrector = self._home(checked, Action.WRITE), self._engine.corrector(self._scope)
-        known = corrector.find(checked)[0]  # once it expires, a job may remove it at any moment
+        known = corrector.told(corrector.find(checked)[0])  # once it expires, a job may remove it at any moment
         going = [checked, *corrector.absorbed([checked])]
         for one in going:
             corrector.removable(one)

@@ -20,7 +20,7 @@ from memoryos.operation.hierarchy.mid_term import formed, top_keywords
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.overview import SegmentView
-from memoryos.operation.recall.told_topics import told_topics
+from memoryos.operation.recall.told_topics import ended_topics, told_topics
 
 
 @door
@@ -71,7 +71,9 @@ class Segments(Noun):
         then = looked_back(self._engine, self._scope, as_of)
         wanted, pages = self._selections(then, archive=archive, **only)
         with self._engine.settled(self._scope) as reader:
-            return reader.counted(wanted) if pages is None else len(holding(reader, wanted, pages=pages, then=then))
+            if pages is not None:
+                return len(holding(reader, wanted, pages=pages, then=then))
+            return reader.counted(wanted) - len(ended_topics(reader, _tiers(archive=archive)))
 
     def _selections(
         self, then: LookBack | None, *, archive: bool, **only: Unpack[arguments.PageFilters]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from memoryos.errors import ObjectsUnreachable
+from memoryos.errors import ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack, found_in, is_cold, pack_of
 from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.objects.object_store import Objects, open_objects
@@ -51,7 +51,10 @@ class Packs:
 
     def is_there(self, name: str) -> bool:
         """Whether a pack exists. Raises ObjectsUnreachable."""
-        return self._kept().get(name) is not None
+        try:
+            return self._kept().get(name) is not None
+        except StoreCorrupt:  # it is damaged, but there
+            return True
 
     def remove(self, name: str) -> None:
         """Remove a pack, if it exists."""

@@ -17,7 +17,7 @@ _FEW = 4  # sources of a cube that are asked by themselves: others may have them
 def labels_beneath(
     known: Iterable[Beneath], ask: Callable[[Collection[str]], Iterable[tuple[str, str | None]]]
 ) -> Mapping[str, Collection[str | None]]:
-    """The labels of all that is beneath each cube; `ask` tells those of some cubes and of all beneath them."""
+    """The labels of all that is beneath each cube; `ask` tells those of all that is beneath some cubes."""
     found: dict[str, dict[str | None, None]] = {}
     held: dict[str, list[str]] = {}
     for cube_id, labels, source in known:

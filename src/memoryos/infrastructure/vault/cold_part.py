@@ -25,6 +25,7 @@ from memoryos.kinds import Kind, Tier
 PACK = "pack:"  # before the names of packs, in the keys of notes
 _IN_USE = "in use"  # the value of the note; otherwise a moment in microseconds, or 0 once it is being removed
 _BEING_REMOVED = "0"
+_DRAFT = "+"  # before the moment of a pack that is being written
 _SPOILED = "-"  # before the moment of a pack that nobody may put in use: its bytes may come until then, and go again
 
 _cubes, _notes = tables.cubes, tables.notes
@@ -38,7 +39,7 @@ _SWAP = (
 
 
 def _read_time(value: str) -> datetime | None:
-    return None if value == _IN_USE else from_micros(int(value.removeprefix(_SPOILED)))
+    return None if value == _IN_USE else from_micros(abs(int(value)))
 
 
 PACKS = Note(PACK, _read_time, has_many=True)  # when each is to be removed
@@ -73,9 +74,13 @@ class ColdPart:
         names = ((key.removeprefix(PACK), value) for key, value in found)
         return {name: PACKS.read(value, name) for name, value in names}
 
-    def note(self, name: str, remove_at: datetime) -> None:
-        """Record a pack before it is written."""
-        self._connection.execute(_notes.insert(), {**self._owner, "key": PACK + name, "value": str(micros(remove_at))})
+    def begin(self, pack: Pack, remove_at: datetime) -> bool:
+        """Record a pack before it is written; not if a document changed: what was erased would be in it."""
+        if not self.are_as_packed(pack):
+            return False
+        noted = {**self._owner, "key": PACK + pack.name, "value": f"{_DRAFT}{micros(remove_at)}"}
+        self._connection.execute(_notes.insert(), noted)
+        return True
 
     def are_as_packed(self, pack: Pack) -> bool:
         """Whether the store has exactly the documents of the pack."""
@@ -85,7 +90,7 @@ class ColdPart:
     def put_in_use(self, name: str, now: datetime) -> bool:
         """Mark a pack as in use; return False if it is already due for removal."""
         at = self.packs().get(name)
-        return at is not None and at > now and self._set(name, _IN_USE, ~_is_spoiled())
+        return at is not None and at > now and self._set(name, _IN_USE, ~_is_marked(_SPOILED))
 
     def swap(self, documents: Mapping[str, str], name: str, *, out: bool) -> list[str]:
         """Replace these documents by references, or the other way round; return the changed cubes."""
@@ -105,22 +110,24 @@ class ColdPart:
         return self._packs.read(name)
 
     def give_up(self, name: str, remove_at: datetime) -> bool:
-        """Schedule the removal of a pack for that time, or keep an earlier one."""
+        """Schedule the removal of a pack for that time, or keep an earlier one, as one that is being written does."""
         known = self.packs()
-        return name in known and (known[name] or remove_at) >= remove_at and self._set(name, str(micros(remove_at)))
+        is_later = name in known and (known[name] or remove_at) >= remove_at
+        return is_later and self._set(name, str(micros(remove_at)), ~_is_marked(_DRAFT, _SPOILED))
 
     def claim(self, now: datetime) -> list[str]:
         """Return the packs that are due for removal; from now on, they cannot be used."""
         over = [name for name, at in self.packs().items() if at is not None and at <= now]
         return [name for name in over if not self._is_needed(name) and self._set(name, _BEING_REMOVED)]
 
-    def spoil(self, after: datetime) -> list[str]:
-        """Return the packs that are to be removed after that time: they are being written, and cannot be used any more.
+    def spoil(self) -> list[str]:
+        """Return the packs that are being written; they cannot be used any more.
 
-        Their records stay until then, because their bytes may still come.
+        Their records stay until they are to be removed, because their bytes may still come.
         """
-        drafts = {name: at for name, at in self.packs().items() if at is not None and at > after}
-        return [name for name, at in drafts.items() if self._set(name, f"{_SPOILED}{micros(at)}")]
+        known = {name: at for name, at in self.packs().items() if at is not None}
+        is_draft = _is_marked(_DRAFT, _SPOILED)
+        return [name for name, at in known.items() if self._set(name, f"{_SPOILED}{micros(at)}", is_draft)]
 
     def forget(self, names: Iterable[str]) -> None:
         """Delete the records of removed packs."""
@@ -148,8 +155,8 @@ def may_be_used(reader: NoteReader, name: str) -> bool:
     return text is not None and text != _BEING_REMOVED and not text.startswith(_SPOILED)
 
 
-def _is_spoiled() -> ColumnElement[bool]:
-    return func.substr(_notes.c.value, 1, len(_SPOILED)) == _SPOILED
+def _is_marked(*marks: str) -> ColumnElement[bool]:
+    return func.substr(_notes.c.value, 1, 1).in_(marks)
 
 
 def packs_of(rows: Iterable[Sequence[str]]) -> dict[str, str]:

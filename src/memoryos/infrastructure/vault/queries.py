@@ -246,7 +246,7 @@ CLASSES: CompoundSelect[Any] = (
 
 
 def _labels_beneath(*, is_file: bool) -> CompoundSelect[Any]:
-    """The labels of some cubes, whose words others hold, and of all beneath these; each with the cube that was asked.
+    """The labels of all that is beneath some cubes, but not their own; each with the cube that was asked.
 
     SQLite takes what the recursion finds for very much, and would look through all links to go on from it, unless they
     are joined from outside; on PostgreSQL, each step finds its rows by their keys, as in `SUCCESSIONS_STEP_BY_STEP`.
@@ -270,7 +270,7 @@ def _labels_beneath(*, is_file: bool) -> CompoundSelect[Any]:
     reached, lower = beneath(begun, LinkKind.COMPUTED_FROM, _links.c.source, _links.c.target)
     held = begun.union(select(begun.c.top, lower).select_from(reached))
     return union(
-        labels(held, held.c.id),
+        labels(held, held.c.id).where(held.c.id != held.c.top),
         labels(*beneath(held, LinkKind.DERIVED_FROM, _links.c.source, _links.c.target)),
         labels(*beneath(held, LinkKind.MEMBER_OF, _links.c.target, _links.c.source)),
     )

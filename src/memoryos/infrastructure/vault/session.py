@@ -326,13 +326,12 @@ class SqlWriter(SqlReader):
     def retry(self, job_ids: Sequence[str]) -> int:
         return self._queue.retry(job_ids)
 
-    def begin_pack(self, name: str, *, remove_at: datetime) -> None:
-        self._cold.note(name, remove_at)
+    def begin_pack(self, pack: Pack, *, remove_at: datetime) -> bool:
+        return self._cold.begin(pack, remove_at)
 
     def cool(self, pack: Pack) -> bool:
         cubes = self.get(pack.documents).values()
         if not self._cold.are_as_packed(pack) or not self._cold.put_in_use(pack.name, self._clock()):
-            self._cold.give_up(pack.name, self._clock())
             return False
         self._cold.swap(pack.documents, pack.name, out=True)
         self._log(cubes, Operation.COOL)
@@ -344,7 +343,7 @@ class SqlWriter(SqlReader):
         self._log(self.get(back).values(), Operation.WARM)
 
     def claim_packs(self, *, drafts: bool = False) -> list[str]:
-        return self._cold.spoil(self._clock() + GRACE) if drafts else self._cold.claim(self._clock())
+        return self._cold.spoil() if drafts else self._cold.claim(self._clock())
 
     def forget_packs(self, names: Iterable[str]) -> None:
         self._cold.forget(names)

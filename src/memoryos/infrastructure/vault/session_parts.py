@@ -455,8 +455,8 @@ class QueueWriter(Protocol):
 class ColdWriter(Protocol):
     """Changes to the packs of an owner."""
 
-    def begin_pack(self, name: str, *, remove_at: datetime) -> None:
-        """Record a pack before it is written. It is removed at that time unless it is in use by then."""
+    def begin_pack(self, pack: Pack, *, remove_at: datetime) -> bool:
+        """Record a pack before it is written, to be removed then unless it is in use; False if a document changed."""
         ...
 
     def cool(self, pack: Pack) -> bool:

@@ -15,6 +15,7 @@ from memoryos.kinds import AccessMode, Kind, State, Tier
 from memoryos.language.quotation import fenced, item
 from memoryos.operation.activation.recipe import Recipe
 from memoryos.operation.answer.respond import INSTRUCTIONS
+from memoryos.operation.recall.told_topics import told_memories
 from memoryos.operation.recall.trust import outside_mark
 
 _ORDER = (Kind.PROFILE, Kind.TRAIT, Kind.FACT, Kind.SEGMENT, Kind.PAGE)  # of the lines; pages by time come last
@@ -73,12 +74,12 @@ Show = Callable[[MemCube], MemCube]  # a memory as the policy `privacy_on_read` 
 def chosen(reader: Reader, recipe: Recipe, now: datetime, show: Show) -> Prefix:
     """The prefix of a recipe, from all that the reader shows."""
     cubes = {cube.id: cube for kind in recipe.kinds for cube in reader.cubes(kind, tiers=[Tier.LPM])}
-    return prefix_of(recipe, {**cubes, **reader.get(recipe.ids)}.values(), now, show)
+    return prefix_of(recipe, told_memories(reader, {**cubes, **reader.get(recipe.ids)}.values()), now, show)
 
 
 def again(reader: Reader, recipe: Recipe, ids: Collection[str], now: datetime, show: Show) -> Prefix:
     """The prefix of these memories as they are now, as far as the reader shows them."""
-    return prefix_of(recipe, reader.get(ids).values(), now, show)
+    return prefix_of(recipe, told_memories(reader, reader.get(ids).values()), now, show)
 
 
 def prefix_of(recipe: Recipe, cubes: Iterable[MemCube], now: datetime, show: Show) -> Prefix:

@@ -137,17 +137,17 @@ class Brancher:
         """The ids of all branches, also of those that have ended or are not whole."""
         return {one.id for one in self._places()}
 
-    def restrict(self, cube_id: str, labels: NewLabels) -> set[str]:
-        """Give the copies of a memory what is stricter in these labels; returns the ids of the branches that are done.
+    def restrict(self, cube_id: str, labels: NewLabels) -> dict[str, bool]:
+        """Give copies of a memory what is stricter; returns the branches that are done, and whether the copy changed.
 
         Branches that are being made are discarded: they may have copied the memory as it was. Raises CubeProtected.
         """
-        done, places = set[str](), self._places()
+        done, places = dict[str, bool](), self._places()
         for branch in places:
             if _is_whole(branch):
+                done[branch.id] = False
                 with suppress(NotFound), _naming(branch, cube_id):
-                    self._restricting(branch, cube_id, labels).write()
-                done.add(branch.id)
+                    done[branch.id] = self._is_restricted(self._restricting(branch, cube_id, labels))
             else:
                 doing(Action.DELETE, partial(self._discard_unfinished, branch.id))
         return done
@@ -157,6 +157,11 @@ class Brancher:
         for branch in self._whole():
             with suppress(NotFound), _naming(branch, cube_id):
                 self._restricting(branch, cube_id, labels).check()
+
+    def _is_restricted(self, change: Relabelling) -> bool:
+        """Write the change of a copy; whether it had other labels before."""
+        before, _ = change.corrector.find(change.cube_id)
+        return change.write().number != before.number
 
     def _restricting(self, branch: BranchPlace, cube_id: str, labels: NewLabels) -> Relabelling:
         return Relabelling(self._corrector(branch), branch.id_of(cube_id), labels.for_copy)
@@ -194,6 +199,11 @@ class Brancher:
             corrector.postpone(copy)
         except CubeProtected:
             yield KeptCopy(copy, branch.name, corrector.removable(copy)[0])
+
+    def discard_drafts(self) -> int:
+        """Remove the packs of the branches that are being written; returns how many of them may still come."""
+        scopes = {branch.scope(home) for branch in self._whole() for home in self.corrector.homes}
+        return sum(map(self.forgetter.cooler.discard_drafts, scopes))
 
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""

@@ -7,7 +7,7 @@ agents share a persona, the branches of each of them have copies of it: there go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,7 +15,7 @@ from typing import TypeVar
 from memoryos.caller import SYSTEM, Action, acting, doing
 from memoryos.config import PersonaSharing
 from memoryos.cube import MemCube
-from memoryos.errors import ChangedMeanwhile, CubeProtected, NotFound, ObjectsUnreachable, PermissionDenied
+from memoryos.errors import ChangedMeanwhile, CubeProtected, NotFound, ObjectsUnreachable, PermissionDenied, Refused
 from memoryos.infrastructure.vault.forgotten_list import Subject
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.operation.correction.brancher import Brancher, KeptCopy
@@ -53,12 +53,14 @@ class Copies:
         if not change.labels.may_restrict:
             return change.write()
         acting(SYSTEM, lambda: self._check_restricted(change))
+        has_changed = False
         while True:
             done = acting(SYSTEM, lambda: self._restricted(change))
-            with suppress(ChangedMeanwhile), _telling(done):  # a branch made meanwhile may have it as it was
-                changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done)  # type: ignore[misc]
+            has_changed |= any(done.values())
+            with suppress(ChangedMeanwhile), _telling(has_changed):  # a branch made meanwhile may have it as it was
+                changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done.keys())  # type: ignore[misc]
                 break
-        while not acting(SYSTEM, self._ids) <= done:  # other agents' are not locked: one may be made until now
+        while not acting(SYSTEM, self._ids) <= done.keys():  # other agents' are not locked: one may be made until now
             done = acting(SYSTEM, lambda: self._restricted(change))
         return changed
 
@@ -67,10 +69,14 @@ class Copies:
             for cube_id in self._with_absorbed(change):
                 one.check_restricted(cube_id, change.labels)
 
-    def _restricted(self, change: Relabelling) -> set[str]:
-        ids = self._with_absorbed(change)
-        done = (set.intersection(*(one.restrict(cube_id, change.labels) for cube_id in ids)) for one in self._all)
-        return set[str]().union(*done)
+    def _restricted(self, change: Relabelling) -> dict[str, bool]:
+        """The branches that are done, and whether a copy in them changed."""
+        ids, done = self._with_absorbed(change), dict[str, bool]()
+        for one in self._all:
+            parts = [one.restrict(cube_id, change.labels) for cube_id in ids]
+            known = set.intersection(*map(set, parts))
+            done |= {branch: any(part[branch] for part in parts) for branch in known}
+        return done
 
     def _with_absorbed(self, change: Relabelling) -> list[str]:
         """The memory, and what it took in: in a branch that was made before, that is a memory beside it."""
@@ -117,7 +123,7 @@ class Copies:
                 note({**home.owner.to_dict(), "memory": one})
             return done
 
-        return gone + _told(*self._removed(ids, remove)) + self._without_later()
+        return gone + _told(*self._removed(ids, remove)) + self._without_later() + self._without_drafts()
 
     def forgotten(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`, with what that takes from the persona.
@@ -147,6 +153,11 @@ class Copies:
             return self._without_unfinished()
         except ObjectsUnreachable:
             return Forgotten(left=Counter(branch=1))
+
+    def _without_drafts(self) -> Forgotten:
+        """Remove the packs of branches that are being written: copies of what went may be in them."""
+        known = self._all
+        return Forgotten(left=Counter(packs=_as_system(lambda: sum(one.discard_drafts() for one in known))))
 
     def _removed(self, ids: Sequence[str], remove: Callable[[], T]) -> tuple[T, list[KeptCopy]]:
         self.delete(ids)
@@ -201,12 +212,12 @@ class Copies:
 
 
 @contextmanager
-def _telling(restricted: Collection[str]) -> Iterator[None]:
-    """Let what comes to protect a memory tell that its copies in these branches were changed before."""
+def _telling(has_changed: bool) -> Iterator[None]:
+    """Let what comes in the way tell that copies of the memory in branches were changed before."""
     try:
         yield
-    except CubeProtected as error:
-        raise (told_so_far(error, "its copies in branches got what is stricter") if restricted else error) from None
+    except Refused as error:
+        raise (told_so_far(error, "its copies in branches got what is stricter") if has_changed else error) from None
 
 
 def _told(done: Forgotten, kept: Sequence[KeptCopy]) -> Forgotten:

@@ -40,6 +40,7 @@ from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.recall.told_topics import check_told, told_topic
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
 
@@ -164,10 +165,20 @@ class Corrector:
         """Return a memory of the scope, or of the shared persona, and its home scope.
 
         Raises NotFound if there is none that the caller may read, also if it has expired and only a hold or the next
-        sweep keeps it, and PermissionDenied if the caller may not do more with it.
+        sweep keeps it, as have all pages of a segment, and PermissionDenied if the caller may not do more with it.
         """
         cube, home = self._found(cube_id, action)
+        if cube.kind is Kind.SEGMENT:
+            with self._vault.read(home) as reader:
+                check_told(reader, cube)
         return unexpired(cube, self.promoter.clock()), home
+
+    def told(self, cube: MemCube) -> MemCube:
+        """A memory as its caller may see it: a segment without the words of pages that have expired."""
+        if cube.kind is not Kind.SEGMENT:
+            return cube
+        with self._vault.read(cube.scope.owner) as reader:
+            return told_topic(reader, cube)
 
     def _found(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         for home in self.homes:

@@ -42,7 +42,9 @@ class Forgotten(Plain):
     receipt: Receipt | None = None  #: a signed record of it
     rows: int = 0  #: removed jobs, notes, events and counts of model calls
     packs: int = 0  #: removed packs of the object store
-    left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty if all are gone
+    left: Mapping[str, int] = field(
+        default_factory=dict
+    )  #: rows found afterwards, by table, and packs that may still come
 
     def __add__(self, other: Forgotten) -> Forgotten:
         memories, left = Counter(self.memories) + Counter(other.memories), Counter(self.left) + Counter(other.left)
@@ -78,13 +80,14 @@ class Forgetter:
             before = Counter(reader.remains())
         gone = self._memories(owner) + withdrawn
         rows = self._rows(owner)
+        coming = self.cooler.discard_drafts(owner)
         packs = self.cooler.sweep(owner)
         self.vault.sweep_blobs(owner)
         self.sources.forget(owner)
         with self.vault.read(owner) as reader:
-            left = reader.remains()
-        places = before - Counter(left) + Counter(cubes=withdrawn.total(), packs=packs)
-        return Forgotten(dict(gone), dict(places), rows=rows, packs=packs, left=left)
+            left = Counter(reader.remains()) + Counter(packs=coming)
+        places = before - left + Counter(cubes=withdrawn.total(), packs=packs)
+        return Forgotten(dict(gone), dict(places), rows=rows, packs=packs, left=dict(left))
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
         """Remove the pages and facts of a session, and what rests on them alone.

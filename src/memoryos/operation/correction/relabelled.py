@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memoryos.about import about_of
 from memoryos.caller import Action
 from memoryos.cube import MemCube, ends_earlier, is_opened
-from memoryos.errors import ChangedMeanwhile, CubeProtected, InvalidInput, NotFound
+from memoryos.errors import ChangedMeanwhile, InvalidInput, NotFound, Refused
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.kinds import MADE_OF_MEMORIES, Kind, Origin
@@ -42,14 +42,15 @@ class _StepsTaken:
     restricted: set[str] = field(default_factory=set)  # of what it took in: these got what is stricter
     followed: set[str] = field(default_factory=set)  # of both: these are as the memory is
     checked: set[str] = field(default_factory=set)  # a caller who restricts a memory may have no right to it after that
+    changed: set[str] = field(default_factory=set)  # what has other labels now
     is_done: bool = False  # the memory itself has its labels
 
-    def told(self, error: CubeProtected) -> CubeProtected:
-        """The error about something that protects the rest, with what was done before."""
+    def told(self, error: Refused) -> Refused:
+        """The error about what stands in the way of the rest, with what was done before."""
         if self.is_done:
             return told_so_far(error, "the memory itself has its new labels")
-        if self.restricted:
-            return told_so_far(error, f"{len(self.restricted)} memories that it took in got what is stricter")
+        if self.changed:
+            return told_so_far(error, f"{len(self.changed)} memories that it took in got what is stricter")
         return error
 
 
@@ -72,10 +73,11 @@ def _noting(step: Step, some: Sequence[str], done: set[str], *, is_last: bool) -
     return replace(step, write=write, is_last=is_last)
 
 
-def told_so_far(error: CubeProtected, what: str) -> CubeProtected:
-    """The same error, which says what was done before in place of that nothing was changed."""
+def told_so_far(error: Refused, what: str) -> Refused:
+    """The error, which now says what was done before in place of that nothing was changed."""
     text = str(error).replace("nothing was changed", "the rest was not changed")
-    return type(error)(f"{text}; {what} already", memory_id=error.memory_id)
+    error.args = (f"{text}; {what} already",)
+    return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Relabelling:
             take(self._vault, home, lambda reader: self._planned(home, reader, progress, are_copies_done))
             if progress.is_much:
                 take_all(self._vault, home, lambda reader: self._after(home, reader, progress))
-        except CubeProtected as error:
+        except Refused as error:
             raise progress.told(error) from None
         with self._vault.read(home, Action.WRITE) as reader:  # whoever changed it may not read it any more
             if (cube := reader.one(self.cube_id)) is None:
@@ -223,6 +225,7 @@ class Relabelling:
                 self._check_rights(home, writer, ours)  # policies may be others since
                 told.flush(writer)
                 progress.checked.update(before.id for before, _ in ours)
+                progress.changed.update(before.id for before, after in pairs if before != after)
 
         def holds(writer: Writer) -> bool:
             return bool(writer.retention.held(reached) == held)

@@ -95,11 +95,15 @@ class Cooler:
         Returns how many of them are not there to be removed: their bytes may still come. Whoever writes them removes
         them again, or a sweep within the hour.
         """
-        if not self.vault.packs.are_kept:
-            return 0
+        with self.vault.read(owner) as reader:
+            if not any(reader.packs().values()):
+                return 0
         with self.vault.write(owner) as writer:
             names = writer.claim_packs(drafts=True)
-        return sum(not self._removed(name) for name in names)
+        removed = [name for name in names if self._removed(name)]
+        with self.vault.write(owner) as writer:
+            writer.forget_packs(removed)
+        return len(names) - len(removed)
 
     def tend(self, owner: Scope, goes_on: GoesOn) -> float | None:
         """Do the automatic moves that are due for an owner; return the seconds until the next removal of a pack."""
@@ -141,7 +145,8 @@ class Cooler:
     def _moved_out(self, owner: Scope, documents: dict[str, str]) -> Cooled:
         pack = Pack.of(documents)
         with self.vault.write(owner) as writer:
-            writer.begin_pack(pack.name, remove_at=self.clock() + DRAFT)
+            if not writer.begin_pack(pack, remove_at=self.clock() + DRAFT):
+                return Cooled()
         if self._is_put(owner, pack):
             with self.vault.write(owner) as writer:
                 if writer.cool(pack):  # not when a page was visited or deleted meanwhile: next time, then
@@ -152,10 +157,10 @@ class Cooler:
         return Cooled()
 
     def _is_put(self, owner: Scope, pack: Pack) -> bool:
-        """Put a pack; whether nobody removed it while it was read back. Raises StoreCorrupt, ObjectsUnreachable."""
+        """Put a pack; whether nobody removed it meanwhile. Raises StoreCorrupt, ObjectsUnreachable."""
         try:
             self.vault.packs.put(pack)
-        except StoreCorrupt:
+        except (StoreCorrupt, ObjectsUnreachable):  # of a folder, what is being written can be removed, too
             with self.vault.read(owner) as reader:
                 if may_be_used(reader, pack.name):
                     raise

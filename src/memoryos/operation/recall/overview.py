@@ -20,6 +20,7 @@ from memoryos.operation.hierarchy.tuning import Tuned, explained
 from memoryos.operation.knowledge.tally import Tally
 from memoryos.operation.paging.calibrator import noted
 from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recall.told_topics import ended_topics
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
@@ -194,7 +195,7 @@ def stats(
     dead_known = sum(job.state is JobState.DEAD for job in known)
     return Stats(
         stm_pages=recent,
-        mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
+        mtm_segments=census.of(Kind.SEGMENT, Tier.MTM) - len(ended_topics(owner, [Tier.MTM])),
         mtm_pages=placed,
         archived_segments=census.of(Kind.SEGMENT, Tier.ARCHIVE),
         archived_pages=census.of(Kind.PAGE, Tier.ARCHIVE),
