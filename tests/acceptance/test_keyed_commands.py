@@ -132,7 +132,7 @@ COMMANDS: dict[str, str] = {
     "encryption decrypt": "",
     "encryption reencrypt": "",
     "encryption rotate": "--new-key-file NEW_KEY",
-    "governance explain": "PAGE --caller ann --policies POLICIES",
+    **dict.fromkeys(("governance explain", "policy explain"), "PAGE --caller ann --policies POLICIES"),
     "keys create": "eve",
     "keys list": "",
     "keys rotate": "KEY",

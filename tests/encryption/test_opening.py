@@ -106,12 +106,19 @@ def test_the_key_of_a_store_whose_sealed_keys_are_gone_says_so(stored, open_memo
         open_memory()
 
 
+def test_without_a_key_and_sealed_keys_the_error_names_their_file(stored, open_memory, in_clear):
+    """An encrypted file cannot be told from any other that is no database."""
+    (stored.parent / "memory.db.sealed").rename(stored.parent / "away")
+    with pytest.raises(StoreCorrupt, match=r"if it is an encrypted store, put memory\.db\.sealed back beside it"):
+        open_memory(settings=in_clear)
+
+
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"format": "memoryos sealed keys 1"}', b"\xff", b"[" * 100_000])
 def test_damaged_sealed_keys_are_told(stored, open_memory, in_clear, data):
     (stored.parent / "memory.db.sealed").write_bytes(data)
-    with pytest.raises(StoreCorrupt):
+    with pytest.raises(StoreCorrupt, match=r"/memory\.db\.sealed: "):
         open_memory()
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError, match=r"/memory\.db(\.sealed: | is encrypted)"):
         open_memory(settings=in_clear)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from memoryos import Kind, Memory, MemoryOS, Scope
+from memoryos import Caller, Kind, Memory, MemoryOS, Scope
 from memoryos.caller import SYSTEM, acting
 from memoryos.errors import InvalidInput, NotFound, OnHold, StoreCorrupt, TransitionRefused
 from memoryos.hold import HeldThing
+from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.infrastructure.vault.retention_part import HOLD_KEYS
 
 from .world import ANN, START, World
@@ -252,3 +253,20 @@ def test_a_hold_whose_text_is_damaged_is_named(world: World) -> None:
         writer.write_note(key, text.replace('"at": "', '"at": "no '))
     with pytest.raises(StoreCorrupt, match=key):
         memory.delete(page)
+
+
+def test_a_page_on_hold_that_expired_unread_stops_no_job(world: World) -> None:
+    """Its job came back again and again, until all jobs of its owner waited a minute for a lease."""
+    memory = Memory(world.open(recent_within_seconds=3600.0)._engine, ANN, Caller(ANN.user))
+    held = memory.add("fact: Ann keeps a zanzibarquux", ttl=HOUR / 2)
+    hold = memory.governance.hold(reason="a case", memory=held)
+    world.clock.advance(hours=2)
+    memory.add("My name is Ulla and I live in Quito.")
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    assert {job.kind for job in memory.jobs.list() if job.state is not JobState.DONE} == {JobKind.EXPIRE}
+    assert any("Quito" in fact.text for fact in memory.facts.list())
+    assert "zanzibarquux" not in str(world.cubes(Kind.FACT))
+    memory.governance.release(hold.id)
+    memory.jobs.run()
+    assert held not in {cube.id for cube in world.cubes(Kind.PAGE)}

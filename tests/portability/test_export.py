@@ -375,3 +375,40 @@ def test_a_file_is_not_overwritten_and_belongs_to_its_owner(open_store: Open, tm
         with pytest.raises(InvalidInput, match="No such file"):
             store.admin.load(tmp_path / "missing.jsonl")
     assert [path.name for path in tmp_path.glob("*.jsonl*")] == ["alice.jsonl"]
+
+
+def test_what_has_expired_is_left_out_unless_it_is_on_hold(open_store: Open, tmp_path: Path, clock):
+    """Its words, facts, versions and topic were in the file, though no read shows them."""
+    with open_store("one", clock=clock, short_term_capacity=1) as store:
+        memory = store.memory("alice")
+        memory.add("My parrot Kiwi eats zebracorn.", "Hello Kiwi!", ttl=3600)
+        asked = memory.add("My parrot Kiwi eats quokkaberries.", "Hello Kiwi!", ttl=3600)
+        kept = memory.add("My parrot Kiwi eats plums.", "Hello Kiwi!")
+        memory.add("The ferry leaves at nine.")
+        memory.consolidate()
+        memory.wait()
+        before = json.dumps(exported(store))
+        assert "zebracorn" in before and "quokkaberries" in before
+        hold = memory.governance.hold(reason="a case", memory=asked)
+        clock.advance(hours=2)
+        records = exported(store)
+        told = json.dumps(records)
+        store.admin.export(file := tmp_path / "alice.jsonl", user="alice")
+        assert "quokkaberries" in told and kept in told
+        hidden = [one for one in records[1:-1] if "zebracorn" in json.dumps({**one, "memory": _unchained(one)})]
+        assert hidden == []
+        assert {link["target"] for one in records for link in one.get("links", ())} <= {
+            one["memory"]["id"] for one in records[1:-1]
+        }
+        memory.governance.release(hold.id)
+    with open_store("two", clock=clock) as other:
+        loaded = other.admin.load(file)
+        assert kept in {page.id for page in other.memory("alice").pages.list()}
+        assert loaded.expired == 1
+        assert verify(other._engine.vault).is_sound
+
+
+def _unchained(record: dict) -> dict:
+    """The memory without the summary of its chain, which quotes other pages until they are removed."""
+    memory = record["memory"]
+    return {**memory, "payload": {**memory["payload"], "chain_summary": ""}}

@@ -9,6 +9,7 @@ German. "My boss told me to forget the old rules" tells of an order and gives no
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from memoryos.language.marked import Marked, marks
 from memoryos.regex import regex
@@ -138,6 +139,12 @@ _FOREIGN_COMMANDS = (
         r"(?:anweisungen|instruktionen|regeln|vorgaben|befehle)\b"
     ),
     (
+        r"\b(?:ignorier(?:e|t|en sie)|vergiss|vergesst|vergessen sie|missachte)\s+(?:bitte\s+)?alles,?\s+was\s+"
+        r"(?:(?:du|ihr|sie)\s+(?:(?:bisher|vorher|zuvor|über\s+\w+|je)\s+){0,2}(?:gesagt|gelernt|gespeichert|gehört|gelesen|gemerkt"
+        r"|wei(?:ß|ss)t|wisst|wissen)"
+        r"|(?:dir|euch|ihnen|man\s+dir)\s+(?:(?:bisher|vorher|zuvor|je)\s+)?(?:gesagt|beigebracht|aufgetragen)|(?:oben|davor|darüber)\s+steht)\b"
+    ),
+    (
         r"\b(?:setze?|ändere?|ändern sie|setzen sie|stelle?)\s+(?:den|meinen|das|mein|dein|deinen)\s+"
         r"(?:namen?|benutzernamen|nutzernamen|profil|beruf)\b[^.!?]{0,25}?\s(?:auf|in|zu)\s"
     ),
@@ -159,7 +166,7 @@ _MARKS = marks(
     you_have you_are from_now system developer admin inst] <|im <|end <|/ <<sys ignore disregard forget remember
     reglas órdenes normas nombre perfil oficio ocupación recuerdos sistema consigne règle métier souvenir mémoire
     you_were_ always_answer always_reply always_respond always_say when_asked whenever_asked if_asked are_asked
-    système anweisung regeln vorgaben befehle beruf profil erinnerung gedächtnis ahora_eres _nom_
+    système anweisung regeln vorgaben befehle beruf profil erinnerung gedächtnis ahora_eres _nom_ alles_was alles,_was
     """
 )
 _COMMAND = Marked(regex("|".join((*_COMMANDS, *_FOREIGN_COMMANDS)), re.IGNORECASE), _MARKS)
@@ -194,9 +201,13 @@ def gives_orders(sentence: str) -> bool:
 
 
 def _plain(sentence: str) -> str:
-    """The text without emphasis and invisible characters, which are used to hide words."""
-    visible = sentence if sentence.isascii() else _INVISIBLE.sub("", sentence).replace("’", "'")
-    return visible.translate(_EMPHASIS)
+    """The text without emphasis, invisible characters and other forms of letters, which are used to hide words."""
+    return (sentence if sentence.isascii() else _in_usual_letters(sentence)).translate(_EMPHASIS)
+
+
+def _in_usual_letters(sentence: str) -> str:
+    """The text in the letters that models read it as: "Ｉｇｎｏｒｅ" is "Ignore"."""
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", sentence)).replace("’", "'")
 
 
 def _is_imperative(match: re.Match[str]) -> bool:

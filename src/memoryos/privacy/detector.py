@@ -36,7 +36,7 @@ _EMAIL = regex(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}(?!(?:" + _FILES + r")(?![A-Za-z0-9]))[A-Za-z]{2,24}"
     r"(?![A-Za-z0-9-]|:[A-Za-z~][\w-]*/|\.[A-Za-z0-9])"  # git@host:owner/name is the address of a repository
 )
-_IBAN = regex(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\w-])", re.ASCII)
+_IBAN = regex(r"(?<![\w-])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?(?![\w-])", re.ASCII | re.IGNORECASE)
 _CARD = regex(_2 + r"\d{3}(?:[ -]?\d){11,15}" + _NO_ID, re.ASCII)
 _GAP = regex("[ -]")
 _CN_ID = regex(_1 + r"\d{5} ?\d{8} ?\d{3}[\dXx]" + _NO_ID, re.ASCII)
@@ -136,7 +136,7 @@ def _matching(pattern: re.Pattern[str], check: Callable[[str], bool] | None = No
 
 
 def _iban_spans(text: str) -> Iterator[tuple[int, int]]:
-    """IBANs; words in capitals may follow them."""
+    """IBANs; words may follow them."""
     for found in _IBAN.finditer(text):
         parts = found[0].split(" ")
         for count in range(len(parts), 0, -1):
@@ -180,7 +180,7 @@ _DIGITS = regex(r"(?:\d[^\dA-Za-z]{0,3}){7}")
 _DETECTORS: tuple[tuple[SensitiveKind, re.Pattern[str] | None, _Spans], ...] = (
     (SensitiveKind.SECRET, None, secret_spans),
     (SensitiveKind.EMAIL, regex("@"), _matching(_EMAIL)),
-    (SensitiveKind.IBAN, regex(r"[A-Z]\d\d"), _iban_spans),
+    (SensitiveKind.IBAN, regex(r"[A-Za-z]\d\d"), _iban_spans),
     (SensitiveKind.MAC, regex("(?:[:-][0-9A-Fa-f]{2}){5}"), _matching(_MAC, checks.is_mac)),
     (SensitiveKind.IP, regex(":[0-9A-Fa-f]{0,4}:"), _matching(_IPV6, checks.is_ipv6)),
     (SensitiveKind.IP, regex(r"\d\.\d{1,3}\.\d"), _ipv4_spans),

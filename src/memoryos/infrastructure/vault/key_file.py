@@ -12,7 +12,7 @@ from pathlib import Path
 
 from uuid_utils.compat import uuid7
 
-from memoryos.errors import StorageError, StoreBusy, StoreFull, StoreReadOnly, WrongKey
+from memoryos.errors import StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, WrongKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
 from memoryos.infrastructure.encryption.sealed_keys import SealedKeys, says_encrypted, slots_in
 from memoryos.infrastructure.objects.object_store import LACKS, settle
@@ -70,7 +70,8 @@ class KeyFile:
         data = self.data()
         if data is None:
             raise WrongKey(f"{self.store} is not encrypted any more: open it without a key")
-        opened = SealedKeys.opened(data, key)
+        with self._named():
+            opened = SealedKeys.opened(data, key)
         if opened is None:
             raise WrongKey(f"{self.store} is encrypted with another key: pass the key that it was encrypted with")
         return opened
@@ -105,15 +106,24 @@ class KeyFile:
     def status(self) -> EncryptionStatus:
         """What the file tells without a key. Raises StorageError."""
         data = self.data()
-        if data is None or not says_encrypted(data):
-            return EncryptionStatus(is_encrypted=False, keys=0)
-        return EncryptionStatus(is_encrypted=True, keys=slots_in(data))
+        with self._named():
+            if data is None or not says_encrypted(data):
+                return EncryptionStatus(is_encrypted=False, keys=0)
+            return EncryptionStatus(is_encrypted=True, keys=slots_in(data))
 
     def remove(self) -> None:
         """Remove the file: the store is not encrypted any more."""
         self._sweep()
         self.path.unlink(missing_ok=True)
         settle(self.path.parent)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the file in an error about its content."""
+        try:
+            yield
+        except StoreCorrupt as error:
+            raise StoreCorrupt(f"{self.path}: {error}") from None
 
     @property
     def _short_name(self) -> str:

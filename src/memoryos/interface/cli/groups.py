@@ -210,6 +210,7 @@ class _Audit(LazyGroup):
 class _Policy(LazyGroup):
     places: ClassVar[Places] = {
         "check": ("policy_command", "check"),
+        "explain": ("policy_command", "explain"),
         "schema": ("policy_command", "schema"),
     }
 
@@ -343,7 +344,7 @@ archiving = group(_Archiving, "Rules that archive pages and facts that nobody us
 schedule = group(_Schedule, "Which memories take part in an answer, in which form: explain, decide, log, moves.")
 pipelines = group(_Pipelines, "Chains of operations that change all or nothing: run, check, list and show them.")
 mounts = group(_Mounts, "The mounted memories, which searches include.")
-policy = group(_Policy, "Policies: check files of them; `governance explain` says what they decide.")
+policy = group(_Policy, "Policies: check files of them, and say what they decide.")
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 agents = group(_Agents, "Agents: list them with counts of users and memories, and last activity.")
 users = group(_Users, "Users: list them with counts and last activity, count them, show one, forget one.")

@@ -25,6 +25,7 @@ _PARAMETERS = {
     "mounts": "mount",
     "no_tags": "no_tag",
     "pages": "limit",
+    "policies": "paths",
     "poll_seconds": "poll",
     "scope.agent": "agent",
     "scope.session": "session",

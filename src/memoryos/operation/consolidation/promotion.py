@@ -155,8 +155,8 @@ class Promoter:
     def _portion(self, reader: Reader, job: Job, room: int) -> Portion:
         """What a job asks to read next: of many pages, the first ones that there is room for."""
         if job.kind == JobKind.READ_RECENT:
-            is_asked = job.priority >= Urgency.ASKED
-            pages = unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
+            is_asked, now = job.priority >= Urgency.ASKED, self.clock()
+            pages = unread_recent(reader, now) if is_asked else due_recent(reader, self.settings, now)
             return Portion(job, None, pages[:room], len(pages) <= room, self._expired(pages[:room]))
         cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
@@ -299,7 +299,7 @@ class Promoter:
                 writer.finish(portion.job)
                 segment = left.get(portion.job.known_cube_id)
                 if portion.is_of_stm:
-                    ask_for_recent(writer, self.settings)  # pages came in meanwhile
+                    ask_for_recent(writer, self.settings, self.clock())  # pages came in meanwhile
                 elif segment and segment.behaviour.interactions:  # pages joined meanwhile
                     self._ask_again(writer, segment)
 

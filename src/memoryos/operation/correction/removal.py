@@ -149,7 +149,7 @@ class Removal:
         def write(writer: Writer) -> None:
             planned.pass_on(writer)
             if pages and len(derived) <= CUBES_AT_ONCE and not is_asked_for(writer):  # the job went with its page
-                ask_for_recent(writer, self.promoter.settings)
+                ask_for_recent(writer, self.promoter.settings, self.promoter.clock())
 
         chains = Followers(reader, {*pages, *changes.touched})
         rests_on = {*doomed, *pages, *evidence.ids, *changes.touched}

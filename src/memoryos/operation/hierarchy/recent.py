@@ -46,11 +46,14 @@ def note_extracted(writer: Writer, pages: Iterable[str]) -> None:
     writer.link([Link(page, LinkKind.EXTRACTED, page) for page in pages])
 
 
-def unread_recent(reader: Reader) -> list[MemCube]:
-    """The pages of STM that nobody has read, oldest first."""
+def unread_recent(reader: Reader, now: datetime) -> list[MemCube]:
+    """The pages of STM that nobody has read, oldest first.
+
+    Those that have expired are not to be read: one on hold stays in STM, and a job about it would come back for ever.
+    """
     settled = reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[CubeMark.CHAINED])
     early = read_early(reader, [page.id for page in settled])
-    return [page for page in settled if page.id not in early]
+    return [page for page in settled if page.id not in early and not page.has_expired(now)]
 
 
 def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCube]:
@@ -58,14 +61,14 @@ def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCub
 
     Pages with a time in the future (a clock ran ahead) count as due, so that they are not asked for repeatedly.
     """
-    pages = unread_recent(reader)
+    pages = unread_recent(reader, now)
     until = _latest(pages[0], settings) if pages else None
     return [] if until is None or (now < until and pages[0].descriptive.recorded_at <= now) else pages
 
 
-def ask_for_recent(writer: Writer, settings: Settings) -> bool:
+def ask_for_recent(writer: Writer, settings: Settings, now: datetime) -> bool:
     """Add a job that reads the unread pages of STM in time, if there are any; call it when no such job waits."""
-    pages = unread_recent(writer) if settings.recent_within is not None else []
+    pages = unread_recent(writer, now) if settings.recent_within is not None else []
     if pages:
         at_once = settings.recent_within == 0
         latest = None if at_once else _latest(pages[0], settings)
@@ -73,9 +76,9 @@ def ask_for_recent(writer: Writer, settings: Settings) -> bool:
     return bool(pages)
 
 
-def ask_for_all_recent(writer: Writer) -> None:
+def ask_for_all_recent(writer: Writer, now: datetime) -> None:
     """Add a job that reads the unread pages of STM now, or make the waiting one due."""
-    if pages := unread_recent(writer):
+    if pages := unread_recent(writer, now):
         asked = writer.asked(JobKind.READ_RECENT)
         waiting = [job.cube_id for job in asked if job.state == JobState.QUEUED]
         writer.enqueue(JobKind.READ_RECENT, waiting[:1] or [pages[-1].id], priority=Urgency.ASKED)

@@ -84,7 +84,7 @@ class Mover:
             pager = self._pager(owner, writer)
             pager.promote_all()
             pager.flush(writer)
-            ask_for_all_recent(writer)
+            ask_for_all_recent(writer, self.clock())
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -187,7 +187,7 @@ class Rebuilder:
             new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
             writer.enqueue(JobKind.EXTRACT, new)
             if any(page.tier is Tier.STM for page in writer.get(read).values()):
-                ask_for_all_recent(writer)
+                ask_for_all_recent(writer, self.promoter.clock())
             writer.write_note(f"{READ.key}{stage.listed}", None)
             write_stage(writer, replace(stage, listed=stage.listed + 1))
 

@@ -106,7 +106,9 @@ class Pager:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
         self.changes.flush(writer)
         waits = self.changes.leave_jobs(writer)
-        waits_for_recent = self.changes.waits_for(JobKind.READ_RECENT) or ask_for_recent(writer, self._settings)
+        waits_for_recent = self.changes.waits_for(JobKind.READ_RECENT) or ask_for_recent(
+            writer, self._settings, self._now
+        )
         return waits or waits_for_recent
 
     def form_anew(self, writer: Writer) -> None:

@@ -1,6 +1,7 @@
 """Export: all memories of some owners as JSON Lines, for `load` (docs/explanation/export.md has the schema).
 
-Vectors, words, jobs, counters, KV states and adapters are left out, because they can be made again.
+Vectors, words, jobs, counters, KV states and adapters are left out, because they can be made again. So is what has
+expired, as in reads, unless a hold keeps it for whoever asked for the hold.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,10 +18,11 @@ from memoryos.caller import current
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Link
-from memoryos.kinds import MADE_OF_MEMORIES
+from memoryos.kinds import MADE_OF_MEMORIES, Kind
 from memoryos.operation.attachments.parcels import all_bytes_of
 from memoryos.operation.hierarchy.protected import protected
 from memoryos.operation.portability.content_marks import mark_head, marked_lines
+from memoryos.operation.recall.told_topics import without_pages
 from memoryos.plain import Plain
 from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
@@ -78,19 +80,19 @@ class Exporter:
         yield _line({"end": self._kinds.total()})
 
     def _records(self, reader: Reader) -> Iterator[dict[str, Any]]:
-        after = 0
+        after, gone = 0, _gone(reader)
         while places := reader.placed(after=after, limit=AT_ONCE):
-            ids = [place.id for place in places if place.kind not in MADE_OF_MEMORIES]
+            ids = [one.id for one in places if one.kind not in MADE_OF_MEMORIES and one.id not in gone]
             cubes, links = reader.get(ids), _by_source(reader.links_of(ids))
-            for cube_id in ids:
-                if cube := cubes.get(cube_id):
-                    yield self._record(reader, cube, links.get(cube_id, []))
-                else:
-                    self._damaged += 1
+            self._damaged += len(ids) - len(cubes)
+            for cube in filter(None, map(cubes.get, ids)):
+                if told := _told(reader, cube, gone):
+                    there = [link for link in links.get(cube.id, ()) if link.target not in gone]
+                    earlier = reader.history(cube.id) if told == cube and cube.version.number > 1 else []
+                    yield self._record(told, earlier, there)
             after = places[-1].position
 
-    def _record(self, reader: Reader, cube: MemCube, links: Sequence[Link]) -> dict[str, Any]:
-        earlier = reader.history(cube.id) if cube.version.number > 1 else []
+    def _record(self, cube: MemCube, earlier: Sequence[MemCube], links: Sequence[Link]) -> dict[str, Any]:
         self._kinds[cube.kind.value] += 1
         self._versions += len(earlier)
         privacy = self._protection.for_owner(cube.scope)
@@ -111,6 +113,21 @@ class Exporter:
             {"sha256": one.id, "media_type": one.media_type, "base64": b64encode(one.data).decode()}
             for one in all_bytes_of(self._vault, owner, cubes)
         ]
+
+
+def _gone(reader: Reader) -> Collection[str]:
+    """What has expired and is not on hold."""
+    expired = reader.expired()
+    return set(expired).difference(reader.retention.held(expired))
+
+
+def _told(reader: Reader, cube: MemCube, gone: Collection[str]) -> MemCube | None:
+    """The memory; a topic without the words of pages that are gone, and None if it has no other page.
+
+    What differs from the stored one has no versions in the file: they may quote those pages.
+    """
+    told = without_pages(reader, [cube], gone) if cube.kind is Kind.SEGMENT else [cube]
+    return told[0] if told else None
 
 
 def _by_source(links: Sequence[Link]) -> dict[str, list[Link]]:

@@ -22,8 +22,12 @@ MOST_PAGES = 64  # that describe a topic, the latest: it may have thousands
 
 def told_topics(reader: Reader, segments: Sequence[MemCube]) -> list[MemCube]:
     """The segments without the words of expired pages; those of which all pages have expired are left out."""
-    gone = set(reader.expired()) if segments else set[str]()
-    if not gone:
+    return without_pages(reader, segments, set(reader.expired()) if segments else set())
+
+
+def without_pages(reader: Reader, segments: Sequence[MemCube], gone: Collection[str]) -> list[MemCube]:
+    """The segments without the words of these pages; those that have no other page are left out."""
+    if not gone or not segments:
         return list(segments)
     pages: dict[str, list[str]] = {}
     for link in reader.sources((one.id for one in segments), LinkKind.MEMBER_OF):

@@ -328,6 +328,8 @@ class SqliteVault(SqlVault):
             return StorageError, "the file cannot be read: check its permissions"
         if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
+        if code & _PRIMARY == sqlite3.SQLITE_NOTADB and not (sealed := KeyFile(self.path)).exists():
+            return StoreCorrupt, f"{driver}; if it is an encrypted store, put {sealed.path.name} back beside it"
         if str(driver) == _ID_TAKEN:
             return IdTaken, _ID_TAKEN
         if code in room.UNWRITTEN and (reason := room.lack_beside(self.path, self._log)):

@@ -8,7 +8,7 @@ from pathlib import Path
 from memoryos.errors import StoreReadOnly, WrongKey
 from memoryos.infrastructure.encryption.data_key import DataKey
 from memoryos.infrastructure.encryption.encryption_key import EncryptionKey
-from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys, says_encrypted
+from memoryos.infrastructure.encryption.sealed_keys import Form, KeyRing, SealedKeys
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.sqlite.cipher import cipher_module
 from memoryos.infrastructure.vault.sqlite.fork_gate import InSession
@@ -68,8 +68,8 @@ def _unlocked(path: Path, key: EncryptionKey | None, file: KeyFile, *, is_only_r
 
 def is_encrypted(path: Path) -> bool:
     """Whether the store is encrypted, or a change of that is under way. Raises StorageError."""
-    data = KeyFile(path).data()
-    return data is not None and (says_encrypted(data) or not opens(path, None))
+    file = KeyFile(path)
+    return file.exists() and (file.status().is_encrypted or not opens(path, None))
 
 
 def refuse_clear(path: Path) -> None:
