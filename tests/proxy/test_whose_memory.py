@@ -236,6 +236,17 @@ def test_a_long_chat_needs_none_of_the_threads_that_memory_holds(begin, caplog):
 
 
 @pytest.mark.once
+def test_the_rate_holds_though_all_threads_wait_for_memory(begin):
+    embedder = Held()
+    proxy = begin(embedder=embedder, upstream_memory_seconds=0.2, limits={"threads": 1, "per_minute": 2})
+    embedder.is_let.clear()
+    told = [proxy.post({**BODY, "messages": [{"role": "user", "content": f"Bees {n}?"}]}) for n in range(4)]
+    embedder.is_let.set()
+    assert [got.status_code for got in told] == [200, 200, 429, 429]
+    assert len(proxy.upstream.got) == 2
+
+
+@pytest.mark.once
 def test_the_key_of_the_chat_model_is_for_its_own_server_alone():
     def key(**settings):
         return Upstream.of(load_settings(**settings))._key
