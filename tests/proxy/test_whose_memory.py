@@ -281,3 +281,17 @@ def test_a_server_that_ends_stores_what_waits_for_a_busy_store(upstream, tmp_pat
             assert proxy.chat("I keep bees.").parse().choices[0].message.content
             Timer(0.2, other.execute, ["COMMIT"]).start()
         assert store.memory("ann").pages.count() == 1
+
+
+@pytest.mark.once
+@pytest.mark.file
+def test_what_waits_at_the_end_of_closing_is_told_as_not_stored(upstream, tmp_path, caplog):
+    settings = {"busy_timeout_seconds": 5.0, "upstream_memory_seconds": 0.01}
+    with proxied(upstream, "sqlite", tmp_path, limits={"closing_seconds": 0.1}, **settings) as proxy:
+        other = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+        proxy.store.keys.exist()
+        other.execute("BEGIN IMMEDIATE")
+        for said in ("I keep bees.", "I keep ants."):
+            assert proxy.chat(said).parse().choices[0].message.content
+    other.close()
+    assert caplog.text.count('{"proxy": "not stored", "error": "ServerEnded"}') == 2

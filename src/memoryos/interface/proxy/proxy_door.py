@@ -156,8 +156,14 @@ class ProxyDoor:
             is_new = await self.desk.run(lambda: memory.store(messages, notes.shown), "memory.add")
             self.metrics.stored("stored" if is_new else "repeated")
         except (MemoryOSError, Refusing, RecursionError) as error:
-            self.metrics.stored(type(error).__name__)
-            log.warning('{"proxy": "not stored", "error": "%s"}', type(error).__name__)
+            self._lost(type(error).__name__)
+        except asyncio.CancelledError:
+            self._lost("ServerEnded")
+            raise
+
+    def _lost(self, error: str) -> None:
+        self.metrics.stored(error)
+        log.warning('{"proxy": "not stored", "error": "%s"}', error)
 
     @property
     def _seconds(self) -> float:
