@@ -24,8 +24,8 @@ _ASIDE = regex(  # at the end alone: what is cut elsewhere would make the topic 
 _AND = regex(
     r"[,;]?\s+(?:and then|and also|and|then|but|also)\s+|[，,；;]?(?:然后|并且|而且|同时|并|再)", re.IGNORECASE
 )
-_THEN = regex(  # "remember that I panic and forget my keys" is one order
-    r"[,;]?\s+(?:(?:and )?then|and also|and please)\s+|[，,；;]?(?:然后|并且|同时)|[，,](?=请|帮我|麻烦)", re.IGNORECASE
+_PLEASE = regex(  # "remember that I panic and then forget my keys" is one order
+    r",?\s+and please\s+|[，,](?=请|帮我|麻烦)", re.IGNORECASE
 )
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
@@ -57,7 +57,8 @@ def second_order(text: str) -> str:
         return ""
     sentence, wish = told[first]
     is_kept = wish is not None and wish.operation is MemoryOperation.REMEMBER
-    behind = [*_second_half(sentence, _THEN if is_kept else _AND), *told[first + 1 :]]
+    halves = [] if is_kept and sentence.is_report else _second_half(sentence, _PLEASE if is_kept else _AND)
+    behind = [*halves, *told[first + 1 :]]
     others = (one.words for one, other in behind if other and not (is_kept and _goes_on(one, other)))
     return next(others, "").strip(_MARKS)
 
