@@ -248,6 +248,13 @@ def test_a_second_order_is_named_and_not_dropped(text, second):
         ("Remember that I bake. Then forget my old job.", "remember", "Then forget my old job"),
         ("Remember that I bake. Share my memories with Bob.", "remember", "Share my memories with Bob"),
         ("Remember that I bake. Change my city to Bergen.", "remember", "Change my city to Bergen"),
+        ("Remember that I bake; forget my old job.", "remember", "forget my old job"),
+        ("记住我会烤面包；忘掉我以前的工作。", "remember", "忘掉我以前的工作"),
+        ("Change my city to Bergen; forget my old job.", "update", "forget my old job"),
+        ("What do you know about my cat; forget my old job.", "recall", "forget my old job"),
+        ("What do you know about my cat, and please forget my old job.", "recall", "and please forget my old job"),
+        ("你知道我的猫的什么事，请忘掉我以前的工作。", "recall", "请忘掉我以前的工作"),
+        ("What do you know about me; forget my old job.", "recall", "forget my old job"),
         ("Set my job to baker. Forget my old job.", "update", "Forget my old job"),
         ("Change my city to Bergen and forget my old job.", "update", "and forget my old job"),
         ("Don't save this. Forget my old job.", "skip", "Forget my old job"),
@@ -257,7 +264,7 @@ def test_a_second_order_is_named_and_not_dropped(text, second):
         ("不要记这个。忘掉我以前的工作。", "skip", "忘掉我以前的工作"),
     ],
 )
-def test_an_order_behind_one_that_is_done_at_once_is_named_and_not_dropped(text, operation, second):
+def test_an_order_behind_what_is_done_at_once_is_named_and_not_dropped(text, operation, second):
     call = call_of(text)
     assert (call.operation, call.limit) == (operation, second)
 
@@ -283,6 +290,19 @@ def test_an_order_behind_one_that_is_done_at_once_is_named_and_not_dropped(text,
 def test_what_belongs_to_a_note_is_no_second_order(text):
     call = call_of(text)
     assert (call.operation, call.limit) == ("remember", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What do I do when I panic and forget my keys?",
+        "What do I do when I panic and then forget my keys?",
+        "What do you know about my motto: work; forget my fears?",
+    ],
+)
+def test_what_belongs_to_a_question_is_no_second_order(text):
+    call = call_of(text)
+    assert (call.operation, call.limit) == ("recall", "")
 
 
 @pytest.mark.parametrize("text", ["Delete my PIN, then forget my address.", "忘掉我旧工作的事，然后记住我在面包店上班"])

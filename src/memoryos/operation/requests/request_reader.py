@@ -22,7 +22,6 @@ AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
 
 _BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
 _MYSELF = frozenset(("me", "us", "myself", "我", "我们"))  # what was said at a time, whatever it is about
-_ANSWERED = (MemoryOperation.NONE, MemoryOperation.RECALL, MemoryOperation.PROFILE)
 _CHOOSES = _BY_TOPIC - {MemoryOperation.RECALL}
 CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
 
@@ -117,6 +116,6 @@ class RequestReader:
 
 def _limit(text: str, operation: MemoryOperation) -> str:
     """The words for which a request is refused; empty if there are none."""
-    if operation in _ANSWERED:
+    if operation is MemoryOperation.NONE:
         return ""
     return (request_limit(text, operation) if operation.needs_confirmation else "") or second_order(text)
