@@ -83,8 +83,10 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 def described(operation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The parameters of an operation. Each says what it means."""
-    return [{"description": _meaning(operation["operationId"], one["name"]), **one} for one in operation["parameters"]]
+    return [{**one, "description": _meaning(operation["operationId"], one)} for one in operation["parameters"]]
 
 
-def _meaning(operation: str, name: str) -> str:
-    return DESCRIPTIONS.get(f"{operation}.{name}") or DESCRIPTIONS.get(name, "")
+def _meaning(operation: str, parameter: Mapping[str, Any]) -> str:
+    name = parameter["name"]
+    own: str | None = DESCRIPTIONS.get(f"{operation}.{name}") or parameter.get("description")
+    return own or DESCRIPTIONS.get(name, "")
