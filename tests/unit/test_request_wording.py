@@ -298,6 +298,8 @@ def test_what_belongs_to_a_note_is_no_second_order(text):
         "What do I do when I panic and forget my keys?",
         "What do I do when I panic and then forget my keys?",
         "What do you know about my motto: work; forget my fears?",
+        "Forget my old job and remember that I bake. Just kidding. What do you know about my cat?",
+        "What do you know about my cat; forget my old job. " + "The text goes on. " * 60,
     ],
 )
 def test_what_belongs_to_a_question_is_no_second_order(text):

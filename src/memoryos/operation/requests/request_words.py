@@ -47,20 +47,25 @@ def read_words(text: str) -> Wish:
 
 
 def second_order(text: str) -> str:
-    """The words of another order behind the first one of a text, or in its question: "and please forget my old job".
+    """The words of another order behind the first one of a text: "and remember that I work at a bakery".
 
     What is to be remembered may go on in sentences like "Remember that I swim, too.": those are stored with it.
     """
     told = [(one, _order(one)) for one in own_sentences(text)]
     first = next((place for place, (_, wish) in enumerate(told) if wish), None)
     if first is None:
-        halves = (half for one, _ in told for half in _second_half(one, is_text=True))
-        return next((half.words for half, _ in halves), "").strip(_MARKS)
+        return ""
     sentence, wish = told[first]
     is_kept = wish is not None and wish.operation is MemoryOperation.REMEMBER
     behind = [*_second_half(sentence, is_text=is_kept), *told[first + 1 :]]
     others = (one.words for one, other in behind if other and not (is_kept and _goes_on(one, other)))
     return next(others, "").strip(_MARKS)
+
+
+def order_in_question(text: str) -> str:
+    """The words of an order behind a question, in its sentence: "and please forget my old job"."""
+    asked = (one for one in own_sentences(text) if one.is_all and not _order(one))
+    return next((half.words for one in asked for half, _ in _second_half(one, is_text=True)), "").strip(_MARKS)
 
 
 def _goes_on(sentence: RequestSentence, wish: Wish) -> bool:
