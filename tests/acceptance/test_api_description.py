@@ -219,13 +219,37 @@ def test_a_name_of_white_space_alone_fits_no_pattern(api):
     assert all(re.search(one, " bees") for one in patterns)
 
 
-def test_each_parameter_says_what_it_means_and_no_meaning_is_of_one_that_is_gone():
+@pytest.fixture(scope="module")
+def paths():
+    """The addresses of a server that is a proxy, too."""
     settings = load_settings(embedder="hashing", upstream="http://127.0.0.1:9/v1")
     with MemoryOS.open(":memory:", settings=settings, embedder=Hashing()) as store:
-        paths = rest_app(store, added=added_doors(settings)).openapi()["paths"]
+        return rest_app(store, added=added_doors(settings)).openapi()["paths"]
+
+
+def test_each_parameter_says_what_it_means_and_no_meaning_is_of_one_that_is_gone(paths):
     operations = [operation for path in paths.values() for operation in path.values()]
     told = [(one["operationId"], part) for one in operations for part in one.get("parameters", ())]
     assert len(told) > 1_000
     assert [(name, part["name"]) for name, part in told if not part.get("description")] == []
     known = {part["name"] for _, part in told} | {f"{name}.{part['name']}" for name, part in told}
     assert {*DESCRIPTIONS} - known == set()
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "meaning"),
+    [
+        ("forget", "session", "Forget what was said in this session alone."),
+        ("forms_list", "memory_id", "Only what was made of this memory, or told it."),
+        ("store_audit_list", "kind", "Only calls that name a memory of this kind."),
+        ("store_audit_permissions", "kind", "Only calls that name a memory of this kind."),
+        ("log_usage", "since", "Only from this day on, in UTC."),
+        ("delete_mem0_memories", "agent_id", "Only what was stored for this agent; without a user, the owner."),
+        ("delete_mem0_memories", "run_id", "Only what was stored in this run; without a user and an agent, the owner."),
+        ("delete_mem0_entities_kind_name_", "kind", "What it is: user, agent or run."),
+        ("delete_mem0_entities_kind_name_", "name", "Its id."),
+    ],
+)
+def test_a_name_that_means_something_else_is_described_where_it_does(paths, operation, name, meaning):
+    found = [one for path in paths.values() for one in path.values() if one["operationId"] == operation]
+    assert [part["description"] for part in found[0]["parameters"] if part["name"] == name] == [meaning]

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from threading import Event, Timer
+from time import sleep
 
 import openai
 import pytest
@@ -178,25 +179,16 @@ def test_if_memory_fails_the_chat_goes_on_and_says_so(begin):
 
 @pytest.mark.once
 @pytest.mark.file
-def test_an_answer_comes_though_another_process_holds_the_store_and_is_stored_later(begin, tmp_path):
+def test_an_answer_comes_though_another_process_holds_the_store_and_is_not_stored_later(begin, tmp_path, caplog):
     proxy = begin(busy_timeout_seconds=0.05, upstream_memory_seconds=0.5)
     with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert proxy.chat("I keep bees.").parse().choices[0].message.content
-        assert "exchanges_total" not in exchanges(proxy)
-    until(proxy.pages)
-    until(lambda: 'exchanges_total{status="stored"} 1.0' in exchanges(proxy))
-
-
-@pytest.mark.once
-@pytest.mark.file
-def test_a_store_that_is_held_for_long_is_given_up_and_told(begin, tmp_path):
-    proxy = begin(busy_timeout_seconds=0.05, upstream_memory_seconds=0.01, limits={"answer_seconds": 0.6})
-    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert proxy.chat("I keep bees.").parse().choices[0].message.content
-        until(lambda: 'exchanges_total{status="StoreBusy"} 1.0' in exchanges(proxy))
+    proxy.memory.forget()
+    sleep(1.0)  # a second attempt would come half a second after the first
     assert proxy.pages() == []
+    assert 'exchanges_total{status="StoreBusy"} 1.0' in exchanges(proxy)
+    assert '{"proxy": "not stored", "error": "StoreBusy"}' in caplog.text
 
 
 def exchanges(proxy):
@@ -244,6 +236,17 @@ def test_a_long_chat_needs_none_of_the_threads_that_memory_holds(begin, caplog):
 
 
 @pytest.mark.once
+def test_the_rate_holds_though_all_threads_wait_for_memory(begin):
+    embedder = Held()
+    proxy = begin(embedder=embedder, upstream_memory_seconds=0.2, limits={"threads": 1, "per_minute": 2})
+    embedder.is_let.clear()
+    told = [proxy.post({**BODY, "messages": [{"role": "user", "content": f"Bees {n}?"}]}) for n in range(4)]
+    embedder.is_let.set()
+    assert [got.status_code for got in told] == [200, 200, 429, 429]
+    assert len(proxy.upstream.got) == 2
+
+
+@pytest.mark.once
 def test_the_key_of_the_chat_model_is_for_its_own_server_alone():
     def key(**settings):
         return Upstream.of(load_settings(**settings))._key
@@ -270,7 +273,7 @@ def test_an_exchange_is_known_for_a_while():
 @pytest.mark.file
 def test_a_server_that_ends_stores_what_waits_for_a_busy_store(upstream, tmp_path):
     place = tmp_path / "memory.db"
-    settings = {"busy_timeout_seconds": 0.05, "upstream_memory_seconds": 0.01}
+    settings = {"busy_timeout_seconds": PATIENCE, "upstream_memory_seconds": 0.01}
     other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     with closing(other), closing(MemoryOS.open(place, settings=load_settings(embedder="hashing"))) as store:
         with proxied(upstream, "sqlite", tmp_path, limits={"closing_seconds": PATIENCE}, **settings) as proxy:
@@ -278,3 +281,17 @@ def test_a_server_that_ends_stores_what_waits_for_a_busy_store(upstream, tmp_pat
             assert proxy.chat("I keep bees.").parse().choices[0].message.content
             Timer(0.2, other.execute, ["COMMIT"]).start()
         assert store.memory("ann").pages.count() == 1
+
+
+@pytest.mark.once
+@pytest.mark.file
+def test_what_waits_at_the_end_of_closing_is_told_as_not_stored(upstream, tmp_path, caplog):
+    settings = {"busy_timeout_seconds": 5.0, "upstream_memory_seconds": 0.01}
+    with proxied(upstream, "sqlite", tmp_path, limits={"closing_seconds": 0.1}, **settings) as proxy:
+        other = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+        proxy.store.keys.exist()
+        other.execute("BEGIN IMMEDIATE")
+        for said in ("I keep bees.", "I keep ants."):
+            assert proxy.chat(said).parse().choices[0].message.content
+    other.close()
+    assert caplog.text.count('{"proxy": "not stored", "error": "ServerEnded"}') == 2

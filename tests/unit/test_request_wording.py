@@ -244,20 +244,27 @@ def test_a_second_order_is_named_and_not_dropped(text, second):
     ("text", "operation", "second"),
     [
         ("Remember that I bake. Forget my old job.", "remember", "Forget my old job"),
-        ("Remember that I bake, and then forget my old job.", "remember", "and then forget my old job"),
+        ("Remember that I bake, and please forget my old job.", "remember", "and please forget my old job"),
+        ("Remember that I bake. Then forget my old job.", "remember", "Then forget my old job"),
         ("Remember that I bake. Share my memories with Bob.", "remember", "Share my memories with Bob"),
         ("Remember that I bake. Change my city to Bergen.", "remember", "Change my city to Bergen"),
+        ("Remember that I bake; forget my old job.", "remember", "forget my old job"),
+        ("记住我会烤面包；忘掉我以前的工作。", "remember", "忘掉我以前的工作"),
+        ("Change my city to Bergen; forget my old job.", "update", "forget my old job"),
+        ("What do you know about my cat; forget my old job.", "recall", "forget my old job"),
+        ("What do you know about my cat, and please forget my old job.", "recall", "and please forget my old job"),
+        ("你知道我的猫的什么事，请忘掉我以前的工作。", "recall", "请忘掉我以前的工作"),
+        ("What do you know about me; forget my old job.", "recall", "forget my old job"),
         ("Set my job to baker. Forget my old job.", "update", "Forget my old job"),
         ("Change my city to Bergen and forget my old job.", "update", "and forget my old job"),
         ("Don't save this. Forget my old job.", "skip", "Forget my old job"),
         ("记住我会烤面包。忘掉我以前的工作。", "remember", "忘掉我以前的工作"),
-        ("记住我会烤面包，然后忘掉我以前的工作。", "remember", "然后忘掉我以前的工作"),
         ("记住我会烤面包，请忘掉我以前的工作。", "remember", "请忘掉我以前的工作"),
         ("把我的城市改成卑尔根。忘掉我以前的工作。", "update", "忘掉我以前的工作"),
         ("不要记这个。忘掉我以前的工作。", "skip", "忘掉我以前的工作"),
     ],
 )
-def test_an_order_behind_one_that_is_done_at_once_is_named_and_not_dropped(text, operation, second):
+def test_an_order_behind_what_is_done_at_once_is_named_and_not_dropped(text, operation, second):
     call = call_of(text)
     assert (call.operation, call.limit) == (operation, second)
 
@@ -266,6 +273,13 @@ def test_an_order_behind_one_that_is_done_at_once_is_named_and_not_dropped(text,
     "text",
     [
         "Remember that I panic and forget my keys.",
+        "Remember that I panic and then forget my keys.",
+        "Remember that I always log out then forget my password.",
+        "Please remember that I hide my money and then forget my hiding places.",
+        "Remember that I get stressed and also forget my pills.",
+        "Remember that I write things down and then forget what I wrote.",
+        "记住我喝酒，然后忘掉我的承诺。",
+        "记住我妈妈说：好好吃饭，请忘掉我的烦恼。",
         "Remember that I bake. Remember that I swim.",
         "Remember that I bake. My old job was at the bank.",
         "Remember this: Forget my old job.",
@@ -276,6 +290,21 @@ def test_an_order_behind_one_that_is_done_at_once_is_named_and_not_dropped(text,
 def test_what_belongs_to_a_note_is_no_second_order(text):
     call = call_of(text)
     assert (call.operation, call.limit) == ("remember", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What do I do when I panic and forget my keys?",
+        "What do I do when I panic and then forget my keys?",
+        "What do you know about my motto: work; forget my fears?",
+        "Forget my old job and remember that I bake. Just kidding. What do you know about my cat?",
+        "What do you know about my cat; forget my old job. " + "The text goes on. " * 60,
+    ],
+)
+def test_what_belongs_to_a_question_is_no_second_order(text):
+    call = call_of(text)
+    assert (call.operation, call.limit) == ("recall", "")
 
 
 @pytest.mark.parametrize("text", ["Delete my PIN, then forget my address.", "忘掉我旧工作的事，然后记住我在面包店上班"])

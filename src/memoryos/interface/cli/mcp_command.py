@@ -86,14 +86,14 @@ def _serve_http(host: str, port: int, whose: dict[str, str | None], db: str | No
     from memoryos.interface.rest.rest_server import RestServer
 
     owner, limits = _owner(whose), RestLimits()
-    store = open_store(db)
+    left, store = limits.closing_seconds, open_store(db)
     try:
         server = RestServer.bound(store, host, port, limits, partial(mcp_app, default=owner))
         _tell(f"{server.url}{PATH}", store, json=json)
-        server.run()
+        left = server.run()
     finally:
         try:
-            store.close(limits.closing_seconds)
+            store.close(left)
         except StillRunning:
             render.error_console().print("Background work is left to the next process.")
 

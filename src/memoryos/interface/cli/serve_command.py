@@ -76,14 +76,14 @@ def serve(
     limits = RestLimits(body_bytes=max_body, per_minute=rate, answer_seconds=timeout, closing_seconds=closing)
     changed: dict[str, Any] = {name: value for name, value in (("upstream", upstream), ("user", user)) if value}
     changed |= {"traces": True} if traces else {}
-    store = _opened(db, changed, demo=demo, quiet=json)
+    left, store = closing, _opened(db, changed, demo=demo, quiet=json)
     try:
         server = RestServer.bound(store, host, port, limits, partial(rest_app, added=added_doors(store.settings)))
         _tell(server.url, store.settings, has_keys=store.keys.exist(), json=json)
-        server.run()
+        left = server.run()
     finally:
         try:
-            store.close(closing)
+            store.close(left)
         except StillRunning:
             render.error_console().print("Background work is left to the next process.")
 

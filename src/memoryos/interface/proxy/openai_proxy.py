@@ -70,7 +70,13 @@ class OpenAIProxy:
         return DESCRIBED
 
     async def close(self, seconds: float) -> None:
-        """Close the connections to the model server, and wait so long for exchanges that are not stored yet."""
+        """Close the connections to the model server, and wait so long for exchanges that are not stored yet.
+
+        Those that are not stored then are given up, counted and logged.
+        """
         await self.upstream.close()
         if self.storing:
-            await asyncio.wait(self.storing, timeout=seconds)
+            _, late = await asyncio.wait(self.storing, timeout=seconds)
+            for one in late:
+                one.cancel()
+            await asyncio.gather(*late, return_exceptions=True)

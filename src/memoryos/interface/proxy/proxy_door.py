@@ -1,15 +1,14 @@
 """ProxyDoor: an address of the OpenAI API: recall, insert the notes, pass on, pass back, and store the exchange.
 
 Memory holds up a chat for a short time at most: if it fails, the request is passed on without notes, and a header says
-so. The exchange is stored when the store is there again, if that is soon.
+so. To store the exchange is tried once: what fails is counted and logged, and nothing of it stays in the process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from memoryos.caller import Caller
-from memoryos.errors import MemoryOSError, OutcomeUnknown, StoreBusy, StoreUnreachable
+from memoryos.errors import MemoryOSError
 from memoryos.interface.proxy.message_items import Item
 from memoryos.interface.proxy.proxied_answer import ProxiedAnswer
 from memoryos.interface.proxy.proxied_memory import ProxiedMemory, ProxiedNotes, RecentExchanges
@@ -44,7 +43,6 @@ _MOST_IDS = 64  # in a header: proxies refuse long ones
 _OFF = ProxiedNotes("off")
 _UNREAD = ProxiedNotes("skipped; the body has no dialogue")
 _LATE = ProxiedNotes("unavailable; TooLong")
-_PAUSE = 0.5  # seconds until a store that is busy or away is asked again; then twice as many, and so on
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,27 +148,22 @@ class ProxyDoor:
             await asyncio.wait({storing}, timeout=0 if notes is _LATE else self._seconds)
 
     async def _stored(self, memory: ProxiedMemory, messages: Sequence[Item], notes: ProxiedNotes) -> None:
-        """Store an exchange. What goes wrong is counted: the client has its answer."""
+        """Store an exchange, or fail to. What goes wrong is counted: the client has its answer.
+
+        A later attempt would bring words back that were forgotten meanwhile, or tell an older state as the newer one.
+        """
         try:
-            is_new = await self._kept_on(lambda: memory.store(messages, notes.shown))
+            is_new = await self.desk.run(lambda: memory.store(messages, notes.shown), "memory.add")
             self.metrics.stored("stored" if is_new else "repeated")
         except (MemoryOSError, Refusing, RecursionError) as error:
-            self.metrics.stored(type(error).__name__)
-            log.warning('{"proxy": "not stored", "error": "%s"}', type(error).__name__)
+            self._lost(type(error).__name__)
+        except asyncio.CancelledError:
+            self._lost("ServerEnded")
+            raise
 
-    async def _kept_on(self, store: Callable[[], bool]) -> bool:
-        """Store, and try again for a while if the store is busy or away. Raises MemoryOSError and Refusing."""
-        until, pause = time.monotonic() + self.desk.limits.answer_seconds, _PAUSE
-        while True:
-            try:
-                return await self.desk.run(store, "memory.add")
-            except OutcomeUnknown:
-                raise
-            except (StoreBusy, StoreUnreachable):  # nothing was written
-                if time.monotonic() + pause > until:
-                    raise
-            await asyncio.sleep(pause)
-            pause *= 2
+    def _lost(self, error: str) -> None:
+        self.metrics.stored(error)
+        log.warning('{"proxy": "not stored", "error": "%s"}', error)
 
     @property
     def _seconds(self) -> float:

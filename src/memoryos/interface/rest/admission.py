@@ -61,8 +61,8 @@ class Admission:
     without_memory: tuple[str, ...] = ()  #: begins of paths that are answered although the store cannot be asked
     keys_seen: KeysSeen = field(default_factory=KeysSeen)
 
-    def admit(self, request: Request) -> Asking:
-        """Who asks.
+    def admit(self, request: Request, *, is_counted: bool = False) -> Asking:
+        """Who asks. The request counts for the rate, unless it was counted before.
 
         Raises Refusing: 401 without a valid key, 403 from a page of another site, 429 beyond the rate; and
         PermissionDenied for a purpose or a session that the key does not have.
@@ -72,7 +72,8 @@ class Admission:
         kind, key = _told_key(request)
         is_foreign = self._is_foreign(key, request)
         info = self._known(key, address) if kind.lower() == "bearer" and not is_foreign else None
-        self.rate.take(info.id if info else address)
+        if not is_counted:
+            self.rate.take(info.id if info else address)
         if info is None:
             return self._without_key("" if is_foreign else kind, address, request)
         caller = self._calling(info, key, _stated(request, PURPOSE), _stated(request, SESSION), address)
@@ -88,9 +89,16 @@ class Admission:
         kind, key = _told_key(request)
         return not kind or self._is_foreign(key, request)
 
-    def do_without(self, request: Request) -> Asking:
-        """Who asks, where the store did not answer in time. Raises Refusing, as `admit` does, but without the store."""
+    def count_first(self, request: Request) -> None:
+        """Count a request that is answered without the store before that is asked, for which there may be no thread.
+
+        Raises Refusing: 403 from a page of another site, 429 beyond the rate.
+        """
         _refuse_other_sites(request)
+        self.count(request)
+
+    def do_without(self, request: Request) -> Asking:
+        """Who asks, where the store did not answer in time. Raises Refusing: 403 where the host is another one."""
         return self._of_loopback(request, _address(request), "TooLong")
 
     def count(self, request: Request) -> None:

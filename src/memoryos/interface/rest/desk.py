@@ -71,10 +71,12 @@ class Desk:
 
     async def admit(self, request: Request) -> Asking:
         """Who asks. A chat, which can do without memory, waits for the store for a short time. Raises Refusing."""
-        wait = self.store.settings.upstream_memory_seconds if self.admission.can_do_without(request) else None
+        if not self.admission.can_do_without(request):
+            return await self.run(lambda: self.admission.admit(request))
+        self.admission.count_first(request)
         try:
-            async with asyncio.timeout(wait):
-                return await self.run(lambda: self.admission.admit(request))
+            async with asyncio.timeout(self.store.settings.upstream_memory_seconds):
+                return await self.run(lambda: self.admission.admit(request, is_counted=True))
         except TimeoutError:
             return self.admission.do_without(request)
 

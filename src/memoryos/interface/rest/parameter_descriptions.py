@@ -7,7 +7,7 @@ from typing import Any
 
 _AUDITED = ("store_audit_list", "store_audit_permissions")
 _SAID = ("pages_list", "pages_count", "segments_list", "segments_count")
-_MEM0_ENTITIES = ("delete_mem0_entities", "delete_mem0_v1_entities", "delete_mem0_v2_entities")
+_MEM0_ENTITIES = tuple(f"delete_mem0_{version}entities_kind_name_" for version in ("", "v1_", "v2_"))
 
 
 def _each(operations: Iterable[str], name: str) -> list[str]:
@@ -61,9 +61,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "operation": "Only calls of this operation, such as memory.search.",
     "decision": "Only calls with this decision.",
     "user_id": "The user whose memory it is.",
-    "agent_id": "The agent that has the memory.",
-    "run_id": "The run, which is a session here.",
-    "app_id": "The application, which narrows the memory down.",
+    "agent_id": "Only what was stored for this agent; without a user, the owner.",
+    "run_id": "Only what was stored in this run; without a user and an agent, the owner.",
+    "app_id": "Only what was stored for this application.",
     "top_k": "Most memories to return.",
     "model": "The name of the model.",
     **dict.fromkeys(_each(_SAID, "session"), "Only what was said in this session."),
@@ -71,16 +71,22 @@ DESCRIPTIONS: Mapping[str, str] = {
     **dict.fromkeys(_each(_AUDITED, "agent"), "Only what was done with the memory of this agent."),
     **dict.fromkeys(_each(_AUDITED, "memory_id"), "Only what was done with this memory."),
     "store_agents_list.user": "Only the agents of this user.",
-    "forms_list.memory_id": "Only what was made of this memory.",
+    "forms_list.memory_id": "Only what was made of this memory, or told it.",
     "store_users_show.user": "The user.",
-    **dict.fromkeys(_each((f"{one}_kind_name_" for one in _MEM0_ENTITIES), "kind"), "What it is."),
+    "forget.session": "Forget what was said in this session alone.",
+    "log_usage.since": "Only from this day on, in UTC.",
+    **dict.fromkeys(_each(_AUDITED, "kind"), "Only calls that name a memory of this kind."),
+    **dict.fromkeys(_each(_MEM0_ENTITIES, "kind"), "What it is: user, agent or run."),
+    **dict.fromkeys(_each(_MEM0_ENTITIES, "name"), "Its id."),
 }
 
 
 def described(operation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The parameters of an operation. Each says what it means."""
-    return [{"description": _meaning(operation["operationId"], one["name"]), **one} for one in operation["parameters"]]
+    return [{**one, "description": _meaning(operation["operationId"], one)} for one in operation["parameters"]]
 
 
-def _meaning(operation: str, name: str) -> str:
-    return DESCRIPTIONS.get(f"{operation}.{name}") or DESCRIPTIONS.get(name, "")
+def _meaning(operation: str, parameter: Mapping[str, Any]) -> str:
+    name = parameter["name"]
+    own: str | None = DESCRIPTIONS.get(f"{operation}.{name}") or parameter.get("description")
+    return own or DESCRIPTIONS.get(name, "")

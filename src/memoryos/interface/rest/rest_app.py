@@ -26,6 +26,7 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
 from memoryos.interface.rest.answer_schema import AnswerSchemas
+from memoryos.interface.rest.closing_time import CLOSING, ClosingTime
 from memoryos.interface.rest.configured_traces import traces_of
 from memoryos.interface.rest.description import ADDRESS, Description
 from memoryos.interface.rest.desk import Desk, RestRequest
@@ -162,12 +163,15 @@ def is_open(path: str) -> bool:
 
 
 @asynccontextmanager
-async def _life(added: Sequence[AddedRoutes], desk: Desk, _: FastAPI) -> AsyncIterator[None]:
+async def _life(added: Sequence[AddedRoutes], desk: Desk, _: FastAPI) -> AsyncIterator[dict[str, ClosingTime]]:
+    """The life of the application. Its state has the time to close, which the server begins before the requests end."""
     with suppress(StorageError, Refusing):  # then the first request asks again
         await desk.run(lambda: desk.admission.keys_seen.look(desk.store))
-    yield
+    closing = ClosingTime(desk.limits.closing_seconds)
+    yield {CLOSING: closing}
+    closing.begin()
     for door in added:
-        await door.close(desk.limits.closing_seconds)
+        await door.close(closing.left)
     await desk.traces.close()
 
 

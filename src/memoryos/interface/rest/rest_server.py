@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.patience import apart
+from memoryos.interface.rest.closing_time import CLOSING, ClosingTime
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.rest_limits import RestLimits
 from memoryos.interface.rest.timely_protocol import TimelyProtocol
@@ -62,12 +63,17 @@ class RestServer:
         host, port = self.socket.getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
-    def run(self) -> None:
-        """Answer until SIGTERM or SIGINT, then complete the requests that run, as long as the limits allow."""
-        with _signals_noted(), logged():
-            apart(lambda: self.server().run(sockets=[self.socket]))  # requests are no part of the call that serves them
+    def run(self) -> float:
+        """Answer until SIGTERM or SIGINT, then complete the requests that run, as long as the limits allow.
 
-    def server(self) -> uvicorn.Server:
+        Returns the seconds of that time which are left for the store.
+        """
+        server = self.server()
+        with _signals_noted(), logged():
+            apart(lambda: server.run(sockets=[self.socket]))  # requests are no part of the call that serves them
+        return server.closing.left
+
+    def server(self) -> EndingServer:
         """The server of uvicorn, to be run with the socket."""
         config = uvicorn.Config(
             self.app,
@@ -83,7 +89,21 @@ class RestServer:
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(self.limits.closing_seconds)),
         )
-        return uvicorn.Server(config)
+        return EndingServer(config, ClosingTime(self.limits.closing_seconds))
+
+
+class EndingServer(uvicorn.Server):
+    """A server of uvicorn that has one deadline for its end."""
+
+    def __init__(self, config: uvicorn.Config, closing: ClosingTime) -> None:
+        super().__init__(config)
+        self.closing = closing
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, with the time of the application if that has one."""
+        self.closing = self.lifespan.state.get(CLOSING, self.closing)
+        self.closing.begin()
+        await super().shutdown(sockets)
 
 
 def _resolved(host: str, port: int) -> tuple[int, tuple[str, int]]:

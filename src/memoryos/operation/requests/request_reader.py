@@ -15,14 +15,20 @@ from memoryos.operation.requests.memory_call import CallReach, MemoryCall, Memor
 from memoryos.operation.requests.request_limits import request_limit
 from memoryos.operation.requests.request_text import HEAD_CHARS, ORDER_CHARS
 from memoryos.operation.requests.request_times import TimeRange, is_only_time, names_part_of_day, time_range
-from memoryos.operation.requests.request_words import bare_topic, is_about_telling, read_words, second_order
+from memoryos.operation.requests.request_words import (
+    bare_topic,
+    is_about_telling,
+    order_in_question,
+    read_words,
+    second_order,
+)
 from memoryos.scope import Scope
 
 AskModel = Callable[[str, Sequence[MemCube]], Wish]  # raises ModelError
 
 _BY_TOPIC = frozenset((MemoryOperation.FORGET, MemoryOperation.FREEZE, MemoryOperation.THAW, MemoryOperation.RECALL))
 _MYSELF = frozenset(("me", "us", "myself", "我", "我们"))  # what was said at a time, whatever it is about
-_ANSWERED = (MemoryOperation.NONE, MemoryOperation.RECALL, MemoryOperation.PROFILE)
+_ANSWERED = (MemoryOperation.RECALL, MemoryOperation.PROFILE)
 _CHOOSES = _BY_TOPIC - {MemoryOperation.RECALL}
 CHOSEN_KINDS = (Kind.PAGE, Kind.FACT, Kind.PROFILE, Kind.TRAIT)
 
@@ -117,6 +123,8 @@ class RequestReader:
 
 def _limit(text: str, operation: MemoryOperation) -> str:
     """The words for which a request is refused; empty if there are none."""
-    if operation in _ANSWERED:
+    if operation is MemoryOperation.NONE:
         return ""
+    if operation in _ANSWERED:
+        return order_in_question(text)
     return (request_limit(text, operation) if operation.needs_confirmation else "") or second_order(text)

@@ -58,6 +58,11 @@ class RequestSentence:
     is_all: bool  #: whether the text is so short that it may order a change of what is known
     is_alone: bool = False  #: whether the text says nothing else, but for a greeting
 
+    @property
+    def is_report(self) -> bool:
+        """Whether it tells what somebody says, or ends in what is quoted without marks."""
+        return _REPORTS.search(self.masked) is not None
+
     def part(self, start: int, end: int) -> RequestSentence:
         """What stands between two places of it, which is not alone."""
         return RequestSentence(self.words[start:end], self.masked[start:end], "", self.is_all)
@@ -78,8 +83,9 @@ def own_sentences(text: str) -> Iterator[RequestSentence]:
         sentence = masked[first:last]
         if _SPEECH.search(sentence):
             return
-        yield RequestSentence(text[first:last], sentence, text[last:], is_all and len(said) <= SENTENCES, is_alone)
-        if _REPORTS.search(sentence):
+        made = RequestSentence(text[first:last], sentence, text[last:], is_all and len(said) <= SENTENCES, is_alone)
+        yield made
+        if made.is_report:
             return
 
 

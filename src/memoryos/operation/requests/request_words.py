@@ -22,10 +22,10 @@ _ASIDE = regex(  # at the end alone: what is cut elsewhere would make the topic 
     re.IGNORECASE,
 )
 _AND = regex(
-    r"[,;]?\s+(?:and then|and also|and|then|but|also)\s+|[，,；;]?(?:然后|并且|而且|同时|并|再)", re.IGNORECASE
+    r"[,;]?\s+(?:and then|and also|and|then|but|also)\s+|[，,；;]?(?:然后|并且|而且|同时|并|再)|[;；]\s*", re.IGNORECASE
 )
-_THEN = regex(  # "remember that I panic and forget my keys" is one order
-    r"[,;]?\s+(?:(?:and )?then|and also|and please)\s+|[，,；;]?(?:然后|并且|同时)|[，,](?=请|帮我|麻烦)", re.IGNORECASE
+_PLEASE = regex(  # "remember that I panic and then forget my keys" is one order
+    r",?\s+and please\s+|[，,](?=请|帮我|麻烦)|[;；]\s*", re.IGNORECASE
 )
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
@@ -57,9 +57,15 @@ def second_order(text: str) -> str:
         return ""
     sentence, wish = told[first]
     is_kept = wish is not None and wish.operation is MemoryOperation.REMEMBER
-    behind = [*_second_half(sentence, _THEN if is_kept else _AND), *told[first + 1 :]]
+    behind = [*_second_half(sentence, is_text=is_kept), *told[first + 1 :]]
     others = (one.words for one, other in behind if other and not (is_kept and _goes_on(one, other)))
     return next(others, "").strip(_MARKS)
+
+
+def order_in_question(text: str) -> str:
+    """The words of an order behind a question, in its sentence: "and please forget my old job"."""
+    asked = (one for one in own_sentences(text) if one.is_all and not _order(one))
+    return next((half.words for one in asked for half, _ in _second_half(one, is_text=True)), "").strip(_MARKS)
 
 
 def _goes_on(sentence: RequestSentence, wish: Wish) -> bool:
@@ -67,14 +73,23 @@ def _goes_on(sentence: RequestSentence, wish: Wish) -> bool:
     return wish.operation is MemoryOperation.REMEMBER or not sentence.is_all
 
 
-def _second_half(sentence: RequestSentence, between: re.Pattern[str]) -> list[tuple[RequestSentence, Wish]]:
-    """What stands behind an "and" of a sentence, with that word, if both halves are orders; else nothing."""
-    for found in between.finditer(sentence.masked):
+def _second_half(sentence: RequestSentence, *, is_text: bool) -> list[tuple[RequestSentence, Wish]]:
+    """What stands behind an "and" of a sentence, with that word, if both halves ask for something; else nothing.
+
+    In a text of its own, as a note and a question have it, "and forget my keys" goes on with it.
+    """
+    if is_text and sentence.is_report:
+        return []
+    for found in (_PLEASE if is_text else _AND).finditer(sentence.masked):
         end = len(sentence.words)
         half = _order(sentence.part(found.end(), end))
-        if half and _order(sentence.part(0, found.start())):
+        if half and _asks(sentence.part(0, found.start())):
             return [(sentence.part(found.start(), end), half)]
     return []
+
+
+def _asks(sentence: RequestSentence) -> bool:
+    return bool(_order(sentence)) or any(one.question(sentence) for one in _languages(sentence)[-1:])
 
 
 def _order(sentence: RequestSentence) -> Wish | None:
