@@ -169,6 +169,24 @@ def test_what_changes_a_topic_with_an_expired_page_returns_none_of_its_words(wor
     assert "zanzibarquux" not in repr(memory.governance.expire(topic)).lower()
 
 
+def test_a_frozen_topic_of_which_all_pages_have_expired_is_there_without_words_until_it_is_thawed(world: World) -> None:
+    """It could not be thawed, so its owner could not be forgotten."""
+    memory = world.open(**SMALL)
+    for day in ("Monday", "Tuesday", "Friday"):
+        memory.add(f"🎲 We hiked in the mountains of Norway on {day}.", "🎲 Norway is nice.", ttl=HOUR)
+    memory.add("🍵 I like tea.", "🍵 Tea.")
+    (topic,) = (one.id for one in memory.segments.list())
+    memory.governance.freeze(topic)
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    (shown,) = memory.segments.list()
+    assert (shown.id, shown.cube.text, memory.segments.count()) == (topic, "", memory.stats().mtm_segments)
+    assert "Norway" not in memory.get(topic).text + memory.governance.thaw(topic).text
+    memory.jobs.run()
+    assert (memory.segments.list(), memory.stats().mtm_segments) == ([], 0)
+    assert memory.forget().left == {}
+
+
 def test_nothing_changes_a_topic_of_which_all_pages_have_expired(world: World) -> None:
     memory = world.open(**SMALL)
     topic = ended(memory, world)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from threading import Event
 
 import pytest
@@ -250,6 +252,19 @@ def test_an_embedder_that_breaks_costs_no_answer_when_room_is_needed(open_store,
         patch.setattr(Remembered, "vector", breaks)
         asked(store, ann, "ticket")
     assert QUESTION in asks, "what is left is decided by the similarity"
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_a_damaged_vector_costs_no_answer(open_store, tmp_path, room):
+    store = open_store(placement="similarity")
+    ann = built(store, "ann", "ferry", "ticket")
+    with closing(sqlite3.connect(tmp_path / "m.db")) as database:
+        assert database.execute("UPDATE passages SET vector = x'00000000ff00ff00'").rowcount > 0
+        database.commit()
+    asked(store, ann, "ferry")
+    if not room:
+        limit(store, round(1.5 * size(ann, "ferry")))
+    asked(store, ann, "ticket", "ticket")
 
 
 @pytest.mark.parametrize(("priorities", "left"), [({}, "ferry"), ({"urgent": 9}, "ticket"), ({"calm": 9}, "ferry")])

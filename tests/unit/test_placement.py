@@ -205,6 +205,18 @@ def test_a_priority_keeps_no_room_from_other_owners_and_counts_among_what_they_l
     assert rule.room(own, held("a", last_used=9), task()) == ("urgent1",), "what is worth least, whoever has it"
 
 
+@pytest.mark.parametrize("must_gain", [False, True])
+@pytest.mark.parametrize("priority", [0, 9])
+def test_a_block_that_is_worth_much_hides_none_of_its_owner_that_has_a_higher_priority(priority, must_gain):
+    rule = KvPool(100, policy_named("heat"))
+    junk = [held(f"junk{n}", BEN, 1, heat=0.1, priority=priority) for n in range(99)]
+    leaving = rule.room(
+        [held("head", BEN, 1, heat=100.0), *junk], held("new", ANN, 2, heat=50.0), task(), must_gain=must_gain
+    )
+    assert leaving is not None
+    assert len(leaving) == 2
+
+
 def test_each_policy_orders_by_what_it_is_named_for():
     wanted = PlacementTask("", ANN, PlacementBudget(0), labels=frozenset({"x"}))
     better = {

@@ -9,6 +9,7 @@ from threading import Lock
 
 import numpy as np
 
+from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.models.remembered import Remembered
@@ -40,7 +41,8 @@ class StateMeanings:
     def compare(self, query: str, states: Iterable[PrefixState]) -> None:
         """Know what a question and these states are about, so that `alike` tells it."""
         epoch = self._epoch
-        self.learn(states)
+        with suppress(MemoryOSError):  # an answer that is computed is not lost to it
+            self.learn(states)
         self.ask(query, epoch)
 
     def learn(self, states: Iterable[PrefixState]) -> None:
@@ -63,7 +65,8 @@ class StateMeanings:
 
         What was read in an earlier epoch may have been erased since: it is not kept.
         """
-        whole = np.sum(list(vectors), axis=0, dtype=np.float32)
+        sound = [vector for vector in vectors if vector.shape == (self._questions.dim,)]
+        whole = np.sum(sound, axis=0, dtype=np.float32)
         length = float(np.linalg.norm(whole))
         with self._lock:
             if epoch != self._epoch:
@@ -78,6 +81,8 @@ class StateMeanings:
         try:
             found = self._questions.vector(query)
         except Exception:  # noqa: BLE001 - an embedder may be the code of somebody else
+            found = None
+        if found is not None and found.shape != (self._questions.dim,):
             found = None
         with self._lock:
             if epoch != self._epoch:

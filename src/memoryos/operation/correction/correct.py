@@ -40,7 +40,7 @@ from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
-from memoryos.operation.recall.told_topics import check_told, told_topic
+from memoryos.operation.recall.told_topics import check_told, told_topics, without_words
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
 
@@ -178,7 +178,8 @@ class Corrector:
         if cube.kind is not Kind.SEGMENT:
             return cube
         with self._vault.read(cube.scope.owner) as reader:
-            return told_topic(reader, cube)
+            told = told_topics(reader, [cube])
+        return told[0] if told else without_words(cube)  # what was done to it is done
 
     def _found(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         for home in self.homes:

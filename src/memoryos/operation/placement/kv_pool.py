@@ -2,7 +2,8 @@
 
 A part of the pool is divided equally among the owners in it. An owner who holds no more than this share loses nothing
 to others; the rest of the pool goes to what is worth most. An owner alone may fill the pool.
-A priority counts among the blocks of one owner alone: whoever tags memories keeps nothing from others.
+A priority counts among the blocks of one owner alone: whoever tags memories keeps nothing from others. So of each
+owner, the first block to leave, which has the lowest priority, counts as what is worth least of that owner's.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPo
 from memoryos.operation.placement.placement_task import PlacementTask
 from memoryos.scope import Scope
 
+Counted = tuple[float, HeldBlock]  # a block, with the worth that it counts for
 PROTECTED = 0.25  # of the pool; more costs time when owners take turns (docs/explanation/scheduling.md)
 
 
@@ -41,36 +43,44 @@ class KvPool:
         if wanted.size_bytes > self.capacity:
             return None
         leaving = self._leaving(held, wanted, task)
-        if leaving is None or (must_gain and self._total(leaving, task) >= self._total((wanted,), task)):
+        if leaving is None:
             return None
-        return tuple(block.id for block in leaving)
+        lost = sum(worth * block.size_bytes for worth, block in leaving)
+        if must_gain and lost >= self.policy.worth(wanted, task) * wanted.size_bytes:
+            return None
+        return tuple(block.id for _, block in leaving)
 
-    def _leaving(
-        self, held: Sequence[HeldBlock], wanted: HeldBlock, task: PlacementTask
-    ) -> tuple[HeldBlock, ...] | None:
+    def _leaving(self, held: Sequence[HeldBlock], wanted: HeldBlock, task: PlacementTask) -> list[Counted] | None:
         sizes = Counter[Scope]()
         for block in held:
             sizes[block.scope] += block.size_bytes
         free, share = self.capacity - sizes.total(), self.share((*sizes, wanted.scope))
-        leaving: list[HeldBlock] = []
-        for block in self._in_order(held, task):
+        leaving = list[Counted]()
+        for worth, block in self._in_order(held, task):
             if free >= wanted.size_bytes:
                 break
             is_ours = block.scope == wanted.scope
             if block.priority > wanted.priority if is_ours else sizes[block.scope] <= share:
                 continue
-            leaving.append(block)
+            leaving.append((self.policy.worth(block, task) if is_ours else worth, block))
             sizes[block.scope] -= block.size_bytes
             free += block.size_bytes
-        return tuple(leaving) if free >= wanted.size_bytes else None
+        return leaving if free >= wanted.size_bytes else None
 
-    def _in_order(self, held: Sequence[HeldBlock], task: PlacementTask) -> Iterator[HeldBlock]:
-        """Those first that are worth least; but of one owner, those of a lower priority."""
-        worth = {block.id: (self.policy.worth(block, task), block.id) for block in held}
-        owned = defaultdict[Scope, list[HeldBlock]](list)
-        for block in sorted(held, key=lambda one: (one.priority, worth[one.id])):
-            owned[block.scope].append(block)
-        return merge(*owned.values(), key=lambda one: worth[one.id])
+    def _in_order(self, held: Sequence[HeldBlock], task: PlacementTask) -> Iterator[Counted]:
+        """Those first that are worth least; but of one owner, those of a lower priority, which then count as that."""
+        owned = defaultdict[Scope, list[Counted]](list)
+        for block in held:
+            owned[block.scope].append((self.policy.worth(block, task), block))
+        return merge(*map(_counted, owned.values()), key=_by_worth)
 
-    def _total(self, blocks: Sequence[HeldBlock], task: PlacementTask) -> float:
-        return sum(self.policy.worth(block, task) * block.size_bytes for block in blocks)
+
+def _counted(blocks: Sequence[Counted]) -> list[Counted]:
+    """The blocks of one owner as they leave, each with the worth that it counts for."""
+    least = sorted(worth for worth, _ in blocks)
+    leaving = sorted(blocks, key=lambda one: (one[1].priority, _by_worth(one)))
+    return [(worth, block) for worth, (_, block) in zip(least, leaving, strict=True)]
+
+
+def _by_worth(one: Counted) -> tuple[float, str]:
+    return one[0], one[1].id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -193,11 +194,12 @@ def stats(
     known = [job for job in jobs if job.kind in known_jobs]
     planned = sum(job.is_planned for job in known)
     dead_known = sum(job.state is JobState.DEAD for job in known)
+    ended = Counter(topic.tier for topic in ended_topics(owner, [Tier.MTM, Tier.ARCHIVE]))
     return Stats(
         stm_pages=recent,
-        mtm_segments=census.of(Kind.SEGMENT, Tier.MTM) - len(ended_topics(owner, [Tier.MTM])),
+        mtm_segments=census.of(Kind.SEGMENT, Tier.MTM) - ended[Tier.MTM],
         mtm_pages=placed,
-        archived_segments=census.of(Kind.SEGMENT, Tier.ARCHIVE),
+        archived_segments=census.of(Kind.SEGMENT, Tier.ARCHIVE) - ended[Tier.ARCHIVE],
         archived_pages=census.of(Kind.PAGE, Tier.ARCHIVE),
         user_facts=len(people.user.facts),
         agent_facts=len(people.agent.facts),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from memoryos.cube import MemCube
+from memoryos.cube import MemCube, Segment
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
-from memoryos.kinds import Kind, Tier
+from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.hierarchy.mid_term import formed, segment_of
 from memoryos.operation.hierarchy.redescribe import in_order
 
@@ -21,8 +21,13 @@ MOST_PAGES = 64  # that describe a topic, the latest: it may have thousands
 
 
 def told_topics(reader: Reader, segments: Sequence[MemCube]) -> list[MemCube]:
-    """The segments without the words of expired pages; those of which all pages have expired are left out."""
-    return without_pages(reader, segments, set(reader.expired()) if segments else set())
+    """The segments without the words of expired pages; those of which all pages have expired are left out.
+
+    A frozen one stays, without words: else nobody could find it to thaw it, and it keeps its pages from the sweep.
+    """
+    told = {one.id: one for one in without_pages(reader, segments, set(reader.expired()) if segments else set())}
+    frozen = {one.id: without_words(one) for one in segments if one.state is State.FROZEN}
+    return [known for one in segments if (known := told.get(one.id) or frozen.get(one.id))]
 
 
 def without_pages(reader: Reader, segments: Sequence[MemCube], gone: Collection[str]) -> list[MemCube]:
@@ -52,8 +57,13 @@ def told_memories(reader: Reader, cubes: Iterable[MemCube]) -> list[MemCube]:
     return [one for one in told if one is not None]
 
 
+def without_words(segment: MemCube) -> MemCube:
+    """The segment without what may quote its pages."""
+    return _described(segment, replace(segment_of(segment), summary="", keywords=(), written="", pages=0))
+
+
 def check_told(reader: Reader, cube: MemCube) -> None:
-    """Raise NotFound for a segment of which all pages have expired."""
+    """Raise NotFound for a segment of which all pages have expired, unless it is frozen."""
     gone = set(reader.expired()) if cube.kind is Kind.SEGMENT else set[str]()
     if gone and _has_ended(reader, cube, gone):
         raise _missing(cube)
@@ -73,6 +83,8 @@ def quotes_expired(reader: Reader, cube: MemCube) -> bool:
 
 
 def _has_ended(reader: Reader, cube: MemCube, gone: Collection[str]) -> bool:
+    if cube.state is State.FROZEN:
+        return False
     pages = reader.sources([cube.id], LinkKind.MEMBER_OF)
     return bool(pages) and all(link.source in gone for link in pages)
 
@@ -90,10 +102,16 @@ def _told(reader: Reader, segment: MemCube, pages: Sequence[str], gone: Collecti
     known = in_order(reader.get(warm))
     if not known and not cold:
         return None
-    words = formed(known) if known else replace(segment_of(segment), summary="", keywords=(), written="")
+    if not known:
+        wordless = without_words(segment)
+        return replace(wordless, payload=replace(segment_of(wordless), pages=len(left)))
+    return _described(segment, replace(formed(known), pages=len(left)))
+
+
+def _described(segment: MemCube, words: Segment) -> MemCube:
     return replace(
         segment,
-        payload=replace(words, pages=len(left)),
+        payload=words,
         descriptive=replace(segment.descriptive, derived_by=None),
         behaviour=replace(segment.behaviour, fingerprint=()),
     )
