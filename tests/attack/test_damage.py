@@ -201,6 +201,23 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     assert SECRET not in caplog.text
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("position", ["x''", "x'01'", "'zebra'", "0", "-7", "9223372036854775807"])
+def test_a_memory_with_a_damaged_position_is_named_and_no_list_is_endless(store, caplog, position):
+    with opened(store) as memory:
+        facts = [memory.facts.add(f"I own the boat number {number}.") for number in range(3)]
+    by_hand(store, f"UPDATE cubes SET position = {position} WHERE id = '{facts[0]}'")
+    (damage,) = stores.verify(store, settings=SETTINGS).damages
+    assert (damage.fault, damage.id, damage.can_be_repaired) == (Fault.POSITION, facts[0], False)
+    with opened(store) as memory:
+        listed = {fact.id for fact in memory.facts.list()}
+        assert listed >= set(facts[1:])
+        assert facts[0] not in listed
+        assert f"memory {facts[0]} is damaged" in caplog.text
+        memory.add("New words.")
+        memory.facts.add("I own a car.")
+
+
 @pytest.mark.parametrize("column", ["attempts", "created_at", "lease_until", "priority", "not_before"])
 def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, column):
     by_hand(store, f"UPDATE jobs SET state = 'queued', {column} = 'x'")
