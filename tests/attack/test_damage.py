@@ -232,6 +232,18 @@ def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, 
     assert "failed" not in caplog.text
 
 
+@pytest.mark.parametrize("payload", ["zebra", "", "5", "[1]", "[" * 90_000], ids=["word", "empty", "5", "list", "deep"])
+def test_a_job_with_a_damaged_payload_is_named_at_every_door(store, payload):
+    by_hand(store, f"UPDATE jobs SET state = 'queued', attempts = 0, payload = '{payload}'")
+    assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
+    memory = opened(store)
+    for door in (memory.consolidate, memory.wait, memory.upkeep.rebuild, memory.jobs.run, memory.jobs.list):
+        with pytest.raises(StoreCorrupt, match=r"a row of jobs is damaged: run `memoryos verify`"):
+            door()
+    with suppress(StoreCorrupt):  # as the other doors
+        memory.close()
+
+
 def test_a_version_without_a_number_is_named(store):
     by_hand(store, "UPDATE versions SET version = 'x' WHERE cube_id IN (SELECT id FROM cubes WHERE kind = 'page')")
     (damage,) = [one for one in stores.verify(store).damages if one.fault is Fault.VERSIONS]

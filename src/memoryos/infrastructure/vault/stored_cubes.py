@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.clock import Clock, from_micros
 from memoryos.cube import MemCube
-from memoryos.errors import CubeDamaged, StoreCorrupt
+from memoryos.errors import CubeDamaged
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.beneath import Beneath, labels_beneath
@@ -32,6 +31,7 @@ from memoryos.infrastructure.vault.cube_documents import (
 )
 from memoryos.infrastructure.vault.expiry_part import ExpiryPart
 from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.records import (
@@ -303,15 +303,6 @@ class StoredCubes:
 
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
-
-
-@contextmanager
-def legible(table: str) -> Iterator[None]:
-    """Raise StoreCorrupt for a row with values that no program writes; the error does not contain them."""
-    try:
-        yield
-    except (LookupError, ValueError, TypeError, OverflowError):
-        raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
 
 
 def _transition(at: int, detail: str) -> Transition:
