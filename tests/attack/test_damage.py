@@ -201,6 +201,25 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     assert SECRET not in caplog.text
 
 
+@pytest.mark.parametrize("version", ["'zebra'", "x''", "1.5"])
+def test_a_version_of_a_memory_that_is_no_number_stops_nothing(store, tmp_path, caplog, version):
+    with opened(store) as memory:
+        page = memory.add("I live in Porto. My name is Ann.")
+        memory.consolidate()
+        memory.update(page, "I live in Porto now. My name is Ann.")
+        memory.consolidate()
+    by_hand(store, f"UPDATE cubes SET version = {version} WHERE kind <> 'page'")
+    damages = [one for one in stores.verify(store).damages if one.fault is Fault.COLUMNS]
+    assert damages and {one.detail for one in damages} == {"version"}
+    with opened(store) as memory:
+        memory.export(tmp_path / "ann.jsonl")
+        memory.delete(page)
+        memory.consolidate()
+        assert memory.jobs.list("dead") == []
+    assert any(f"memory {one.id} is damaged" in caplog.text for one in damages)
+    assert stores.verify(store, repair=True, settings=SETTINGS).is_sound
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("position", ["x''", "x'01'", "'zebra'", "0", "-7", "9223372036854775807"])
 def test_a_memory_with_a_damaged_position_is_named_and_no_list_is_endless(store, caplog, position):

@@ -119,7 +119,7 @@ class SqlReader(StoredCubes):
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
         rows = self._everything.placed(after, limit, session)
-        return [CubePlace(place, cube_id, self._kind(kind, cube_id), version) for place, cube_id, kind, version in rows]
+        return [CubePlace(at, one, self._kind(kind, one), self._version(told, one)) for at, one, kind, told in rows]
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         with legible("links"):

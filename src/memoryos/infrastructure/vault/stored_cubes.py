@@ -173,7 +173,7 @@ class StoredCubes:
         return {cube_id: self._kind(kind, cube_id) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
-        return dict(self._asked(queries.VERSIONS, ids))
+        return {cube_id: self._version(told, cube_id) for cube_id, told in self._asked(queries.VERSIONS, ids)}
 
     def states(self, ids: Iterable[str]) -> dict[str, State]:
         return {cube_id: self._state(state, cube_id) for cube_id, state in self._asked(queries.STATES, ids)}
@@ -284,6 +284,9 @@ class StoredCubes:
 
     def _state(self, told: str, cube_id: str) -> State:
         return _STATES.get(told) or self._document(cube_id).state
+
+    def _version(self, told: Any, cube_id: str) -> int:
+        return told if isinstance(told, int) else self._document(cube_id).version.number
 
     def _document(self, cube_id: str) -> MemCube:
         """What a cube is whose columns are damaged, which are made from it. Raises CubeDamaged if it is, too."""
