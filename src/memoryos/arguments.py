@@ -18,6 +18,7 @@ from memoryos.errors import InvalidInput
 from memoryos.expected import instance
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
+from memoryos.items import items
 from memoryos.kinds import Kind, Role, Tier, Trust, UpdateMode
 from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import EVERYWHERE, SEARCHABLE, UNASKED
@@ -33,7 +34,6 @@ NAME_BYTES = 247  # of a file or a folder; SQLite adds up to 8 to the name of th
 
 REASON_CHARS = 256
 MOST = 2**31 - 1  # pages, tokens
-MOST_ITEMS = 1_000_000  # of a list, such as the turns of one call
 HIGHEST = 2**63 - 1  # sequence of an event, as a store can hold it
 LONGEST_DAYS = 36_500.0
 
@@ -257,21 +257,13 @@ def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_It
     """Check a list of values of one type. A single value or a string is an error."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of {kind.__name__}, got {type(value).__name__}", "Pass a list")
-    items: list[_Item] = []
-    for index, item in enumerate(_bounded(field, value)):
+    found: list[_Item] = []
+    for index, item in enumerate(items(field, value)):
         if not isinstance(item, kind):
             problem = f"expected {kind.__name__}, got {type(item).__name__}"
             raise InvalidInput(f"{field}[{index}]", problem, f"Pass memoryos.{kind.__name__}(...)")
-        items.append(item)
-    return tuple(items)
-
-
-def _bounded(field: str, value: Iterable[_Item]) -> Iterator[_Item]:
-    """The items of a list, one after the other: each is checked before the next, for an iterator may have no end."""
-    for index, item in enumerate(value):
-        if index >= MOST_ITEMS:
-            raise InvalidInput(field, f"has more than {MOST_ITEMS:,} values", "Pass fewer at once")
-        yield item
+        found.append(item)
+    return tuple(found)
 
 
 def trust(field: str, value: Trust | str | None, default: Trust) -> Trust:
@@ -295,7 +287,7 @@ def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:
     """Check the form of a list of ids; the memories may not exist."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of ids, got {type(value).__name__}", "Pass e.g. [hit.id]")
-    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in _bounded(field, value))
+    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in items(field, value))
 
 
 def actions(value: Iterable[Action | str]) -> frozenset[Action]:
@@ -354,7 +346,7 @@ def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choi
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list, got {type(value).__name__}", f"Pass some of: {known}")
     named = set[str]()
-    for one in _bounded(field, value):
+    for one in items(field, value):
         if not isinstance(one, str) or one not in choices:
             raise InvalidInput(field, f"{shown(one)} is unknown", f"Use some of: {known}")
         named.add(one)

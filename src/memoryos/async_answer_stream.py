@@ -8,6 +8,7 @@ from typing import Self
 
 from memoryos.models.chat import Answer
 from memoryos.operation.answer.answer_stream import AnswerStream
+from memoryos.operation.answer.one_reader import OneReader
 from memoryos.operation.recall.hit import Hit
 
 
@@ -18,6 +19,7 @@ class AsyncAnswerStream(AsyncIterator[str]):
         """`begin` searches the memory, in another thread."""
         self._begin = begin
         self._stream: AnswerStream | None = None
+        self._reader = OneReader()
         self._is_over = False
 
     @property
@@ -34,14 +36,18 @@ class AsyncAnswerStream(AsyncIterator[str]):
         return self
 
     async def __anext__(self) -> str:
-        """Return the next piece. Raises ModelError if the model fails; then nothing is stored."""
+        """Return the next piece. Raises ModelError if the model fails; then nothing is stored.
+
+        Raises Refused while another task waits for a piece, who gets it.
+        """
         if self._is_over:
             raise StopAsyncIteration
-        if self._stream is None:
-            self._stream = await asyncio.to_thread(self._begin)
-        if self._is_over:  # closed while the memory was searched
-            self._stream.close()
-        return await anext(self._stream)
+        with self._reader.reading():
+            if self._stream is None:
+                self._stream = await asyncio.to_thread(self._begin)
+            if self._is_over:  # closed while the memory was searched
+                self._stream.close()
+            return await anext(self._stream)
 
     async def aclose(self) -> None:
         """Stop the answer and the model; nothing is stored. After the end, this does nothing."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
+from memoryos.items import items
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 from memoryos.text import checked_text
@@ -50,7 +51,7 @@ class Caller(Plain):
         checked_text("caller.identity", self.identity, limit=NAME_LIMIT)
         if isinstance(self.roles, str) or not isinstance(self.roles, Iterable):
             raise InvalidInput("caller.roles", "is not a set of names", "Pass e.g. frozenset({'doctor'})")
-        roles = tuple(self.roles)
+        roles = tuple(items("caller.roles", self.roles))
         for role in roles:
             checked_text("caller.roles", role, limit=NAME_LIMIT)
         for name in ("purpose", "session", "application", "network", "key"):

@@ -18,6 +18,7 @@ from typing import Any
 
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput
+from memoryos.items import items
 from memoryos.kinds import AccessMode
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
@@ -192,7 +193,7 @@ def _plain(value: object) -> object:
 def _texts(field: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
-    texts = tuple(checked_text(field, one, limit=ID_LIMIT) for one in islice(value, MOST_LABELS + 1))
+    texts = tuple(checked_text(field, one, limit=ID_LIMIT) for one in islice(items(field, value), MOST_LABELS + 1))
     if len(texts) > MOST_LABELS:
         raise InvalidInput(field, f"has more than {MOST_LABELS:,} labels", f"Pass at most {MOST_LABELS:,}")
     if (chars := sum(map(len, texts))) > LABEL_CHARS:

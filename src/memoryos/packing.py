@@ -11,6 +11,7 @@ from memoryos import arguments
 from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
+from memoryos.items import items
 from memoryos.kinds import Kind, Role, Trust
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.looking_back import looked_back
@@ -105,7 +106,7 @@ def _turns(engine: Engine, scope: Scope, dialogue: Messages) -> Sequence[Turn]:
     if not is_messages(dialogue):
         fix = "Pass messages of a chat API: dicts with role and content"
         raise InvalidInput("dialogue", f"expected messages, got {type(dialogue).__name__}", fix)
-    messages = [dialogue] if isinstance(dialogue, Mapping) else list(dialogue)
+    messages = [dialogue] if isinstance(dialogue, Mapping) else list(items("dialogue", dialogue))
     if not messages:
         return ()
     try:

@@ -201,6 +201,42 @@ def test_a_memory_with_a_column_that_no_program_writes_stops_nothing(store, tmp_
     assert SECRET not in caplog.text
 
 
+@pytest.mark.parametrize("version", ["'zebra'", "x''", "1.5"])
+def test_a_version_of_a_memory_that_is_no_number_stops_nothing(store, tmp_path, caplog, version):
+    with opened(store) as memory:
+        page = memory.add("I live in Porto. My name is Ann.")
+        memory.consolidate()
+        memory.update(page, "I live in Porto now. My name is Ann.")
+        memory.consolidate()
+    by_hand(store, f"UPDATE cubes SET version = {version} WHERE kind <> 'page'")
+    damages = [one for one in stores.verify(store).damages if one.fault is Fault.COLUMNS]
+    assert damages and {one.detail for one in damages} == {"version"}
+    with opened(store) as memory:
+        memory.export(tmp_path / "ann.jsonl")
+        memory.delete(page)
+        memory.consolidate()
+        assert memory.jobs.list("dead") == []
+    assert any(f"memory {one.id} is damaged" in caplog.text for one in damages)
+    assert stores.verify(store, repair=True, settings=SETTINGS).is_sound
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("position", ["x''", "x'01'", "'zebra'", "0", "-7", "9223372036854775807"])
+def test_a_memory_with_a_damaged_position_is_named_and_no_list_is_endless(store, caplog, position):
+    with opened(store) as memory:
+        facts = [memory.facts.add(f"I own the boat number {number}.") for number in range(3)]
+    by_hand(store, f"UPDATE cubes SET position = {position} WHERE id = '{facts[0]}'")
+    (damage,) = stores.verify(store, settings=SETTINGS).damages
+    assert (damage.fault, damage.id, damage.can_be_repaired) == (Fault.POSITION, facts[0], False)
+    with opened(store) as memory:
+        listed = {fact.id for fact in memory.facts.list()}
+        assert listed >= set(facts[1:])
+        assert facts[0] not in listed
+        assert f"memory {facts[0]} is damaged" in caplog.text
+        memory.add("New words.")
+        memory.facts.add("I own a car.")
+
+
 @pytest.mark.parametrize("column", ["attempts", "created_at", "lease_until", "priority", "not_before"])
 def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, column):
     by_hand(store, f"UPDATE jobs SET state = 'queued', {column} = 'x'")
@@ -213,6 +249,18 @@ def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, 
             memory.wait()
             assert {job.state for job in memory.jobs.list()} == {"done"}
     assert "failed" not in caplog.text
+
+
+@pytest.mark.parametrize("payload", ["zebra", "", "5", "[1]", "[" * 90_000], ids=["word", "empty", "5", "list", "deep"])
+def test_a_job_with_a_damaged_payload_is_named_at_every_door(store, payload):
+    by_hand(store, f"UPDATE jobs SET state = 'queued', attempts = 0, payload = '{payload}'")
+    assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
+    memory = opened(store)
+    for door in (memory.consolidate, memory.wait, memory.upkeep.rebuild, memory.jobs.run, memory.jobs.list):
+        with pytest.raises(StoreCorrupt, match=r"a row of jobs is damaged: run `memoryos verify`"):
+            door()
+    with suppress(StoreCorrupt):  # as the other doors
+        memory.close()
 
 
 def test_a_version_without_a_number_is_named(store):

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from itertools import repeat
 from threading import Event
 
+import numpy as np
 import pytest
 
 import memoryos
@@ -41,6 +42,7 @@ from public import method_of, methods_of, store_of
 
 from .arguments import NESTED
 
+MESSAGE = {"role": "user", "content": "x"}
 HUGE = 10**5000  # Python refuses to write it out
 
 
@@ -274,9 +276,34 @@ def unending(item: object) -> Iterator[object]:
         ("exclude", lambda memory: memory.context("x", exclude=unending("a"))),
         (r"roles\[0\]", lambda memory: store_of(memory).roles.grant("x", unending(1))),
         ("roles", lambda memory: store_of(memory).roles.grant("x", unending("reader"))),
+        ("caller.roles", lambda _: Caller("x", unending("reader"))),
+        ("dialogue", lambda memory: memory.context("x", dialogue=unending(MESSAGE))),
+        ("messages", lambda memory: memory.add(unending(MESSAGE))),
+        ("tags", lambda memory: memory.adapters.train("x", tags=unending("a"))),
+        ("names", lambda memory: memory.adapters.ask("x", names=unending("a"))),
     ],
 )
 def test_a_list_without_an_end_is_not_read_to_its_end(memory, field, call):
+    with pytest.raises(InvalidInput, match=field):
+        call(memory)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("field", "call"),
+    [
+        ("tags", lambda memory: memory.add("x", tags=np.array("a"))),
+        ("tiers", lambda memory: memory.search("x", tiers=np.array("a"))),
+        ("exclude", lambda memory: memory.context("x", exclude=np.array("a"))),
+        ("dialogue", lambda memory: memory.context("x", dialogue=np.array("a"))),
+        ("facts", lambda memory: memory.proposals.publish(np.array("a"), source="x")),
+        ("tags", lambda memory: memory.adapters.train("x", tags=np.array("a"))),
+        ("caller.roles", lambda _: Caller("x", np.array("a"))),
+        ("name", lambda memory: store_of(memory).roles.grant("x", "reader", name=np.array([1, 2]))),
+        ("reason", lambda memory: memory.governance.relabel("x", sensitivity=["a"], reason=np.array([1, 2]))),
+    ],
+)
+def test_an_array_in_the_place_of_a_list_or_a_text_is_told(memory, field, call):
     with pytest.raises(InvalidInput, match=field):
         call(memory)
 

@@ -233,6 +233,17 @@ def test_what_a_tool_said_stands_in_the_fence_also_while_it_is_in_stm(memory, mo
     ]
 
 
+def test_only_lf_breaks_the_lines_of_an_assistants_own_message(memory, model):
+    owner, breaks = Scope(user=f"user{next(_numbers)}"), "\n \r\n \r \v \f \x1c \x1d \x1e \x85 \u2028 \u2029".split(" ")
+    told = "".join(f"Tea is black.{one}" for one in breaks) + "No!"
+    memory.of(owner).add_many([Turn(role=Role.USER, text="Hm?", at=AT), Turn(role=Role.ASSISTANT, text=told, at=AT)])
+    model.otherwise = lambda _: says("Fine.")
+    memory.of(owner).respond("What is tea?")
+    memory.wait()
+    (sent,) = [one["content"] for one in model.requests[-1]["messages"] if one["role"] == "assistant"]
+    assert sent.split("\n") == [*["Tea is black."] * len(breaks), "No!"]
+
+
 @examples
 @given(text=texts, speaker=texts)
 def test_the_dialogue_that_a_model_learns_from_has_the_pages_and_turns_that_there_are(tmp_path, model, text, speaker):

@@ -15,7 +15,7 @@ import pytest
 import forked
 import memoryos
 from memoryos import Action, AnswerStream, AsyncAnswerStream, AsyncMemory, Caller, MemoryOS, load_settings
-from memoryos.errors import BudgetSpent, ModelError, PermissionDenied
+from memoryos.errors import BudgetSpent, ModelError, PermissionDenied, Refused
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.models.flow import Flow
 from memoryos.operation.answer import answer_stream
@@ -393,6 +393,49 @@ def test_an_answer_that_is_closed_while_its_key_is_looked_up_is_not_stored(tmp_p
         assert stream.answer is None
         store.wait()
         assert memory.pages.count() == 0
+
+
+def spoken(flow):
+    for piece in STORY:
+        flow.put(piece)
+    flow.end()
+
+
+@pytest.mark.once
+def test_a_second_thread_is_refused_while_one_waits_for_a_piece():
+    flow, heard = Flow(), []
+    stream = AnswerStream(lambda: flow, lambda text: text)
+    first = threading.Thread(target=lambda: heard.extend(stream), daemon=True)
+    first.start()
+    until(lambda: flow._wanted is not None)
+    teller = threading.Timer(SOON / 4, spoken, [flow])  # should the second wait, it does not wait for ever
+    teller.start()
+    with pytest.raises(Refused, match="read by another thread or task"):
+        next(stream)
+    teller.cancel()
+    spoken(flow)
+    first.join(SOON)
+    assert (tuple(heard), stream.answer) == (STORY, "Once upon a time.")
+
+
+@pytest.mark.once
+def test_a_second_task_is_refused_while_one_waits_for_a_piece(opened, model):
+    model.otherwise = lambda _: says(*STORY)
+
+    async def talk():
+        stream = AsyncMemory(opened()).respond_stream("Tell me story number 1.")
+
+        async def heard():
+            return [piece async for piece in stream]
+
+        tasks = [asyncio.create_task(heard()) for _ in range(2)]
+        _, waiting = await asyncio.wait(tasks, timeout=SOON / 4)
+        assert not waiting
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, second = run(talk())
+    assert first == list(STORY)
+    assert isinstance(second, Refused)
 
 
 @pytest.mark.once

@@ -55,6 +55,19 @@ def test_no_character_that_is_confusable_with_a_letter_of_a_tag_forges_it(tag, l
 
 
 @pytest.mark.parametrize("tag", FENCES)
+def test_a_letter_in_brackets_that_is_one_character_is_the_letter(tag):
+    small, large = (
+        "".join(unicodedata.lookup(f"PARENTHESIZED LATIN {case} LETTER {letter}") for letter in tag)
+        for case in ("SMALL", "CAPITAL")
+    )
+    for sign in (*small, *large):
+        assert readings(sign) >= {unicodedata.normalize("NFKD", sign).casefold().strip("()")}
+    forged = [f"{bracket}{first}{tag[1:]}>" for first in (small[0], large[0]) for bracket in ("‹/", "<", "</")]
+    forged += [f"</{small}>", f"‹{large}>", f"«/{small}"]
+    assert [one for one in forged if disarmed(one) == one] == []
+
+
+@pytest.mark.parametrize("tag", FENCES)
 def test_no_bracket_that_is_confusable_with_that_of_a_tag_forges_it(tag):
     forged = [f"{sign}{slash}{tag}>" for sign in OPENING for slash in ("", "/", "⁄", "∕", "\u29f8", " / ")]
     assert [one for one in forged if not disarmed(one).startswith("&lt;")] == []

@@ -15,6 +15,7 @@ from pathlib import Path
 
 _ALSO = {"0": "o", "1": "li", "3": "e", "4": "a", "@": "a", "I": "l", "l": "i", "|": "li"}
 _PAIRS = {"m": ("m", "rn"), "d": ("d", "cl")}  # letters that two others look like
+_ENCLOSING = "()〔〕"  # what NFKD puts around the letter of an enclosed one
 _STRANGERS = 2  # characters of a word, not of ASCII, that may stand for any letter
 
 _State = tuple[int, int]  # how much of a word was read, and how many strangers may come
@@ -32,7 +33,9 @@ def readings(sign: str) -> frozenset[str]:
         return frozenset((sign.lower(), *_ALSO.get(sign, "")))
     parts = [one for one in unicodedata.normalize("NFKD", sign) if not (is_unseen(one) or is_blank(one))]
     known = product(*((*_listed().get(part, ()), part.casefold(), *_ALSO.get(part, "")) for part in parts))
-    return frozenset("".join(one) for one in known if one).union(_listed().get(sign, ()))
+    told = {"".join(one) for one in known}
+    bare = {one.strip(_ENCLOSING) for one in told}  # of a letter in brackets that is one character, such as ⒨
+    return frozenset((told | bare) - {""}).union(_listed().get(sign, ()))
 
 
 def is_blank(sign: str) -> bool:

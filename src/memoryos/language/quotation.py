@@ -151,6 +151,11 @@ def disarmed(text: str) -> str:
     return "".join(_escaped(seen, places)) if places else seen
 
 
+def own_lines(text: str) -> str:
+    """The text with lines as they are, which only LF breaks; marks are escaped."""
+    return text if _PLAIN.fullmatch(text) else disarmed(_BREAK.sub("\n", text))
+
+
 def _marks(text: str) -> list[int]:
     """The places of brackets that begin a mark, whatever hides between its characters."""
     hidden = frozenset(sign for sign in set(text) if not sign.isascii() and is_unseen(sign))

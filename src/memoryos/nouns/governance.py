@@ -137,7 +137,7 @@ class MemGovernance(Noun):
         expected = arguments.optional("expected_version", expected_version, least=1)
         labels = NewLabels(privacy.value("", told).tagged(privacy.tags(told)), is_endless)
         self._engine.admit(Action.WRITE, self._scope)
-        why = self._reason(reason) if reason != "" else ""
+        why = "" if isinstance(reason, str) and not reason else self._reason(reason)
         detail = json.dumps({"reason": why}, ensure_ascii=False) if why else None
         change = Relabelling(self._engine.corrector(self._scope), checked, labels, expected, detail)
         changed = Copies(self._brancher).relabelled(change)
@@ -191,7 +191,7 @@ class MemGovernance(Noun):
         checked = arguments.cube_id(memory_id)
         home = self._home(checked, Action.WRITE)
         number = arguments.natural("version", version, least=1, most=arguments.MOST)
-        why = self._reason(reason) if reason != "" else ""
+        why = "" if isinstance(reason, str) and not reason else self._reason(reason)
         detail = json.dumps({"restored": number, "reason": why}, ensure_ascii=False)
         cube, _ = self._engine.corrector(self._scope).find(checked, Action.WRITE)
         if cube.kind in MADE_OF_MEMORIES:

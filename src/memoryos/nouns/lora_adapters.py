@@ -15,7 +15,9 @@ from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
+from memoryos.filter import MOST_LABELS
 from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.items import items
 from memoryos.kinds import Kind
 from memoryos.listing import Listing
 from memoryos.models.chat import Answer, Usage
@@ -327,7 +329,7 @@ def _folder(folder: str | Path) -> Path:
 def _list(field: str, value: Iterable[str]) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list, got {type(value).__name__}", "Pass e.g. ['fact']")
-    return list(value)
+    return list(items(field, value, MOST_LABELS))
 
 
 def _names(value: Iterable[str]) -> list[str]:

@@ -50,7 +50,7 @@ class Roles:
         known = Caller(identity, frozenset(named))  # checks both
         if not known.roles:
             raise InvalidInput("roles", "is empty", "Name at least one role")
-        label = checked_text("name", name, limit=NAME_LIMIT) if name != "" else ""
+        label = "" if isinstance(name, str) and not name else checked_text("name", name, limit=NAME_LIMIT)
         self._engine.protection.check_names("name", [label])
         made = RoleGrant(
             id=str(uuid7()),

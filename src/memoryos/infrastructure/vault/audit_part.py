@@ -32,10 +32,10 @@ from memoryos.infrastructure.vault.audit_entry import (
     hash_of,
     owner_of,
 )
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.infrastructure.vault.rows import AT_A_TIME
 from memoryos.infrastructure.vault.statements import ask, insert_rows, put_rows
-from memoryos.infrastructure.vault.stored_cubes import legible
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.plain import Plain
 from memoryos.scope import Scope

@@ -28,10 +28,10 @@ class Fault(StrEnum):
         "place"  # a page is in no segment, or a segment counts other pages than it has; `memoryos upkeep rebuild` helps
     )
     STRAY = "stray"  # a row belongs to no cube, or is of an unknown kind
-    POSITION = "position"  # two cubes of an owner have the same one
+    POSITION = "position"  # no program gives it, or two cubes of an owner have the same one
     EVENT = "event"  # it is of an unknown kind, or of a cube that never was
     AUDIT = "audit"  # an entry of the audit log was changed, removed or moved
-    JOB = "job"  # it is in no known state, has text for a number, or is not of its cube's owner
+    JOB = "job"  # it is in no known state, has text for a number or no payload, or is not of its cube's owner
     NOTE = "note"  # its value is one that no program writes
 
 

@@ -13,7 +13,7 @@ from memoryos.clock import Clock, from_micros, micros
 from memoryos.delegation import Delegation
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.key_part import Changing, Reading
-from memoryos.infrastructure.vault.stored_cubes import legible
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.scope import Scope
 
 _delegations = tables.delegations

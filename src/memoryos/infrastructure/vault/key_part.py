@@ -16,8 +16,8 @@ from memoryos.api_key import ApiKey
 from memoryos.caller import Action
 from memoryos.clock import from_micros, micros
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.statements import ask
-from memoryos.infrastructure.vault.stored_cubes import legible
 
 Reading = Callable[[str | None], AbstractContextManager[Connection]]
 Changing = Callable[[], AbstractContextManager[Connection]]

@@ -14,6 +14,7 @@ from memoryos.clock import Clock, from_micros, micros
 from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.job_channel import signal
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.records import AskedJob, Job, JobKind, JobState
 from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
@@ -273,6 +274,12 @@ class Queue:
 
 
 def _job_of(row: _Row) -> Job:
+    """The job. Raises StoreCorrupt if its row is damaged."""
+    with legible("jobs"):
+        return _as_told(row)
+
+
+def _as_told(row: _Row) -> Job:
     return Job(
         id=row.id,
         kind=JobKind(row.kind) if row.kind in _OURS else row.kind,
@@ -283,8 +290,25 @@ def _job_of(row: _Row) -> Job:
         error=row.error,
         priority=row.priority,
         not_before=from_micros(row.not_before) if row.not_before is not None else None,
-        payload=None if row.payload is None else json.loads(row.payload),
+        payload=_payload_of(row.payload),
     )
+
+
+def is_payload(text: str | None) -> bool:
+    """Whether a program may have stored it as the payload of a job."""
+    try:
+        _payload_of(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _payload_of(text: str | None) -> dict[str, Any] | None:
+    """The payload that `_written` wrote so. Raises ValueError."""
+    told = None if text is None else json.loads(text)
+    if text is not None and not isinstance(told, dict):
+        raise ValueError("no payload")
+    return told
 
 
 def _written(payload: Mapping[str, Any] | None) -> str | None:

@@ -25,8 +25,8 @@ from memoryos.delegation import Delegation
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.delegation_part import DelegationRow, delegation_of
 from memoryos.infrastructure.vault.key_part import Changing, Reading
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.statements import ask
-from memoryos.infrastructure.vault.stored_cubes import legible
 from memoryos.role_grant import RoleGrant
 
 _grants, _passed = tables.role_grants, tables.delegations

@@ -10,9 +10,10 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, selec
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.cube_documents import is_left_out
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.infrastructure.vault.selection import Positioned, Selection
-from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.infrastructure.vault.tables import OWNER, is_position
 from memoryos.kinds import State
 from memoryos.lifecycle import PROPOSALS, UNBELIEVED
 
@@ -54,10 +55,12 @@ class SelectionPart:
     def _admitted(self, wanted: Selection, after: int, *, is_latest: bool = False) -> Iterator[Positioned]:
         while rows := self._connection.execute(self._some(wanted, after, is_latest=is_latest)).all():
             for position, *stored in rows:
-                cube = self._readable(*stored)
+                cube = self._readable(*stored) if is_position(position) or is_left_out("memory", stored[0]) else None
                 if cube and cube.kind is wanted.kind and wanted.admits(cube):
                     yield Positioned(position, cube)
             after = rows[-1].position
+            if not is_position(after):  # damaged: no batch can begin behind it, and an empty value began anew
+                return
 
     def _some(self, wanted: Selection, after: int, *, is_latest: bool) -> Select[Any]:
         place = _cubes.c.position

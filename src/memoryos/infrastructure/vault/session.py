@@ -21,6 +21,7 @@ from memoryos.infrastructure.vault.built_cubes import OVER, TRAIN_AFTER, Built, 
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.cube_documents import vector_row, version_row
 from memoryos.infrastructure.vault.labelling import Standing, label_details, read_label_changes
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
     CHANGES_NO_CLASS,
@@ -51,7 +52,7 @@ from memoryos.infrastructure.vault.statements import (
     put_rows,
     update_cubes,
 )
-from memoryos.infrastructure.vault.stored_cubes import StoredCubes, legible
+from memoryos.infrastructure.vault.stored_cubes import StoredCubes
 from memoryos.infrastructure.vault.version_part import VersionPart, last_removed, leaving
 from memoryos.kinds import Kind, State
 from memoryos.label_change import LabelChange
@@ -97,8 +98,7 @@ class SqlReader(StoredCubes):
             return self._queue.jobs(states)
 
     def latest_job(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> Job | None:
-        with legible("jobs"):
-            return self._queue.latest(kind, payloads)
+        return self._queue.latest(kind, payloads)
 
     def asked(self, *kinds: JobKind) -> list[AskedJob]:
         with legible("jobs"):
@@ -119,7 +119,7 @@ class SqlReader(StoredCubes):
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
         rows = self._everything.placed(after, limit, session)
-        return [CubePlace(place, cube_id, self._kind(kind, cube_id), version) for place, cube_id, kind, version in rows]
+        return [CubePlace(at, one, self._kind(kind, one), self._version(told, one)) for at, one, kind, told in rows]
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         with legible("links"):

@@ -230,6 +230,10 @@ def _columns_wrong(stored: _Stored) -> str | None:
     return ", ".join(name for name, value in expected.items() if stored.row._mapping[name] != value) or None
 
 
+def _position_wrong(stored: _Stored) -> str | None:
+    return None if tables.is_position(stored.row.position) else "is no number that a program gives"
+
+
 def _versions_wrong(stored: _Stored) -> str | None:
     present = stored.cube.version.number
     numbers = [*(row.version for row in stored.versions), present]
@@ -320,6 +324,7 @@ def _place_wrong(stored: _Stored) -> str | None:
 
 _CHECKS: dict[Fault, Callable[[_Stored], str | None]] = {
     Fault.COLUMNS: _columns_wrong,
+    Fault.POSITION: _position_wrong,
     Fault.VERSIONS: _versions_wrong,
     Fault.PASSAGES: _passages_wrong,
     Fault.VECTOR: _vector_wrong,

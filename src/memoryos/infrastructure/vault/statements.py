@@ -309,12 +309,13 @@ def _job_update(dialect: str, key: tuple[str, ...], changing: tuple[str, ...]) -
 def _highest_position(dialect: str) -> str:
     cubes = tables.cubes
     mine = [cubes.c[name] == bindparam(_KEY + name) for name in OWNER]
+    is_sound = cubes.c.position < literal_column(str(tables.BEHIND_POSITIONS))
     rules = exists().where(*(tables.notes.c[name] == bindparam(_KEY + name) for name in OWNER))
     key, (first, behind) = tables.notes.c.key, tables.RULE_KEYS
     is_ruled = rules.where(key >= literal_column(f"'{first}'"), key < literal_column(f"'{behind}'"))
     told = tables.meta.c.key
     of_tenant = exists().where(told >= bindparam("first"), told < bindparam("behind"))
-    return str(_compiled(dialect, select(func.max(cubes.c.position), or_(is_ruled, of_tenant)).where(*mine)))
+    return str(_compiled(dialect, select(func.max(cubes.c.position), or_(is_ruled, of_tenant)).where(*mine, is_sound)))
 
 
 def _compiled(dialect: str, statement: ClauseElement, names: Sequence[str] | None = None) -> Compiled:

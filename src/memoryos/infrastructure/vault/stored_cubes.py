@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sqlalchemy.sql.selectable import SelectBase
 
 from memoryos.clock import Clock, from_micros
 from memoryos.cube import MemCube
-from memoryos.errors import CubeDamaged, StoreCorrupt
+from memoryos.errors import CubeDamaged
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.beneath import Beneath, labels_beneath
@@ -32,6 +31,7 @@ from memoryos.infrastructure.vault.cube_documents import (
 )
 from memoryos.infrastructure.vault.expiry_part import ExpiryPart
 from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.legible import legible
 from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.records import (
@@ -173,7 +173,7 @@ class StoredCubes:
         return {cube_id: self._kind(kind, cube_id) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
-        return dict(self._asked(queries.VERSIONS, ids))
+        return {cube_id: self._version(told, cube_id) for cube_id, told in self._asked(queries.VERSIONS, ids)}
 
     def states(self, ids: Iterable[str]) -> dict[str, State]:
         return {cube_id: self._state(state, cube_id) for cube_id, state in self._asked(queries.STATES, ids)}
@@ -285,6 +285,9 @@ class StoredCubes:
     def _state(self, told: str, cube_id: str) -> State:
         return _STATES.get(told) or self._document(cube_id).state
 
+    def _version(self, told: Any, cube_id: str) -> int:
+        return told if isinstance(told, int) else self._document(cube_id).version.number
+
     def _document(self, cube_id: str) -> MemCube:
         """What a cube is whose columns are damaged, which are made from it. Raises CubeDamaged if it is, too."""
         is_left_out("a column of memory", cube_id)
@@ -303,15 +306,6 @@ class StoredCubes:
 
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
-
-
-@contextmanager
-def legible(table: str) -> Iterator[None]:
-    """Raise StoreCorrupt for a row with values that no program writes; the error does not contain them."""
-    try:
-        yield
-    except (LookupError, ValueError, TypeError, OverflowError):
-        raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
 
 
 def _transition(at: int, detail: str) -> Transition:

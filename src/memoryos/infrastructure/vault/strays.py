@@ -12,7 +12,7 @@ from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.damage import Damage, Fault
 from memoryos.infrastructure.vault.owners import told_owner
 from memoryos.infrastructure.vault.queries import same_cube
-from memoryos.infrastructure.vault.queue import has_numbers
+from memoryos.infrastructure.vault.queue import has_numbers, is_payload
 from memoryos.infrastructure.vault.records import JobState, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import Kind
@@ -120,15 +120,16 @@ def _events_of_nothing(connection: Connection) -> Iterator[Damage]:
 
 
 def _foreign_jobs(connection: Connection) -> Iterator[Damage]:
-    """Jobs of another owner's cube, in no known state, or with text for a number.
+    """Jobs of another owner's cube, in no known state, with text for a number, or with a payload that is none.
 
     Of a kind that is unknown here, another program knows more.
     """
     of_another = exists().where(same_cube(_jobs.c.cube_id), or_(*(_jobs.c[name] != _cubes.c[name] for name in OWNER)))
     is_damaged = or_(of_another, _is_unknown(_jobs.c.state, JobState), ~has_numbers)
-    query = select(_jobs.c.id, _jobs.c.cube_id).where(is_damaged)
-    for row in connection.execute(query):
-        yield Damage(Fault.JOB, f"job {row.id}", row.cube_id or "")
+    query = select(_jobs.c.id, _jobs.c.cube_id, _jobs.c.payload, is_damaged.label("is_damaged"))
+    for row in connection.execute(query.where(or_(is_damaged, _jobs.c.payload.is_not(None)))):
+        if row.is_damaged or not is_payload(row.payload):
+            yield Damage(Fault.JOB, f"job {row.id}", row.cube_id or "")
 
 
 def _link_damage(row: Any) -> Damage:

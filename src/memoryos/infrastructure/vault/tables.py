@@ -74,6 +74,8 @@ meta = Table(  # what the store itself is: one row per fact, e.g. which embedder
     Column("value", _Text, nullable=False),
 )
 
+BEHIND_POSITIONS = 2**62  # no owner has so many cubes; SQLite keeps text and bytes, too, which are more than any number
+
 cubes = Table(
     "cubes",
     metadata,
@@ -386,3 +388,8 @@ def cube_row(cube: MemCube, document: str | None = None, labels: str | None = ""
         "document": document,
         "checksum": checksum.of_text(document),
     }
+
+
+def is_position(told: object) -> bool:
+    """Whether it is a position that a program wrote."""
+    return isinstance(told, int) and 0 < told < BEHIND_POSITIONS

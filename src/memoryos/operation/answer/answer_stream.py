@@ -13,6 +13,7 @@ from memoryos.home_process import HomeProcess
 from memoryos.interruptible import result
 from memoryos.models.chat import EMPTY, Answer
 from memoryos.models.flow import Flow
+from memoryos.operation.answer.one_reader import OneReader
 from memoryos.operation.recall.hit import Hit
 
 CHECK_AFTER = 1.0  # seconds between two looks at the caller's key
@@ -34,6 +35,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         """
         self.recalled = recalled  #: the memories that were found for the question and are in its prompt, best first
         self._home = HomeProcess()
+        self._reader = OneReader()
         self._check = check
         self._checked = time.monotonic()
         self._begin = begin
@@ -47,12 +49,13 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         """Return the next piece.
 
         Raises ModelError if the model fails, PermissionDenied if the caller's key was revoked or has expired, and
-        StorageError in a forked child; then nothing is stored.
+        StorageError in a forked child; then nothing is stored. Raises Refused while another thread or task waits for a
+        piece, who gets it.
         """
         self._home.check()
         if self._is_over:
             raise StopIteration
-        with self._ended_by_errors():
+        with self._reader.reading(), self._ended_by_errors():
             piece = result(self._flowing().next())
             if self._is_check_due(piece):
                 self._check()
@@ -66,7 +69,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self._home.check()
         if self._is_over:
             raise StopAsyncIteration
-        with self._ended_by_errors():
+        with self._reader.reading(), self._ended_by_errors():
             piece = await asyncio.wrap_future(self._flowing().next())
             if self._is_check_due(piece):
                 await asyncio.to_thread(self._check)

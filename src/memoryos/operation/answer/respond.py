@@ -17,7 +17,7 @@ from memoryos.cube import MemCube, Turn
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
-from memoryos.language.quotation import disarmed, fenced, one_line, quotation
+from memoryos.language.quotation import disarmed, fenced, one_line, own_lines, quotation
 from memoryos.language.sentences import split_sentences
 from memoryos.models.chat import Message
 from memoryos.operation.hierarchy.mid_term import page_of
@@ -178,7 +178,7 @@ def _message(turn: Turn, head: str, words: str) -> str:
     What neither side said, such as a tool's message, stands in the fence: no message of its own says where it ends.
     """
     if turn.role in (Role.USER, Role.ASSISTANT):
-        return head + (disarmed(words) if turn.role is Role.ASSISTANT else quotation(words))
+        return head + (own_lines(words) if turn.role is Role.ASSISTANT else quotation(words))
     return f"{head.rstrip()}\n{fenced(_TAG, quotation(words))}"
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
+from memoryos.items import items
 from memoryos.kinds import Role
 from memoryos.operation.intake.attachment_parts import HOLDERS, attachment_of
 from memoryos.operation.intake.ingest import SPLIT, check_attachment
@@ -56,7 +57,7 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
     Messages of the system or the developer are left out: they instruct the model, and nobody said them in the dialogue.
     A time without a zone is in the zone of `zoned`. Raises InvalidInput with the message and the field.
     """
-    several = [messages] if _is_one(messages) else messages
+    several = [messages] if _is_one(messages) else list(items("messages", messages))
     turns: list[Turn] = []
     instructs = False
     for number, message in enumerate(several):
