@@ -57,9 +57,8 @@ class Corrector:
     def delete(self, cube_id: str) -> None:
         """Remove a memory with what rests on it alone; deleting a segment deletes its pages.
 
-        Raises NotFound, and CubeProtected if something that would go or change is frozen.
-
-        A damaged memory can be deleted, too, because only its kind is read.
+        Raises NotFound, and CubeProtected if something that would go or change is frozen. A damaged memory can be
+        deleted, too, because only its kind is read.
         """
         kind, home = self.removable(cube_id)
         with self._vault.read(home) as reader:
