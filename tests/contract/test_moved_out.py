@@ -207,7 +207,7 @@ def test_another_scope_is_searched_in_memory_as_before(memory):
 
 def test_a_scope_that_outgrows_its_memory_moves_out_by_itself(open_memory):
     memory = open_memory(resident_mb=1)
-    memory.add_many(dialogue(400))
+    memory.add_many(dialogue(800))
     memory.search("museum")
     memory.close()  # waits for the move
     assert _is_moved(open_memory())

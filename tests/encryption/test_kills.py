@@ -32,7 +32,7 @@ from .test_changes import WORD, content, fill
 pytestmark = pytest.mark.file
 
 WATCHED = ("reencryption.py", "swap.py", "key_file.py")
-STRIDE, STRIDE_OF_ROTATION = 89, 53  # steps from one death to the next; with --long, each is one
+STRIDE, STRIDE_OF_ROTATION = 89, 29  # steps from one death to the next; with --long, each is one
 
 ENCRYPTED = load_settings(embedder="hashing", encryption_key=KEY)
 ROTATED = load_settings(embedder="hashing", encryption_key=OTHER)

@@ -194,7 +194,10 @@ class Forgetter:
                     corrector.delete(one.id)
 
     def _memories(self, owner: Scope) -> Counter[str]:
-        self.vault.kept_chains.forget(owner)
+        with self.vault.read(owner) as reader:
+            is_known = bool(reader.placed(limit=1))
+        if is_known:  # else that it was seen to would be noted of an owner without memories
+            self.vault.kept_chains.forget(owner)
         gone: Counter[str] = Counter()
         while True:
             with self.vault.write(owner) as writer:
