@@ -26,8 +26,8 @@ def told_topics(reader: Reader, segments: Sequence[MemCube]) -> list[MemCube]:
     A frozen one stays, without words: else nobody could find it to thaw it, and it keeps its pages from the sweep.
     """
     told = {one.id: one for one in without_pages(reader, segments, set(reader.expired()) if segments else set())}
-    frozen = {one.id: without_words(one) for one in segments if one.state is State.FROZEN}
-    return [known for one in segments if (known := told.get(one.id) or frozen.get(one.id))]
+    kept = (one for one in segments if one.id in told or one.state is State.FROZEN)
+    return [told[one.id] if one.id in told else without_words(one) for one in kept]
 
 
 def without_pages(reader: Reader, segments: Sequence[MemCube], gone: Collection[str]) -> list[MemCube]:
