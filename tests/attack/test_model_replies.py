@@ -659,8 +659,14 @@ def abandoned() -> Iterator[list[str]]:
         assert done.wait(60)
 
     set_hooks(None, lambda left: found.append(left.__qualname__))
+
+    async def others() -> None:
+        while left := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(left)
+
     try:
         yield found
+        asyncio.run_coroutine_threadsafe(others(), running).result(60)
         gc.collect()
     finally:
         set_hooks(running._asyncgen_firstiter_hook, running._asyncgen_finalizer_hook)
@@ -677,6 +683,7 @@ ENDS = {
     "half an event": (streamed, (event("Once "), b"data: {\n\n", *WHOLE)),
     "an error": (streamed, (event("Once "), b'data: {"error": {"message": "no"}}\n\n', *WHOLE)),
     "stopped": (stopped, (event("Once "), *[event("more ")] * 50, DONE)),
+    "stopped in a flood": (stopped, [event("more " * 20) * 500] * 1_000),
 }
 
 

@@ -8,10 +8,13 @@ Imported only where the SDK is there, whose HTTP client this is about.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import suppress
 from typing import Any, Self, cast
 
+import anyio
 import httpx2
 
 from memoryos.errors import ModelError
@@ -59,8 +62,8 @@ class Body(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         """Close the underlying stream."""
         packed, self._packed = self._packed, None
-        if isinstance(packed, AsyncGenerator):
-            await packed.aclose()
+        if packed is not None:
+            await _stopped(packed)
         await self._stream.aclose()
 
     async def _next_packed(self) -> bytes:
@@ -92,6 +95,14 @@ class Body(httpx2.AsyncByteStream):
     def refusal(self, sent: str) -> ModelError:
         """The error about an answer that sent this."""
         return ModelError(f"the {self._what} sent {sent}; nothing was stored")
+
+
+async def _stopped(packed: AsyncIterator[bytes]) -> None:
+    """Stop an iterator where it waits for the network: only there all generators of the HTTP client end with it."""
+    with suppress(TimeoutError, StopAsyncIteration, httpx2.RequestError, ssl.SSLError, anyio.EndOfStream):
+        async with asyncio.timeout(0):
+            while True:
+                await anext(packed)
 
 
 def checked(what: str) -> Check:
