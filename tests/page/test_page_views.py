@@ -169,6 +169,23 @@ def test_each_view_has_one_heading_and_its_own_title(sight):
         titles.append(sight.page.title())
 
 
+DRAWN_BEFORE_IT_IS_HEARD = """() => import(document.querySelector("script[src]").src.replace("main.js", "held.js"))
+  .then(async ({held}) => {
+    const {html, render} = await import(document.querySelector("script[src]").src.replace("main.js", "html.js"));
+    const owner = held("Nora"), place = document.createElement("p");
+    render(html`<${() => html`${owner.use()}`} />`, document.body.appendChild(place));
+    const first = place.textContent;
+    owner.set("Tom");
+    await new Promise(done => setTimeout(done, 1000));
+    return [first, place.textContent];
+  })"""
+
+
+def test_what_changes_right_after_the_first_drawing_is_drawn(sight):
+    """Another owner in the address, for example, while the page begins."""
+    assert sight.page.evaluate(DRAWN_BEFORE_IT_IS_HEARD) == ["Nora", "Tom"]
+
+
 def test_a_user_without_memories_has_empty_views(sight):
     sight.open(user="nobody at all")
     for view in VIEWS:

@@ -12,8 +12,10 @@ export function held(first) {
     },
     use() {
       const [, draw] = useReducer((count) => count + 1, 0);
+      const drawn = now;
       useEffect(() => {
         heard.add(draw);
+        if (now !== drawn) draw(); // it changed after the first drawing, before this was heard
         return () => heard.delete(draw);
       }, []);
       return now;
