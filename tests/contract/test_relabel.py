@@ -126,6 +126,20 @@ def test_a_memory_gets_other_labels_and_another_end(ann, clock, kind):
         ann.get(made)
 
 
+def test_the_answer_quotes_no_page_that_the_caller_may_not_read(open_store, tmp_path):
+    scribe = """permit (principal in Role::"scribe", action in [Action::"read", Action::"write"], resource is Cube)
+    when { resource.sensitivity.isEmpty() || resource.sensitivity == ["address"] };"""
+    (tmp_path / "ward.cedar").write_text(POLICIES + scribe)
+    store = open_store()
+    ann = store.of(ANN, Caller("ann"))
+    ann.add("I have the flumpquiz fever.", sensitivity=["diagnosis"])
+    page = ann.add("I have the fever pills, too.")
+    assert "flumpquiz" in ann.get(page).payload.chain_summary
+    kim = store.of(ANN, Caller("kim", frozenset({"scribe"})))
+    told = kim.governance.relabel(page, sensitivity=["address"])
+    assert ("pills" in repr(told), "flumpquiz" in repr(told)) == (True, False)
+
+
 def test_what_changes_nothing_makes_no_version(ann):
     page = ann.add("The bees sting.", sensitivity=["diagnosis"])
     before = ann.log.events()
