@@ -23,12 +23,15 @@ import typer
 import memoryos
 from contract import server
 from memoryos import Memory, infrastructure, load_settings, operation, stores
+from memoryos.clock import system_clock
 from memoryos.errors import CubeDamaged, InvalidInput, MemoryOSError, NotFound, StoreCorrupt
-from memoryos.infrastructure.vault import strays
+from memoryos.infrastructure.vault import selection_part, strays
 from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.infrastructure.vault.selection import Selection
 from memoryos.interface.cli import stores_command
+from memoryos.kinds import Kind
 from memoryos.known_notes import KNOWN_NOTES
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import describe_corrected
@@ -235,6 +238,23 @@ def test_a_memory_with_a_damaged_position_is_named_and_no_list_is_endless(store,
         assert f"memory {facts[0]} is damaged" in caplog.text
         memory.add("New words.")
         memory.facts.add("I own a car.")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("positions", [("x'01'", "x'02'", "x'03'"), ("'a'", "'b'", "'c'"), ("0", "-7", "-8")])
+@pytest.mark.parametrize("damaged", [slice(0, 3), slice(2, 5), slice(4, 7)])
+def test_a_list_goes_on_behind_more_damaged_positions_than_are_read_at_a_time(store, monkeypatch, positions, damaged):
+    monkeypatch.setattr(selection_part, "_AT_ONCE", 2)
+    with opened(store) as memory:
+        facts = [memory.facts.add(f"I own the boat number {number}.") for number in range(7)]
+    for fact, position in zip(facts[damaged], positions, strict=True):
+        by_hand(store, f"UPDATE cubes SET position = {position} WHERE id = '{fact}'")
+    sound = [fact for fact in facts if fact not in facts[damaged]]
+    with opened(store) as memory, memory._engine.vault.view(memory.scope) as reader:
+        wanted = Selection(Kind.FACT, system_clock())
+        for is_latest in (False, True):
+            found = [one.cube.id for one in reader.listed(wanted, is_latest=is_latest) if one.cube.id in facts]
+            assert found == (sound[::-1] if is_latest else sound)
 
 
 @pytest.mark.parametrize("column", ["attempts", "created_at", "lease_until", "priority", "not_before"])
