@@ -272,15 +272,23 @@ def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, 
 
 
 @pytest.mark.parametrize("payload", ["zebra", "", "5", "[1]", "[" * 90_000], ids=["word", "empty", "5", "list", "deep"])
-def test_a_job_with_a_damaged_payload_is_named_at_every_door(store, payload):
+def test_a_job_with_a_damaged_payload_is_named_and_stops_no_other(store, payload):
     by_hand(store, f"UPDATE jobs SET state = 'queued', attempts = 0, payload = '{payload}'")
+    with closing(sqlite3.connect(store)) as connection:
+        damaged = {one for (one,) in connection.execute("SELECT id FROM jobs")}
     assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
-    memory = opened(store)
-    for door in (memory.consolidate, memory.wait, memory.upkeep.rebuild, memory.jobs.run, memory.jobs.list):
-        with pytest.raises(StoreCorrupt, match=r"a row of jobs is damaged: run `memoryos verify`"):
-            door()
-    with suppress(StoreCorrupt):  # as the other doors
-        memory.close()
+    with opened(store) as memory:
+        for again in (False, True):
+            for number in range(4):
+                memory.add(f"The bees are back for the {number}. time. {again}")
+            for door in (memory.consolidate, memory.wait, memory.upkeep.rebuild, memory.jobs.run):
+                door()
+            dead = [job for job in memory.jobs.list() if job.id in damaged]
+            assert {(job.state, job.payload) for job in dead} == {("dead", None)}
+            assert all("the payload of the job is damaged" in job.error for job in dead)
+            assert {job.state for job in memory.jobs.list() if job not in dead} == {"done"}
+            assert memory.jobs.retry() == len(dead)
+    assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
 
 
 def test_a_version_without_a_number_is_named(store):
