@@ -115,8 +115,11 @@ class Brancher:
 
     def forget(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`; a branch that is being made, too."""
-        gone = sum(map(self.discard, self._places()), Forgotten()) + forget()
-        return sum(map(self.discard, self._found()), gone)
+        first = {one.id: self.discard(one) for one in self._places()}
+        gone = forget()
+        again = {one.id: self.discard(one) for one in self._found()}  # made meanwhile, or not empty yet
+        told = [replace(done, left={}) if place in again else done for place, done in first.items()]
+        return sum([*told, *again.values()], gone)  # what is left is told once, as the last check found it
 
     def delete_all(self, ids: Sequence[str]) -> None:
         """Remove the copies of memories from all branches that are whole. Raises CubeProtected.
@@ -200,10 +203,10 @@ class Brancher:
         except CubeProtected:
             yield KeptCopy(copy, branch.name, corrector.removable(copy)[0])
 
-    def discard_drafts(self) -> int:
-        """Remove the packs of the branches that are being written; returns how many of them may still come."""
+    def discard_drafts(self) -> Forgotten:
+        """Remove the packs of the branches that are being written; what is left are those that may still come."""
         scopes = {branch.scope(home) for branch in self._whole() for home in self.corrector.homes}
-        return sum(map(self.forgetter.cooler.discard_drafts, scopes))
+        return sum(map(self.forgetter.drafts, scopes), Forgotten())
 
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""

@@ -157,7 +157,7 @@ class Copies:
     def _without_drafts(self) -> Forgotten:
         """Remove the packs of branches that are being written: copies of what went may be in them."""
         known = self._all
-        return Forgotten(left=Counter(packs=_as_system(lambda: sum(one.discard_drafts() for one in known))))
+        return _as_system(lambda: sum((one.discard_drafts() for one in known), Forgotten()))
 
     def _removed(self, ids: Sequence[str], remove: Callable[[], T]) -> tuple[T, list[KeptCopy]]:
         self.delete(ids)
