@@ -529,6 +529,26 @@ def test_copies_in_branches_get_what_is_stricter(store, ann, clock):
         assert not sees(memory, copy, "Rome") and not sees(memory, made.id_of(fact), "Rome")
 
 
+def test_a_branch_that_refuses_after_another_one_changed_tells_so(ann, monkeypatch):
+    page = ann.add("The bees sting.", access="shared")
+    first, last = (ann.branches.create(name) for name in ("first", "last"))
+    usual, done = Brancher._is_restricted, []
+
+    def restricted(brancher: Brancher, change: Relabelling) -> bool:
+        if done:
+            ann.branch("last").governance.hold(memory=last.id_of(page), reason="quuxing")
+        done.append(usual(brancher, change))
+        return done[-1]
+
+    monkeypatch.setattr(Brancher, "_is_restricted", restricted)
+    with pytest.raises(CubeProtected, match="in the branch 'last'") as refused:
+        ann.governance.relabel(page, access="private")
+    assert "the rest was not changed" in str(refused.value)
+    assert str(refused.value).endswith("; its copies in branches got what is stricter already")
+    told = [labels(ann.branch(one.name), one.id_of(page))[0] for one in (first, last)]
+    assert (labels(ann, page)[0], told) == ("shared", ["private", "shared"])
+
+
 @pytest.mark.parametrize("protect", ["freeze", "hold"])
 def test_a_copy_that_is_protected_in_its_branch_refuses_it(store, ann, protect):
     page = ann.add("The bees sting.", access="shared")

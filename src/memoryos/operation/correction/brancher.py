@@ -140,17 +140,19 @@ class Brancher:
         """The ids of all branches, also of those that have ended or are not whole."""
         return {one.id for one in self._places()}
 
-    def restrict(self, cube_id: str, labels: NewLabels) -> dict[str, bool]:
-        """Give copies of a memory what is stricter; returns the branches that are done, and whether the copy changed.
+    def restrict(self, cube_id: str, labels: NewLabels, changed: set[str]) -> set[str]:
+        """Give copies of a memory what is stricter; returns the branches that are done.
 
-        Branches that are being made are discarded: they may have copied the memory as it was. Raises CubeProtected.
+        `changed` gets those in which the copy changed, also if a later one raises CubeProtected. Branches that are
+        being made are discarded: they may have copied the memory as it was.
         """
-        done, places = dict[str, bool](), self._places()
+        done, places = set[str](), self._places()
         for branch in places:
             if _is_whole(branch):
-                done[branch.id] = False
                 with suppress(NotFound), _naming(branch, cube_id):
-                    done[branch.id] = self._is_restricted(self._restricting(branch, cube_id, labels))
+                    if self._is_restricted(self._restricting(branch, cube_id, labels)):
+                        changed.add(branch.id)
+                done.add(branch.id)
             else:
                 doing(Action.DELETE, partial(self._discard_unfinished, branch.id))
         return done
@@ -326,7 +328,7 @@ def _naming(branch: BranchPlace, cube_id: str) -> Iterator[None]:
         copy = branch.id_of(cube_id)
         raise CubeProtected(
             f"the copy {copy} of the memory in the branch {branch.name!r}, or what rests on it, is frozen or on hold"
-            " there, and the memory was not changed: thaw or release it there first",
+            " there, and nothing was changed: thaw or release it there first",
             memory_id=copy,
         ) from None
 
