@@ -13,6 +13,7 @@ import memoryos
 from memoryos.interface.rest.member_meanings import comments, first_paragraph
 from memoryos.listing import Listing
 
+
 def values_page(generated: str) -> str:
     """Every public value, enum and group of arguments."""
     kinds = [getattr(memoryos, name) for name in sorted(memoryos.__all__)]
