@@ -43,10 +43,10 @@ _COMPARED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 class BranchChange(Plain):
     """A memory that says something else, or holds no more, in a branch."""
 
-    id: str  #: of the owner's memory
-    branch_id: str  #: of its copy
-    before: State  #: of the owner's memory
-    after: State  #: of its copy
+    id: str  #: id of the owner's memory
+    branch_id: str  #: id of its copy
+    before: State  #: state of the owner's memory
+    after: State  #: state of its copy
     changes: tuple[FieldChange, ...]  #: the fields that differ, from the owner's memory to the copy
 
 
@@ -54,7 +54,7 @@ class BranchChange(Plain):
 class BranchDiff(PlainContent):
     """What a branch has that the owner's memory does not have now, and the other way round."""
 
-    name: str  #: of the branch
+    name: str  #: name of the branch
     added: tuple[MemCube, ...]  #: memories that were stored in the branch
     changed: tuple[BranchChange, ...]  #: memories that differ
     removed: tuple[MemCube, ...]  #: the owner's memories that were deleted in the branch

@@ -55,7 +55,7 @@ class Context(Plain):
     tokens: int  #: tokens of the text
     ids: tuple[str, ...]  #: ids of the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
-    lines: tuple[Line, ...] = ()  #: in the order of the text
+    lines: tuple[Line, ...] = ()  #: the lines, in the order of the text
     found: bool = True  #: False if nothing bears on the question; then the text only says so, or is empty
     fits: bool = True  #: False if something was found, but `tokens` are too few for any line; then the text is empty
 
