@@ -6,7 +6,7 @@ import pytest
 
 from memoryos.cube import Fact
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
+from memoryos.infrastructure.vault.records import RESTING, Entry, Link, LinkKind
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
@@ -146,6 +146,19 @@ def test_thousands_of_links_fit_into_one_call(vault, page):
         writer.unlink(list(links))
         assert writer.sources(ids, LinkKind.DERIVED_FROM) == []
         assert writer.census().of(Kind.PAGE) == len(made)
+
+
+def test_of_the_links_of_a_memory_those_go_that_are_told(vault, page):
+    made = [page(id=f"page-{index}") for index in range(130)]
+    first, second, *others = [cube.id for cube in made]
+    links = [Link(one, kind, other) for one in (first, second) for kind in RESTING for other in others]
+    going = [link for link in links if link.source == first and link.kind is LinkKind.DERIVED_FROM][:100]
+    with vault.write(ALICE) as writer:
+        writer.insert([Entry(cube) for cube in made])
+        writer.link(links)
+        writer.unlink([*going, links[-1], *going[:3], Link(first, LinkKind.DERIVED_FROM, "nobody")])
+        left = {link for kind in RESTING for link in writer.targets([first, second], kind)}
+    assert left == {*links} - {*going, links[-1]}
 
 
 def test_a_succession_is_found_from_each_of_its_facts(vault, cube):

@@ -720,6 +720,27 @@ def test_the_links_of_one_memory_are_one_list_in_the_order_of_their_index(world:
     assert calls_with(mixed_up[:200]) - calls_with(mixed_up[:100]) < 3 * 100
 
 
+@pytest.mark.file
+def test_the_links_of_one_memory_are_removed_as_one_list(world: World):
+    """Each was removed with a statement of its own, which took SQLite three times as long."""
+    memory = world.open("unlinked.db", short_term_capacity=1)
+    pages = added(memory, (f"🍵 tea {number}" for number in range(120)))
+    memory.wait()
+    fact = memory.facts.add("Ann likes tea.")
+    links = [Link(fact, LinkKind.DERIVED_FROM, page) for page in random.Random(1).sample(pages, len(pages))]
+    said: list[str] = []
+    with world.vault.write(ANN) as writer:
+        writer.link(links)
+        driver = writer._connection.connection.dbapi_connection  # type: ignore[attr-defined]
+        driver.set_trace_callback(said.append)
+        writer.unlink(links[:100])
+        driver.set_trace_callback(None)
+        assert {link.target for link in writer.targets([fact], LinkKind.DERIVED_FROM)} == {*pages} - {
+            link.target for link in links[:100]
+        }
+    assert sum(one.startswith("DELETE FROM links") for one in said) == 1
+
+
 @pytest.mark.once
 def test_the_documents_of_what_ends_with_a_page_are_made_before_the_lock_is_taken(world: World, monkeypatch):
     memory, page = taught(world, towns(3), "ends.db")

@@ -80,11 +80,8 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
     They come in the order of their index: out of order, thousands of them take SQLite three times as long.
     """
-    alike, few = defaultdict[tuple[str, LinkKind], list[str]](list), list[Link]()
-    for link in links:
-        alike[link.source, link.kind].append(link.target)
-    for (source, kind), targets in sorted(alike.items()):
-        targets.sort()
+    few = list[Link]()
+    for source, kind, targets in _alike(links):
         if len(targets) < _ROWS_IN_STATEMENT or connection.dialect.name != "sqlite":
             few += [Link(source, kind, target) for target in targets]
         else:
@@ -93,8 +90,25 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
 
 def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
-    """Delete links."""
-    delete_rows(connection, tables.links, [_link_row(tenant, link) for link in links])
+    """Delete links: those of one memory as one list, which takes SQLite a third of the time."""
+    dialect, few = connection.dialect.name, list[Link]()
+    for source, kind, targets in _alike(links):
+        if len(targets) < _ROWS_IN_STATEMENT:
+            few += [Link(source, kind, target) for target in targets]
+        else:
+            listed = json.dumps(targets) if dialect == "sqlite" else targets
+            values = {"tenant": tenant, "source": source, "kind": kind.value, "target": listed}
+            _cursor(connection).execute(_deletion_of_links(dialect), values)
+    delete_rows(connection, tables.links, [_link_row(tenant, link) for link in few])
+
+
+def _alike(links: Iterable[Link]) -> Iterator[tuple[str, LinkKind, list[str]]]:
+    """The targets of the links of each memory and kind, all in the order of the index."""
+    alike = defaultdict[tuple[str, LinkKind], list[str]](list)
+    for link in links:
+        alike[link.source, link.kind].append(link.target)
+    for (source, kind), targets in sorted(alike.items()):
+        yield source, kind, sorted(targets)
 
 
 def delete_rows(connection: Connection, table: Table, keys: Sequence[Row]) -> None:
@@ -273,6 +287,14 @@ def _insertion_of_links() -> str:
 def _deletion(dialect: str, table: Table) -> str:
     key = [column == bindparam(column.name) for column in table.primary_key]
     return str(_compiled(dialect, delete(table).where(*key)))
+
+
+@cache
+def _deletion_of_links(dialect: str) -> str:
+    """Of links of one memory and kind, of which the targets are one parameter: a list, for SQLite in JSON."""
+    head, _, _ = _deletion(dialect, tables.links).rpartition(" = ")
+    listed = "IN (SELECT value FROM json_each(:target))" if dialect == "sqlite" else "= ANY(%(target)s)"
+    return f"{head} {listed}"
 
 
 def _link_row(tenant: str, link: Link) -> Row:
