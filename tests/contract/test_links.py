@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from memoryos.cube import Fact
 from memoryos.errors import StorageError
+from memoryos.infrastructure.vault import statements
 from memoryos.infrastructure.vault.records import RESTING, Entry, Link, LinkKind
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark
@@ -194,3 +197,28 @@ def test_a_succession_of_somebody_else_is_not_found(vault, cube):
     with vault.write(ALICE) as writer:
         writer.link([Link(mine.id, LinkKind.SUPERSEDES, theirs.id)])
         assert writer.successions([mine.id, theirs.id]) == {mine.id}
+
+
+class Telling:
+    """A cursor that notes its parameters."""
+
+    def __init__(self, cursor: Any, told: list[object]) -> None:
+        self.cursor, self.told = cursor, told
+
+    def execute(self, text: str, values: object) -> None:
+        self.told.append(values)
+        self.cursor.execute(text, values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.cursor)
+
+
+@pytest.mark.file
+def test_thousands_of_ids_are_told_to_sqlite_by_their_order(vault, pages, monkeypatch):
+    """By their names, it looked for each of them among all: with 5,000 that took more than twice as long."""
+    told, cursor = list[object](), statements._cursor
+    monkeypatch.setattr(statements, "_cursor", lambda connection: Telling(cursor(connection), told))
+    with vault.read(ALICE) as reader:
+        assert reader.kinds([f"absent-{index}" for index in range(6_000)] + pages).keys() == {*pages}
+    assert len(told) == 2
+    assert not any(isinstance(one, dict) for one in told)
