@@ -731,7 +731,7 @@ def test_the_links_of_one_memory_are_removed_as_one_list(world: World):
     said: list[str] = []
     with world.vault.write(ANN) as writer:
         writer.link(links)
-        driver = writer._connection.connection.dbapi_connection  # type: ignore[attr-defined]
+        driver = writer._connection.connection.dbapi_connection
         driver.set_trace_callback(said.append)
         writer.unlink(links[:100])
         driver.set_trace_callback(None)
