@@ -17,9 +17,9 @@ _LEAD_CHARS = 120  # before a colon, so much is looked at
 _SUBJECT_CHARS = 40  # before a verb of saying
 
 _COLON = regex(r":(?=\s)|：|(?<=[\u3400-\u9fff]):")
-_LEAD = regex(r"[^.!?\n。！？;；]{1,120}$")
+_STOPS = regex(r"[.!?\n。！？;；]")
 _LINE = regex(r"[^\n]*")
-_SENTENCE = regex(r"[^.!?\n。！？]*")
+_SENTENCE = regex(r"[^.!?\n。！？]{0,300}")
 _QUOTED = regex(r"\s{0,4}(?:\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|«[^»\n]*»)")
 _SAYS_I = regex(r"\bI\b|\b[Mm]y\b|我")
 _GREETS = regex(r"\s{0,4}(?:(?:Hi|Hello|Hey|Dear)\b|你好|您好|喂|嗨)")
@@ -44,10 +44,14 @@ def may_introduce(plain: str) -> bool:
 
 
 def _behind_colons(plain: str) -> Iterator[tuple[int, int]]:
+    end = 0
     for colon in _COLON.finditer(plain):
-        lead = _LEAD.search(plain, max(0, colon.start() - _LEAD_CHARS), colon.start())
-        if lead and _says_i(plain, colon.end()) and _leads_to_others(lead.group()):
-            yield colon.end(), _end_behind(plain, colon.end())
+        if colon.start() < end or not _says_i(plain, colon.end()):
+            continue
+        lead = _STOPS.split(plain[max(0, colon.start() - _LEAD_CHARS) : colon.start()])[-1]
+        if _leads_to_others(lead):
+            end = _end_behind(plain, colon.end())
+            yield colon.end(), end
 
 
 def _leads_to_others(lead: str) -> bool:
