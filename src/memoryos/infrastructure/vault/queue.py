@@ -87,6 +87,7 @@ _RANK = (
     _jobs.c.created_at,
     _jobs.c.id,
 )
+_DAMAGED = "StoreCorrupt: the payload of the job is damaged: run `memoryos verify`, or restore from a backup"
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
 
@@ -171,20 +172,15 @@ class Queue:
         return self._connection.execute(gone).rowcount
 
     def lease(self, *, lasting: timedelta, limit: int, early: Collection[str]) -> list[Job]:
-        """Lease the due jobs and their companions, of one kind or all reading pages; those that failed come alone."""
+        """Lease the due jobs and their companions, of one kind or all reading pages; those that failed come alone.
+
+        One with a damaged payload is set aside, as a dead job: it stopped all others of its owner.
+        """
         now = self._clock()
         if self._first(1, _is_unfinished, _leased(now)):
             return []
-        known = _jobs.c.kind.in_(sorted(self._known)) if self._known is not None else true()
-        is_due = and_(_is_unfinished, _due(now))
-        chosen = self._first(1, is_due, known)
-        if chosen and not chosen[0].attempts:
-            kind, fresh = chosen[0].kind, _jobs.c.attempts == 0
-            alike = _jobs.c.kind.in_(sorted(_READING if kind in _READING else {kind}))
-            chosen = self._first(limit, is_due, known, alike, fresh)
-            if kind in early:
-                waits = and_(_jobs.c.state == JobState.QUEUED.value, has_numbers, ~_due(now))
-                chosen += self._first(limit - len(chosen), waits, _jobs.c.kind == kind, fresh)
+        while self._set_aside(chosen := self._chosen(limit, early, now)):
+            pass
         return [self._taken(row, now, lasting) for row in chosen]
 
     def release(self, job: Job) -> None:
@@ -213,6 +209,27 @@ class Queue:
         if tried:
             signal(self._connection)
         return tried
+
+    def _chosen(self, limit: int, early: Collection[str], now: datetime) -> list[_Row]:
+        """The jobs to be leased."""
+        known = _jobs.c.kind.in_(sorted(self._known)) if self._known is not None else true()
+        is_due = and_(_is_unfinished, _due(now))
+        chosen = self._first(1, is_due, known)
+        if chosen and not chosen[0].attempts:
+            kind, fresh = chosen[0].kind, _jobs.c.attempts == 0
+            alike = _jobs.c.kind.in_(sorted(_READING if kind in _READING else {kind}))
+            chosen = self._first(limit, is_due, known, alike, fresh)
+            if kind in early:
+                waits = and_(_jobs.c.state == JobState.QUEUED.value, has_numbers, ~_due(now))
+                chosen += self._first(limit - len(chosen), waits, _jobs.c.kind == kind, fresh)
+        return chosen
+
+    def _set_aside(self, rows: Iterable[_Row]) -> bool:
+        """Make those with a damaged payload dead jobs; return whether there were any."""
+        damaged = [row.id for row in rows if not is_payload(row.payload)]
+        for job_id in damaged:
+            self._set(job_id, {"state": JobState.DEAD.value, "lease_until": None, "error": _DAMAGED})
+        return bool(damaged)
 
     def _unfinished(self) -> list[_Row]:
         return self._rows(_UNFINISHED)
@@ -280,6 +297,7 @@ def _job_of(row: _Row) -> Job:
 
 
 def _as_told(row: _Row) -> Job:
+    is_damaged = not is_payload(row.payload)
     return Job(
         id=row.id,
         kind=JobKind(row.kind) if row.kind in _OURS else row.kind,
@@ -287,10 +305,10 @@ def _as_told(row: _Row) -> Job:
         state=JobState(row.state),
         attempts=row.attempts,
         created_at=from_micros(row.created_at),
-        error=row.error,
+        error=_DAMAGED if is_damaged else row.error,
         priority=row.priority,
         not_before=from_micros(row.not_before) if row.not_before is not None else None,
-        payload=_payload_of(row.payload),
+        payload=None if is_damaged else _payload_of(row.payload),
     )
 
 
