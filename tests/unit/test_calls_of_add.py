@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections import Counter
@@ -15,7 +16,8 @@ from pydantic import TypeAdapter
 import memoryos
 from memoryos import Attachment, Memory, Role, Turn
 from memoryos.bench.made_up_dialogue import Dialogue
-from memoryos.cube import MemCube, to_json
+from memoryos.cube import MemCube, from_json, to_json
+from memoryos.errors import InvalidInput
 from memoryos.kinds import Kind
 from memoryos.models.static import Static
 from memoryos.plain import EVERY_FIELD
@@ -78,6 +80,32 @@ def test_a_document_is_written_without_the_functions_that_write_what_callers_are
     assert found["plain.py", "_told"] == 0
 
 
+def test_a_document_is_read_without_asking_for_what_older_programs_wrote(memory: Memory) -> None:
+    (page,) = memory.pages.list()
+    document = to_json(page)
+    found = calls_in(lambda: from_json(document))
+    assert found["cube.py", "from_json"] == 1
+    assert found["retired.py", "_without_retired"] == 0
+    assert from_json(document) == from_json(document.encode()) == page
+
+
+def test_a_document_of_an_older_program_is_read_as_one_of_today(memory: Memory) -> None:
+    (page,) = memory.pages.list()
+    told = json.loads(to_json(page))
+    governance = told["governance"] | {"priority": 0.5, "watermark": None, "decay": 0.0}
+    governance["access"] = {"mode": "private", "readers": [], "writers": [], "sharers": []}
+    older = json.dumps(told | {"governance": governance})
+    assert from_json(older) == from_json(older.replace('"decay": 0.0', '"priority": 0.5')) == page
+
+
+def test_what_no_program_wrote_is_refused(memory: Memory) -> None:
+    (page,) = memory.pages.list()
+    told = json.loads(to_json(page))
+    told["governance"]["access"]["owner"] = "Ann"
+    with pytest.raises(InvalidInput, match="owner"):
+        from_json(json.dumps(told))
+
+
 def test_a_document_is_what_pydantic_writes_of_every_field(memory: Memory) -> None:
     memory.add_many([Turn(role=Role.USER, text="🛶 \u2028", attachments=(Attachment(caption="a map"),))], tags=["a"])
     memory.add("I live in Oslo.", ttl=3600, metadata={"deck": [1, "ä"]})
@@ -90,6 +118,7 @@ def test_a_document_is_what_pydantic_writes_of_every_field(memory: Memory) -> No
     adapter = TypeAdapter(MemCube)
     for cube in cubes:
         assert to_json(cube) == adapter.dump_json(cube, context=EVERY_FIELD).decode()
+        assert from_json(to_json(cube)) == cube
 
 
 def test_a_whole_word_is_looked_up_and_not_cut() -> None:
