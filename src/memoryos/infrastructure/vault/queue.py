@@ -7,7 +7,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, delete, func, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+)
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
@@ -90,7 +102,8 @@ _RANK = (
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
 # The conditions of `lease`, with the moments of `_moments`: statements made anew take longer than to run them.
-_believed, _now = bindparam("believed"), bindparam("now")
+_believed: BindParameter[int] = bindparam("believed")
+_now: BindParameter[int] = bindparam("now")
 _is_leased = and_(  # with a lease that has not expired
     _jobs.c.state == JobState.LEASED.value, _jobs.c.lease_until >= _now, _jobs.c.lease_until <= bindparam("longest")
 )
