@@ -165,8 +165,8 @@ def _meaning(field: Any) -> str:
 
 
 _SERVED = (
-    "`memoryos serve` adds [errors of its own](../how-to/serve.md#errors). Two are about an `Idempotency-Key`: 409 "
-    "`StillRunning` while the first request with it runs, and 422 `KeyReused` if it belongs to another request."
+    "`memoryos serve` adds [errors of its own](../how-to/serve.md#errors). One is about an `Idempotency-Key`: 409 "
+    "`StillRunning` while the first request with it runs."
 )
 
 

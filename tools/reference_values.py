@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
-from textwrap import dedent
 from typing import Any, get_args, get_type_hints, is_typeddict
 
 import memoryos
+from memoryos.interface.rest.member_meanings import comments, first_paragraph
 from memoryos.listing import Listing
-
-_LISTED = ("cursor", "str | None", "where the next part begins; None: this is the last")
 
 
 def values_page(generated: str) -> str:
@@ -91,10 +87,10 @@ def _classes_in(kind: type) -> Iterator[type]:
 
 
 def _value(kind: type) -> Iterator[str]:
-    rows = [*([_LISTED] if kind is Listing else _fields(kind)), *_properties(kind)]
-    yield from (f"### {kind.__name__}", "", _told(kind), "")
+    rows = [*_fields(kind), *_properties(kind)]
+    yield from (f"### {kind.__name__}", "", first_paragraph(kind), "")
     yield from _table("attribute", rows)
-    methods = [f"- `{name}{_arguments(function)}`: {_told(function)}" for name, function in _methods(kind)]
+    methods = [f"- `{name}{_arguments(function)}`: {first_paragraph(function)}" for name, function in _methods(kind)]
     yield from ([*methods, ""] if methods else ())
 
 
@@ -106,7 +102,7 @@ def _table(first: str, rows: list[tuple[str, str, str]]) -> Iterator[str]:
 
 
 def _fields(kind: type) -> list[tuple[str, str, str]]:
-    known = _comments(kind)
+    known = comments(*_bases(kind))
     names = [one.name for one in fields(kind)] if is_dataclass(kind) else list(kind.__annotations__)
     shown = [name for name in names if not name.startswith("_")]
     return [(name, _type(_annotations(kind)[name]), known.get(name, "")) for name in shown]
@@ -122,7 +118,7 @@ def _annotations(kind: type) -> dict[str, Any]:
 def _properties(kind: type) -> list[tuple[str, str, str]]:
     found = inspect.getmembers_static(kind, lambda one: isinstance(one, property))
     getters = [(name, held.fget) for name, held in found if not name.startswith("_")]
-    return [(name, _type(get.__annotations__["return"]), _told(get)) for name, get in getters]
+    return [(name, _type(get.__annotations__["return"]), first_paragraph(get)) for name, get in getters]
 
 
 def _methods(kind: type) -> list[tuple[str, Any]]:
@@ -136,45 +132,24 @@ def _arguments(function: Any) -> str:
 
 
 def _enum(kind: type[Enum]) -> Iterator[str]:
-    known = _comments(kind)
-    yield from (f"### {kind.__name__}", "", _told(kind), "", "| value | meaning |", "|---|---|")
+    known = comments(*_bases(kind))
+    yield from (f"### {kind.__name__}", "", first_paragraph(kind), "", "| value | meaning |", "|---|---|")
     for one in kind:
         yield f"| `{one.value}` | {_cell(known.get(one.name, ''))} |"
     yield ""
 
 
 def _group(kind: type) -> Iterator[str]:
-    yield from (f"### {kind.__name__}", "", _told(kind), "")
+    yield from (f"### {kind.__name__}", "", first_paragraph(kind), "")
     yield from _table("argument", _fields(kind))
 
 
-@cache
-def _comments(kind: type) -> dict[str, str]:
-    """What the comments behind the names of a class say, by name."""
-    found: dict[str, str] = {}
-    for one in reversed(_bases(kind)):
-        if one.__module__.startswith("memoryos"):
-            source = inspect.getsource(one)
-            lines, (body,) = source.splitlines(), ast.parse(dedent(source)).body
-            for statement in getattr(body, "body", ()):
-                if name := _name_of(statement):
-                    told = re.search(r"#:? (.+)$", lines[(statement.end_lineno or 1) - 1])
-                    found[name] = told[1] if told else found.get(name, "")
-    return found
-
-
-def _bases(kind: type) -> list[type]:
-    """The class and what it inherits from, which a TypedDict does not tell."""
+def _bases(kind: type) -> Sequence[type]:
+    """What the class inherits from, which a TypedDict does not tell, and the class."""
     if not is_typeddict(kind):
-        return list(kind.__mro__)
+        return kind.__mro__[::-1]
     groups = [group for name in memoryos.__all__ if is_typeddict(group := getattr(memoryos, name))]
-    return [kind, *(group for group in groups if group.__annotations__.keys() < kind.__annotations__.keys())]
-
-
-def _name_of(statement: ast.stmt) -> str:
-    targets = {ast.AnnAssign: lambda: [statement.target], ast.Assign: lambda: statement.targets}  # type: ignore[attr-defined]
-    (target, *_) = targets.get(type(statement), lambda: [None])()
-    return target.id if isinstance(target, ast.Name) else ""
+    return [*(group for group in groups if group.__annotations__.keys() < kind.__annotations__.keys()), kind]
 
 
 def _type(annotation: Any) -> str:
@@ -183,11 +158,6 @@ def _type(annotation: Any) -> str:
     text = text or (annotation.__name__ if inspect.isclass(annotation) else str(annotation))
     text = re.sub(r"Annotated\[(\w+), Field\(.*\)\]", r"\1", text)
     return text.replace("AwareDatetime", "datetime").replace("FiniteFloat", "float")
-
-
-def _told(thing: Any) -> str:
-    """The first paragraph of what is said of it."""
-    return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def _cell(text: str) -> str:

@@ -31,14 +31,14 @@ STORE_TENANT = (
 class ApiKey(Plain):
     """A key without its secret: whose it is, what it opens, and until when."""
 
-    id: str  #: for `keys.rotate` and `keys.revoke`
+    id: str  #: id, for `keys.rotate` and `keys.revoke`
     tenant: str  #: the tenant whose memories it opens
     identity: str  #: identity of the caller
     roles: frozenset[str]  #: roles of the caller
     actions: frozenset[Action]  #: what the caller may do at most; policies may permit less
     users: frozenset[str] | None  #: the owners whose memories it opens; None: all of the tenant
     created_by: str  #: who created it
-    created_at: datetime  #: when
+    created_at: datetime  #: when it was created
     expires_at: datetime | None = None  #: until when it is valid; None: no end
     revoked_at: datetime | None = None  #: since when it is not valid any more
     purposes: frozenset[str] = frozenset()  #: what its caller may call for; empty: it may state no purpose

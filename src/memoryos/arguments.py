@@ -48,11 +48,11 @@ class Only(TypedDict, total=False):
     until: datetime | str | None  #: only what was said until then; a day counts whole
     as_of: datetime | str | None  #: only what had been said, or was stored, by then
     tags: Sequence[str]  #: only what has all of these tags
-    filters: Mapping[str, Any] | None  #: any_tags, no_tags and metadata
+    filters: Mapping[str, Any] | None  #: only what passes: any_tags, no_tags and metadata
     tiers: Sequence[Tier | str]  #: only these tiers
     kinds: Sequence[Kind | str]  #: only these kinds
     session: str | None  #: only this session
-    cold: bool  #: also search the object store
+    cold: bool  #: whether the object store is searched, too
     mounts: Sequence[str] | None  #: only these mounts; None: all
     min_trust: Trust | str | None  #: only what has at least this trust
 
@@ -63,7 +63,7 @@ class ListFilters(TypedDict, total=False):
     since: datetime | str | None  #: only what was said since then
     until: datetime | str | None  #: only what was said until then; a day counts whole
     tags: Sequence[str]  #: only what has all of these tags
-    filters: Mapping[str, Any] | None  #: any_tags, no_tags and metadata, as in a search
+    filters: Mapping[str, Any] | None  #: only what passes: any_tags, no_tags and metadata, as in a search
 
 
 class PageFilters(ListFilters, total=False):

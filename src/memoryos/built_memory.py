@@ -54,10 +54,10 @@ class GateResult(Plain):
     """What the gate measured before an adapter may be used."""
 
     asked: Annotated[int, Field(ge=0)]  #: questions that were not trained
-    recalled: Annotated[int, Field(ge=0)]  #: of them, answered rightly with the adapter
-    recalled_before: Annotated[int, Field(ge=0)]  #: and without it
-    perplexity: Annotated[float, Field(ge=0)]  #: of general texts with the adapter
-    perplexity_before: Annotated[float, Field(ge=0)]  #: and without it
+    recalled: Annotated[int, Field(ge=0)]  #: questions that were answered rightly with the adapter
+    recalled_before: Annotated[int, Field(ge=0)]  #: questions that were answered rightly without it
+    perplexity: Annotated[float, Field(ge=0)]  #: perplexity of general texts with the adapter
+    perplexity_before: Annotated[float, Field(ge=0)]  #: perplexity of general texts without it
 
 
 @explained

@@ -14,14 +14,14 @@ from memoryos.scope import Scope
 class Delegation(Plain):
     """What one caller lets another one do with the memories of a user, until it ends."""
 
-    id: str  #: for `governance.revoke`
+    id: str  #: id, for `governance.revoke`
     tenant: str  #: the tenant of the user
     user: str  #: whose memories
     by: str  #: identity of the caller who passes the right on
     roles: frozenset[str]  #: roles that this caller had
     to: str  #: identity of the caller who gets it
     actions: frozenset[Action]  #: what it may do, as far as the one who passes it on may
-    created_at: datetime  #: when
+    created_at: datetime  #: when the right was passed on
     expires_at: datetime  #: when it ends
 
     def covers(self, scope: Scope) -> bool:

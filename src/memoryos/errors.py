@@ -2,6 +2,7 @@
 
     MemoryOSError
     ├── InvalidInput            a value from the caller is wrong; the message names the field and the fix
+    │   ├── KeyReused           an idempotency key that belongs to another call
     │   └── PrivacyRefused      it holds personal data or a secret, which `privacy_on_write` refuses
     ├── NotFound                no such user, session, memory, job or proposal
     ├── Refused                 this may not be done
@@ -67,6 +68,17 @@ class InvalidInput(MemoryOSError, ValueError):
         self.field = field
         self.problem = problem
         self.fix = fix
+
+
+class KeyReused(InvalidInput):
+    """An idempotency key belongs to another call; nothing was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("idempotency_key", "belongs to another call", "Give each call a key of its own")
+
+    def __reduce__(self) -> tuple[type[KeyReused], tuple[()]]:
+        """Pickle nothing more."""
+        return type(self), ()
 
 
 class PrivacyRefused(InvalidInput):

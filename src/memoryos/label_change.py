@@ -14,8 +14,8 @@ class LabelChange(Plain):
     """One change of a memory's tags, sensitivity, access or end."""
 
     at: datetime  #: when it was stored
-    added: tuple[str, ...]  #: such as `tag:work`, `sensitivity:diagnosis` or `access:shared`
-    removed: tuple[str, ...]  #: the same
+    added: tuple[str, ...]  #: labels that it got, such as `tag:work`, `sensitivity:diagnosis` or `access:shared`
+    removed: tuple[str, ...]  #: labels that it lost
     ends_before: datetime | None  #: when the memory would have ended; None: never
     ends_after: datetime | None  #: when it ends now
     by: str  #: identity of the caller, or "memoryos" for background work

@@ -22,6 +22,8 @@ class Listing(list[T], Plain):
     return `to_dict()` there.
     """
 
+    cursor: str | None  #: where the next part begins; None: this is the last
+
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
         if not isinstance(items, Iterable):
             raise InvalidInput("items", f"expected a list, got {type(items).__name__}", "Pass a list")

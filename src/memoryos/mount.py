@@ -24,8 +24,8 @@ class Mount(Plain):
     same store. A store needs a scope; another back end may do without one.
     """
 
-    name: str  #: unique in this store
-    place: str | Path | None = field(default=None, repr=False)  #: it may contain a password
+    name: str  #: name, unique in this store
+    place: str | Path | None = field(default=None, repr=False)  #: its file or URL; it may contain a password
     scope: Scope | None = None  #: whose memory it is
     writable: bool = False  #: whether memories can be added to it
 

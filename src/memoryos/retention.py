@@ -30,14 +30,14 @@ GOVERNED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a segment goes wi
 class RetentionRule(Plain):
     """How long some memories are kept: for a time after they were stored, until a day, or as long as they are used."""
 
-    name: str  #: by which it is replaced and removed
+    name: str  #: name by which it is replaced and removed
     kinds: tuple[Kind, ...] = ()  #: only these kinds; empty: page, fact, trait and profile
     tags: tuple[str, ...] = ()  #: only what has all of these tags
-    ttl_seconds: FiniteFloat | None = None  #: from when a memory was stored until it expires, in seconds
+    ttl_seconds: FiniteFloat | None = None  #: seconds from when a memory was stored until it expires
     until: AwareDatetime | None = None  #: when it expires; an alternative to `ttl_seconds`
-    half_life_seconds: FiniteFloat | None = None  #: in which its strength halves; an alternative to both
-    tenant: str | None = None  #: of which it is, with all its owners; None: it is of one owner
-    namespace: tuple[str, ...] | None = None  #: of a tenant's rule: only in it and below it; None: everywhere
+    half_life_seconds: FiniteFloat | None = None  #: seconds in which its strength halves; an alternative to both
+    tenant: str | None = None  #: the tenant of which it is, with all its owners; None: it is of one owner
+    namespace: tuple[str, ...] | None = None  #: where a tenant's rule counts, with all below it; None: everywhere
 
     def __post_init__(self) -> None:
         if sum(one is None for one in (self.ttl_seconds, self.until, self.half_life_seconds)) != _OTHER_WAYS:
@@ -69,8 +69,8 @@ class RetentionRule(Plain):
 class UnusedRule(Plain):
     """After how long without use pages and facts are archived."""
 
-    name: str  #: by which it is replaced and removed
-    unused_seconds: FiniteFloat  #: since a search found it last, it was stored, or a fact was said last
+    name: str  #: name by which it is replaced and removed
+    unused_seconds: FiniteFloat  #: seconds since a search found it last, it was stored, or a fact was said last
     visits: int | None = None  #: only what searches found at most so often; None: all
     tags: tuple[str, ...] = ()  #: only what has all of these tags
     kinds: tuple[Kind, ...] = (Kind.PAGE,)  #: pages, facts or both

@@ -26,12 +26,12 @@ class ContentMark(Plain):
 
     at: datetime  #: when it was written
     by: str  #: identity of the caller who asked for it
-    tenant: str  #: whose memory it rests on
-    user: str  #: the same
+    tenant: str  #: tenant of the user on whose memory it rests
+    user: str  #: user on whose memory it rests
     model: str  #: name of the model
     sources: tuple[str, ...]  #: ids of the memories that the model was shown
-    sha256: str  #: of the text
-    format: str = MARK_FORMAT  #: of this record
+    sha256: str  #: SHA-256 of the text
+    format: str = MARK_FORMAT  #: name of the format of this record
     key: str = field(default="", compare=False)  #: which key signed it: the beginning of its hash
     signature: str = field(default="", compare=False)  #: HMAC-SHA256 of all other fields, in hexadecimal
 

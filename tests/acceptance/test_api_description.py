@@ -11,11 +11,13 @@ import pytest
 
 from memoryos import MemoryOS, load_settings
 from memoryos.interface.added_doors import added_doors
+from memoryos.interface.rest.body_meanings import BODY_MEANINGS
 from memoryos.interface.rest.json_kinds import LIMITS
 from memoryos.interface.rest.parameter_descriptions import DESCRIPTIONS
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.rest_app import rest_app
 from memoryos.interface.rest.routes import ROUTES
+from memoryos.interface.rest.streamed_routes import STREAMED
 from memoryos.models.hashing import Hashing
 from memoryos.nouns.activations import MOST_BESIDE
 from served import serving
@@ -117,6 +119,8 @@ def test_texts_and_times_are_described_as_they_are_checked(api):
     document = api.http.get("/openapi.json").json()
     body = document["components"]["schemas"]["SearchBody"]["properties"]
     cube = document["components"]["schemas"]["MemCube"]["properties"]
+    for told in (cube["access"], cube["sensitivity"]):
+        assert told.pop("description")
     assert cube["access"] == {"enum": ["private", "shared", "read_only"]}
     assert cube["sensitivity"] == {"type": "array", "items": {"type": "string"}}
     assert body["query"]["minLength"] == 1
@@ -220,11 +224,17 @@ def test_a_name_of_white_space_alone_fits_no_pattern(api):
 
 
 @pytest.fixture(scope="module")
-def paths():
-    """The addresses of a server that is a proxy, too."""
+def described():
+    """What a server tells that is a proxy, too."""
     settings = load_settings(embedder="hashing", upstream="http://127.0.0.1:9/v1")
     with MemoryOS.open(":memory:", settings=settings, embedder=Hashing()) as store:
-        return rest_app(store, added=added_doors(settings)).openapi()["paths"]
+        return rest_app(store, added=added_doors(settings)).openapi()
+
+
+@pytest.fixture
+def paths(described):
+    """Its addresses."""
+    return described["paths"]
 
 
 def test_each_parameter_says_what_it_means_and_no_meaning_is_of_one_that_is_gone(paths):
@@ -253,3 +263,58 @@ def test_each_parameter_says_what_it_means_and_no_meaning_is_of_one_that_is_gone
 def test_a_name_that_means_something_else_is_described_where_it_does(paths, operation, name, meaning):
     found = [one for path in paths.values() for one in path.values() if one["operationId"] == operation]
     assert [part["description"] for part in found[0]["parameters"] if part["name"] == name] == [meaning]
+
+
+def members(told, place=""):
+    """Each member of each schema in a part of the description, with its place."""
+    if isinstance(told, list):
+        for index, one in enumerate(told):
+            yield from members(one, f"{place}/{index}")
+    elif isinstance(told, dict):
+        if told.get("type") == "object":
+            yield from ((f"{place}/{name}", one) for name, one in told.get("properties", {}).items())
+        for name, one in told.items():
+            if name not in ("example", "examples", "default"):
+                yield from members(one, f"{place}/{name}")
+
+
+def test_each_member_of_a_request_and_an_answer_says_what_it_means(described):
+    found = dict(members(described))
+    assert len(found) > 1_000
+    assert [place for place, one in found.items() if not one.get("description")] == []
+    unlike = [one["description"] for one in found.values() if not one["description"].endswith(".")]
+    assert unlike == []
+    assert [
+        one["description"] for one in found.values() if re.search(r"\b(None|True|False)\b", one["description"])
+    ] == []
+
+
+def test_no_meaning_is_of_a_member_that_is_gone():
+    taken = {(route.operation, name) for route in (*ROUTES, *STREAMED) for name in _body(route)}
+    assert {*BODY_MEANINGS} - {name for _, name in taken} - {
+        f"{operation}.{name}" for operation, name in taken
+    } == set()
+
+
+def _body(route):
+    body = Parameters.of(route).body
+    return body.model_fields if body else ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "meaning"),
+    [
+        ("MemCube", "version", "How often it was written: 1 for a memory that was never corrected."),
+        ("Proposal", "source", "The source of the proposal: a trusted source, or the extractor that read its pages."),
+        ("SegmentView", "pages", "Number of pages."),
+        ("TurnHit", "turn", "Index of the turn in the page."),
+        ("Provenance", "created_by", "Identity of the caller"),
+        ("Forgotten", "left", "Rows found afterwards, by table, and packs that may still come."),
+        ("AddBody", "tags", "Labels for filters"),
+        ("SearchBody", "tags", "Only what has all of these tags."),
+        ("UpdateBody", "tags", "Tags, which join those of the memory."),
+        ("AdaptersTrainBody", "tags", "Only memories with one of these tags."),
+    ],
+)
+def test_a_member_means_what_the_code_says_of_it(described, schema, name, meaning):
+    assert described["components"]["schemas"][schema]["properties"][name]["description"].startswith(meaning)

@@ -163,7 +163,7 @@ def test_an_add_that_is_repeated_with_its_key_adds_nothing(run):
     assert document(run("stats", "--json"))["stm_pages"] == 1
     other = run("add", "I keep hens.", "--idempotency-key", "message-17")
     assert other.returncode == 2
-    assert "--idempotency-key: was used for a different dialogue" in other.stderr
+    assert "--idempotency-key: belongs to another call" in other.stderr
 
 
 def test_search_as_of_a_moment_knows_nothing_later(run):

@@ -241,6 +241,8 @@ def test_a_repeated_add_stores_once(api):
     first, second = (api.ask("POST", "/memories", said, headers=header).json() for _ in range(2))
     assert first == second
     assert api("GET", "/pages/count") == {"count": 1}
+    other = api.ask("POST", "/memories", {"query": "Another."}, headers=header)
+    assert (other.status_code, other.json()["title"]) == (422, "KeyReused")
 
 
 @pytest.mark.once

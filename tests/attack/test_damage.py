@@ -23,12 +23,15 @@ import typer
 import memoryos
 from contract import server
 from memoryos import Memory, infrastructure, load_settings, operation, stores
+from memoryos.clock import system_clock
 from memoryos.errors import CubeDamaged, InvalidInput, MemoryOSError, NotFound, StoreCorrupt
-from memoryos.infrastructure.vault import strays
+from memoryos.infrastructure.vault import selection_part, strays
 from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.note import Note
 from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.infrastructure.vault.selection import Selection
 from memoryos.interface.cli import stores_command
+from memoryos.kinds import Kind
 from memoryos.known_notes import KNOWN_NOTES
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import describe_corrected
@@ -237,6 +240,23 @@ def test_a_memory_with_a_damaged_position_is_named_and_no_list_is_endless(store,
         memory.facts.add("I own a car.")
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("positions", [("x'01'", "x'02'", "x'03'"), ("'a'", "'b'", "'c'"), ("0", "-7", "-8")])
+@pytest.mark.parametrize("damaged", [slice(0, 3), slice(2, 5), slice(4, 7)])
+def test_a_list_goes_on_behind_more_damaged_positions_than_are_read_at_a_time(store, monkeypatch, positions, damaged):
+    monkeypatch.setattr(selection_part, "_AT_ONCE", 2)
+    with opened(store) as memory:
+        facts = [memory.facts.add(f"I own the boat number {number}.") for number in range(7)]
+    for fact, position in zip(facts[damaged], positions, strict=True):
+        by_hand(store, f"UPDATE cubes SET position = {position} WHERE id = '{fact}'")
+    sound = [fact for fact in facts if fact not in facts[damaged]]
+    with opened(store) as memory, memory._engine.vault.view(memory.scope) as reader:
+        wanted = Selection(Kind.FACT, system_clock())
+        for is_latest in (False, True):
+            found = [one.cube.id for one in reader.listed(wanted, is_latest=is_latest) if one.cube.id in facts]
+            assert found == (sound[::-1] if is_latest else sound)
+
+
 @pytest.mark.parametrize("column", ["attempts", "created_at", "lease_until", "priority", "not_before"])
 def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, column):
     by_hand(store, f"UPDATE jobs SET state = 'queued', {column} = 'x'")
@@ -252,15 +272,23 @@ def test_a_job_with_text_for_a_number_is_named_and_stops_nothing(store, caplog, 
 
 
 @pytest.mark.parametrize("payload", ["zebra", "", "5", "[1]", "[" * 90_000], ids=["word", "empty", "5", "list", "deep"])
-def test_a_job_with_a_damaged_payload_is_named_at_every_door(store, payload):
+def test_a_job_with_a_damaged_payload_is_named_and_stops_no_other(store, payload):
     by_hand(store, f"UPDATE jobs SET state = 'queued', attempts = 0, payload = '{payload}'")
+    with closing(sqlite3.connect(store)) as connection:
+        damaged = {one for (one,) in connection.execute("SELECT id FROM jobs")}
     assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
-    memory = opened(store)
-    for door in (memory.consolidate, memory.wait, memory.upkeep.rebuild, memory.jobs.run, memory.jobs.list):
-        with pytest.raises(StoreCorrupt, match=r"a row of jobs is damaged: run `memoryos verify`"):
-            door()
-    with suppress(StoreCorrupt):  # as the other doors
-        memory.close()
+    with opened(store) as memory:
+        for again in (False, True):
+            for number in range(4):
+                memory.add(f"The bees are back for the {number}. time. {again}")
+            for door in (memory.consolidate, memory.wait, memory.upkeep.rebuild, memory.jobs.run):
+                door()
+            dead = [job for job in memory.jobs.list() if job.id in damaged]
+            assert {(job.state, job.payload) for job in dead} == {("dead", None)}
+            assert all("the payload of the job is damaged" in job.error for job in dead)
+            assert {job.state for job in memory.jobs.list() if job not in dead} == {"done"}
+            assert memory.jobs.retry() == len(dead)
+    assert Fault.JOB in {damage.fault for damage in stores.verify(store, settings=SETTINGS).damages}
 
 
 def test_a_version_without_a_number_is_named(store):

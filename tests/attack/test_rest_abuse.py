@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import json
@@ -11,13 +12,16 @@ from contextlib import ExitStack, closing
 from functools import partial
 from itertools import product
 from threading import Event
+from typing import Any
 
+import httpx
 import pytest
 from pydantic import ValidationError
 
 from generation.scripted_model import Reply, scripted_model
 from memoryos import Action, MemoryOS, load_settings
 from memoryos.errors import PermissionDenied
+from memoryos.interface.rest.lingering_close import LingeringClose
 from memoryos.interface.rest.parameters import Parameters
 from memoryos.interface.rest.problems import Refusing
 from memoryos.interface.rest.rate import MOST_CALLERS, Rate
@@ -262,7 +266,46 @@ def test_a_packed_body_is_refused(api):
 @pytest.mark.once
 def test_a_body_that_does_not_say_how_long_it_is_ends_at_the_limit(api):
     head = b"POST /v1/search?user=ann HTTP/1.1\r\nHost: localhost\r\n" + JSON + b"Transfer-Encoding: chunked\r\n\r\n"
-    assert api.raw(head + b"1000\r\n" + b" " * 4_096 + b"\r\n").startswith(b"HTTP/1.1 413")
+    assert api.raw(head + b"1000\r\n" + b" " * 4_096 + b"\r\n0\r\n\r\n").startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.once
+def test_a_client_that_sends_all_of_a_large_body_before_it_reads_is_told_why_it_is_refused(api):
+    """A connection that is closed with unread bytes is reset, and the answer lost."""
+    said = b'{"query": "' + b"x" * 8_000_000 + b'"}'
+
+    async def send() -> list[int]:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+            asked = partial(
+                client.post, f"{api.url}/v1/memories?user=ann", headers={"Content-Type": "application/json"}
+            )
+            return [(await asked(content=said)).status_code for _ in range(3)]
+
+    assert asyncio.run(send()) == [413] * 3
+
+
+@pytest.mark.once
+def test_a_body_that_never_ends_is_not_read_for_ever():
+    """After the answer, for so long; and one that ends is read to its end."""
+    read, sent = list[int](), list[Any]()
+
+    async def receive() -> Any:
+        await asyncio.sleep(0)
+        read.append(1)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def refuse() -> None:
+        closing = LingeringClose({"headers": []}, receive, send, seconds=0.05)
+        await closing.send({"type": "http.response.start", "status": 413, "headers": [(b"connection", b"close")]})
+        await closing.send({"type": "http.response.body", "body": b"no"})
+
+    asyncio.run(refuse())
+    assert read
+    assert [message.get("more_body", False) for message in sent[1:]] == [True, False]
+    assert [message["body"] for message in sent[1:]] == [b"no", b""]
 
 
 @pytest.mark.once

@@ -451,6 +451,38 @@ def test_a_pack_that_comes_after_its_owner_erased_something_goes_within_the_hour
         assert reader.packs() == {}
 
 
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_receipt_counts_a_pack_in_flight_once_where_there_are_branches(
+    memory, open_memory, objects, monkeypatch, before
+):
+    """That of the owner is the first, that of the branch the second."""
+    memory.branches.create("try")
+    other, receipts, written = open_memory(object_store=objects.url, **QUIET), [], []
+    kept = memory._engine.vault.packs._objects
+    put = kept.put
+
+    def put_late(name, data):
+        if len(written) == before:
+            receipts.append(other.forget().receipt)
+        written.append(name)
+        put(name, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept, "put", put_late)
+        store_of(memory).admin.cool(after_days=0)
+    assert [one.left for one in receipts] == [{"packs": 1}]
+
+
+@pytest.mark.parametrize("what", ["erase", "forget"])
+def test_a_receipt_counts_a_draft_that_was_removed(memory, open_memory, objects, monkeypatch, what):
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    left_by_a_killed_writer(memory, monkeypatch)
+    drafts = len(names(objects))
+    other = open_memory(object_store=objects.url, **QUIET)
+    gone = other.governance.erase(page.id) if what == "erase" else other.forget()
+    assert (gone.packs, gone.places["packs"], names(objects), drafts > 0) == (drafts, drafts, [], True)
+
+
 @pytest.mark.parametrize("minutes", [0, 56])
 def test_what_is_erased_after_a_writer_of_a_pack_was_killed_is_in_none(
     memory, open_memory, objects, monkeypatch, clock, minutes

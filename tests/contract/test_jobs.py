@@ -198,6 +198,28 @@ def test_the_latest_job_of_a_payload_is_found_in_any_state(enqueue, lease, finis
     assert latest({"name": "m"}) is latest(me, kind=JobKind.TRAIN) is latest() is None
 
 
+@pytest.mark.parametrize("limit", [1, 5])
+def test_jobs_with_damaged_payloads_are_set_aside_and_the_others_taken(enqueue, jobs, vault, clock, limit):
+    for number in range(4):
+        enqueue(None, payload={"number": number})
+        clock.advance(seconds=1)
+    with vault.change() as connection:
+        damaged = """UPDATE jobs SET payload = 'zebra' WHERE payload IN ('{"number": 0}', '{"number": 2}')"""
+        connection.exec_driver_sql(damaged)
+    taken = []
+    with vault.write(ALICE) as writer:
+        while some := writer.lease(lasting=LEASE, limit=limit):
+            taken += [job.payload["number"] for job in some]
+            for job in some:
+                writer.finish(job)
+    assert taken == [1, 3]
+    assert [(job.payload, "zebra" in job.error) for job in jobs(JobState.DEAD)] == [(None, False)] * 2
+    with vault.write(ALICE) as writer:
+        assert writer.retry([job.id for job in jobs(JobState.DEAD)]) == 2
+        assert writer.lease(lasting=LEASE) == []
+    assert len(jobs(JobState.DEAD)) == 2
+
+
 def test_a_job_that_waits_for_its_next_try_lets_others_pass(store, enqueue, lease, fail, clock):
     enqueue(store(id="a").cube.id, store(id="b").cube.id)
     fail(lease(), retry_at=clock() + timedelta(minutes=5))

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from memoryos.cube import Fact
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
+from memoryos.infrastructure.vault import statements
+from memoryos.infrastructure.vault.records import RESTING, Entry, Link, LinkKind
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
@@ -148,6 +151,19 @@ def test_thousands_of_links_fit_into_one_call(vault, page):
         assert writer.census().of(Kind.PAGE) == len(made)
 
 
+def test_of_the_links_of_a_memory_those_go_that_are_told(vault, page):
+    made = [page(id=f"page-{index}") for index in range(130)]
+    first, second, *others = [cube.id for cube in made]
+    links = [Link(one, kind, other) for one in (first, second) for kind in RESTING for other in others]
+    going = [link for link in links if link.source == first and link.kind is LinkKind.DERIVED_FROM][:100]
+    with vault.write(ALICE) as writer:
+        writer.insert([Entry(cube) for cube in made])
+        writer.link(links)
+        writer.unlink([*going, links[-1], *going[:3], Link(first, LinkKind.DERIVED_FROM, "nobody")])
+        left = {link for kind in RESTING for link in writer.targets([first, second], kind)}
+    assert left == {*links} - {*going, links[-1]}
+
+
 def test_a_succession_is_found_from_each_of_its_facts(vault, cube):
     facts = [cube(Fact(subject=Subject.USER, text=f"fact {number}"), tier=Tier.LPM) for number in range(5)]
     first, second, sibling, third, other = [fact.id for fact in facts]
@@ -181,3 +197,28 @@ def test_a_succession_of_somebody_else_is_not_found(vault, cube):
     with vault.write(ALICE) as writer:
         writer.link([Link(mine.id, LinkKind.SUPERSEDES, theirs.id)])
         assert writer.successions([mine.id, theirs.id]) == {mine.id}
+
+
+class Telling:
+    """A cursor that notes its parameters."""
+
+    def __init__(self, cursor: Any, told: list[object]) -> None:
+        self.cursor, self.told = cursor, told
+
+    def execute(self, text: str, values: object) -> None:
+        self.told.append(values)
+        self.cursor.execute(text, values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.cursor)
+
+
+@pytest.mark.file
+def test_thousands_of_ids_are_told_to_sqlite_by_their_order(vault, pages, monkeypatch):
+    """By their names, it looked for each of them among all: with 5,000 that took more than twice as long."""
+    told, cursor = list[object](), statements._cursor
+    monkeypatch.setattr(statements, "_cursor", lambda connection: Telling(cursor(connection), told))
+    with vault.read(ALICE) as reader:
+        assert reader.kinds([f"absent-{index}" for index in range(6_000)] + pages).keys() == {*pages}
+    assert len(told) == 2
+    assert not any(isinstance(one, dict) for one in told)

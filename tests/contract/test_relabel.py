@@ -126,6 +126,20 @@ def test_a_memory_gets_other_labels_and_another_end(ann, clock, kind):
         ann.get(made)
 
 
+def test_the_answer_quotes_no_page_that_the_caller_may_not_read(open_store, tmp_path):
+    scribe = """permit (principal in Role::"scribe", action in [Action::"read", Action::"write"], resource is Cube)
+    when { resource.sensitivity.isEmpty() || resource.sensitivity == ["address"] };"""
+    (tmp_path / "ward.cedar").write_text(POLICIES + scribe)
+    store = open_store()
+    ann = store.of(ANN, Caller("ann"))
+    ann.add("I have the flumpquiz fever.", sensitivity=["diagnosis"])
+    page = ann.add("I have the fever pills, too.")
+    assert "flumpquiz" in ann.get(page).payload.chain_summary
+    kim = store.of(ANN, Caller("kim", frozenset({"scribe"})))
+    told = kim.governance.relabel(page, sensitivity=["address"])
+    assert ("pills" in repr(told), "flumpquiz" in repr(told)) == (True, False)
+
+
 def test_what_changes_nothing_makes_no_version(ann):
     page = ann.add("The bees sting.", sensitivity=["diagnosis"])
     before = ann.log.events()
@@ -513,6 +527,26 @@ def test_copies_in_branches_get_what_is_stricter(store, ann, clock):
     ann.governance.relabel(page, sensitivity=["address"])
     for memory in (porter, nurse):
         assert not sees(memory, copy, "Rome") and not sees(memory, made.id_of(fact), "Rome")
+
+
+def test_a_branch_that_refuses_after_another_one_changed_tells_so(ann, monkeypatch):
+    page = ann.add("The bees sting.", access="shared")
+    first, last = (ann.branches.create(name) for name in ("first", "last"))
+    usual, done = Brancher._is_restricted, []
+
+    def restricted(brancher: Brancher, change: Relabelling) -> bool:
+        if done:
+            ann.branch("last").governance.hold(memory=last.id_of(page), reason="quuxing")
+        done.append(usual(brancher, change))
+        return done[-1]
+
+    monkeypatch.setattr(Brancher, "_is_restricted", restricted)
+    with pytest.raises(CubeProtected, match="in the branch 'last'") as refused:
+        ann.governance.relabel(page, access="private")
+    assert "the rest was not changed" in str(refused.value)
+    assert str(refused.value).endswith("; its copies in branches got what is stricter already")
+    told = [labels(ann.branch(one.name), one.id_of(page))[0] for one in (first, last)]
+    assert (labels(ann, page)[0], told) == ("shared", ["private", "shared"])
 
 
 @pytest.mark.parametrize("protect", ["freeze", "hold"])

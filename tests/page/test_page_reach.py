@@ -54,6 +54,14 @@ def test_axe_finds_nothing_serious_in_any_view(tab, scheme, tongue, rules):
     assert len(found) == len(VIEWS) + 1
 
 
+def test_a_screen_reader_tells_who_spoke_apart_from_what_was_said(sight):
+    sight.open("timeline", **NORA)
+    row = sight.page.locator("main .row", has=sight.page.locator(".speaker")).first
+    row.wait_for()
+    speaker, told = row.locator(".speaker").first.inner_text(), row.locator(".said .stored").nth(1).inner_text()
+    assert f"{speaker} {told[:20]}" in row.aria_snapshot()
+
+
 def test_both_languages_have_words_for_everything(sight):
     sight.open(**NORA)
     tables = sight.page.evaluate(

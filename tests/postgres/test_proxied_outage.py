@@ -99,6 +99,22 @@ def test_a_database_that_accepts_and_never_answers_is_waited_for_shortly(chats):
 
 
 @pytest.mark.parametrize("seconds", [_SHORT])
+def test_with_keys_a_database_that_never_answers_is_told_soon(chats):
+    key = chats.served.store.keys.create("web").key
+    until(lambda: chats.ask("/v1/embeddings", key=key).status_code == 200)  # the server knows of keys
+    chats.upstream.got.clear()
+    chats.wire.flows.clear()
+    for path in (CHAT, "/v1/embeddings"):
+        got = chats.ask(path, key=key)
+        assert (got.status_code, got.json()["error"]["code"]) == (503, "StoreUnreachable")
+        assert got.headers["retry-after"] == "1"
+    assert not chats.upstream.got
+    chats.wire.flows.set()
+    until(lambda: chats.ask(key=key).status_code == 200)
+    until(lambda: not memory_threads())
+
+
+@pytest.mark.parametrize("seconds", [_SHORT])
 def test_an_exchange_is_stored_when_the_lock_is_gone(chats):
     chats.served.store.memory("ann").add("I keep my bees behind the mill.")
     chats.served.store.wait()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from memoryos import Memory, MemoryOS
@@ -49,6 +51,18 @@ def test_a_branch_is_worked_on_by_the_ways_that_its_reasons_name():
     assert any("branch" in Parameters.of(route).query.model_fields for route in ROUTES)
     assert "`memoryos --branch NAME COMMAND`" in NOT_CLI["branch"]
     assert "--branch" in {name for one in command().params for name in one.opts}
+
+
+@pytest.mark.parametrize("reasons", [NOT_REST, NOT_CLI, NOT_MCP, OTHER_NAMES, OTHER_TOOLS])
+def test_a_reason_names_addresses_and_commands_that_exist(reasons):
+    told = " ".join(reasons.values())
+    addresses = {f"{route.verb} /v1{route.path}" for route in (*ROUTES, *STREAMED)}
+    assert {*re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) [^`]+)`", told)} - addresses == set()
+    for line in {*re.findall(r"`memoryos ([a-z][a-z -]*?)(?: --[^`]*)?`", told)}:
+        found = command()
+        for word in line.split():
+            found = found.get_command(found.context_class(found), word)
+            assert found is not None, line
 
 
 def test_no_two_routes_have_one_address():

@@ -53,3 +53,13 @@ def test_every_character_is_read_as_the_library_reads_it(reference, around):
     for start in range(0, len(CHARACTERS), BLOCK):
         text = "\n".join(map(around.format, CHARACTERS[start : start + BLOCK]))
         assert list(word_pieces().cut(text)) == reference(text), f"from {start:x}"
+
+
+@settings(max_examples=300)
+@given(texts)
+@example("sentencepiece's")
+def test_the_number_of_pieces_is_that_of_the_cut(text):
+    number = word_pieces().number(text)
+    ids = [piece.id for piece in word_pieces().cut(text)]
+    is_left_to_the_cut = "[" in text or under_test.UNKNOWN in ids
+    assert number == (None if is_left_to_the_cut else len(ids))

@@ -233,7 +233,7 @@ NOT_CLI: Mapping[str, str] = {
     "store:by": _HANDLE,
     "store:close": _LIFE,
     "store:wait": _LIFE,
-    "store:admin.forget_tenant": "Not there yet.",
+    "store:admin.forget_tenant": "Only a program removes a whole tenant; `memoryos users forget` removes one user.",
     "store:admin.register_job": "`memoryos worker --register` calls a function that does.",
     "store:admin.scopes": "`memoryos stats` names them.",
     "store:admin.users": "`memoryos users list` lists them with counts.",

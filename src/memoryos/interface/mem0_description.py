@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoryos.interface.rest.json_kinds import VISIBLE
+from memoryos.interface.rest.parameter_descriptions import DESCRIPTIONS
 
 _PROBLEMS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 504)
 _ID = {"type": "string", "maxLength": 256, **VISIBLE}
@@ -18,7 +19,10 @@ _MOMENT = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string
 _MESSAGE = {
     "type": "object",
     "required": ["role", "content"],
-    "properties": {"role": {"enum": ["user", "assistant"]}, "content": {"type": "string", "minLength": 1}},
+    "properties": {
+        "role": {"enum": ["user", "assistant"], "description": "Who speaks."},
+        "content": {"type": "string", "minLength": 1, "description": "What was said."},
+    },
 }
 _IDS = ("user_id", "agent_id", "run_id")
 _OMISSIBLE = {*_IDS, "app_id", "filters", "metadata", "timestamp", "expiration_date", "top_k", "limit", "text", "data"}
@@ -38,6 +42,37 @@ _KINDS: Mapping[str, Any] = {
     "expiration_date": {"type": "string", "format": "date"},
     "threshold": {"type": "number", "minimum": 0, "maximum": 1},
     **dict.fromkeys(("infer", "rerank", "explain"), _FLAG),
+}
+
+#: What the members of bodies mean, by their names; `_STORED` has those of what is stored.
+_MEANINGS: Mapping[str, str] = {
+    "query": "The question.",
+    "filters": "Ids and metadata that memories must have: equal values, lists of alternatives, or `AND` of several.",
+    "top_k": "Most memories to return; default: 20.",
+    "limit": "Another name of `top_k`.",
+    "threshold": "Memories with a lower relevance (0 to 1) are left out; default: 0.1.",
+    "rerank": "Whether the reranker of the store orders the memories; without one, it is refused.",
+    "explain": "Whether memories tell the parts of their scores.",
+    "page": "The number of the part, from 1.",
+    "page_size": "Most memories in a part.",
+    "memories": "The memories that change, one after the other.",
+    "memory_id": "The id of the memory.",
+    "text": "The new text.",
+    "data": "Another name of `text`.",
+    "metadata": "Further details, as JSON, which join those of the memory.",
+    **{name: DESCRIPTIONS[name] for name in (*_IDS, "app_id")},
+}
+_STORED: Mapping[str, str] = {
+    "messages": "The messages, or what the user said.",
+    "user_id": "The user whose memory it is.",
+    "agent_id": "The agent for which it is stored; without a user, the owner.",
+    "run_id": "The run in which it is stored; without a user and an agent, the owner.",
+    "app_id": "The application for which it is stored.",
+    "filters": "The same ids, in the place of `user_id` and the others.",
+    "metadata": "Further details, as JSON; searches can filter by them.",
+    "timestamp": "When it was said: a time, or seconds since 1970; default: now.",
+    "expiration_date": "The last day on which it is found.",
+    "infer": "Whether the messages are read for facts; otherwise each is stored as it is. Default: true.",
 }
 
 
@@ -72,7 +107,8 @@ class Mem0Described:
 
     def _body(self, names: Iterable[str]) -> dict[str, Any]:
         schema = {"type": "object", "additionalProperties": False, "required": list(self.needs)}
-        schema["properties"] = {name: self._kind(name) for name in names}
+        known = _STORED if "messages" in self.takes else _MEANINGS
+        schema["properties"] = {name: {**self._kind(name), "description": known[name]} for name in names}
         content = {"schema": schema, "example": dict(self.example)}
         return {"required": bool(self.needs), "content": {"application/json": content}}
 
@@ -85,7 +121,7 @@ class Mem0Described:
 
 def _memory_of(names: Iterable[str]) -> Mapping[str, Any]:
     """One of several memories."""
-    kinds = {name: _KINDS[name] for name in names}
+    kinds = {name: {**_KINDS[name], "description": _MEANINGS[name]} for name in names}
     return {"type": "object", "additionalProperties": False, "required": ["memory_id"], "properties": kinds}
 
 

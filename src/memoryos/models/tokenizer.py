@@ -63,9 +63,12 @@ def _pieces(chunk: str) -> int:
 
 def _counted(chunk: str) -> int:
     """The tokens of a chunk: its word pieces, and an estimate for parts without any."""
+    is_plain = chunk.isascii() and chunk.isprintable()  # the tokenizer drops none of it
+    if is_plain and (number := word_pieces().number(chunk)) is not None:  # nearly all of English
+        return number
     pieces = list(word_pieces().cut(chunk))
     unknown = [chunk[piece.start : piece.end] for piece in pieces if piece.id == UNKNOWN]
-    if not unknown and chunk.isascii() and chunk.isprintable():
+    if not unknown and is_plain:
         return len(pieces)
     return len(pieces) - len(unknown) + sum(map(_without_pieces, unknown)) + _left_out(chunk, pieces)
 

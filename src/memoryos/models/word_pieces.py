@@ -53,6 +53,17 @@ class WordPieces:
             start = special.end()
         yield from self._cut(text, start, len(text))
 
+    def number(self, text: str) -> int | None:
+        """How many pieces a text has, counted without their places; None where `cut` must say it.
+
+        That is a text with a word that has none, or with what may be a special word.
+        """
+        if "[" in text:
+            return None
+        words = _WORD.findall("".join(map(self._letters.__getitem__, text)))
+        found = list(map(self._pieces, words))
+        return None if any(pieces[0][0] == UNKNOWN for pieces in found) else sum(map(len, found))
+
     def _cut(self, text: str, start: int, end: int) -> Iterator[Piece]:
         letters = list(map(self._letters.__getitem__, text[start:end]))
         places = [place for place, many in enumerate(letters, start) for _ in many]

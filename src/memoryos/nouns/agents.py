@@ -21,7 +21,7 @@ from memoryos.text import checked_text
 class AgentInfo(Plain):
     """An agent of a tenant: of how many users it has memories, how many, and when they last changed."""
 
-    agent: str | None  #: its name; None: the memory that all agents of a user share
+    agent: str | None  #: name of the agent; None: the memory that all agents of a user share
     tenant: str  #: its tenant
     users: int  #: number of users of whom it has a memory
     memories: Mapping[str, int] = field(hash=False)  #: number of memories by kind

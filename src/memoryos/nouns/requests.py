@@ -44,7 +44,7 @@ class RequestOutcome(PlainContent):
     call: MemoryCall  #: the request
     is_done: bool  #: False: nothing was changed; the preview says what would be, and its token confirms it
     text: str  #: what was done, in a sentence
-    preview: RequestPreview | None = None  #: of what is not done yet
+    preview: RequestPreview | None = None  #: preview of what is not done yet; None: it is done
     ids: tuple[str, ...] = ()  #: ids of the memories that were stored, removed, frozen or thawed
     context: Context | None = None  #: what bears on a question
     profile: Profile | None = None  #: what is known about the user

@@ -24,7 +24,7 @@ from memoryos.text import checked_text
 class UserInfo(Plain):
     """A user of a store: how much memory it has, and when that last changed."""
 
-    user: str  #: its name
+    user: str  #: name of the user
     tenant: str  #: its tenant
     memories: Mapping[str, int] = field(hash=False)  #: number of memories by kind
     scopes: int  #: number of agents and namespaces with a memory

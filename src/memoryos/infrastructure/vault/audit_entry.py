@@ -58,7 +58,7 @@ class AuditEntry(Plain):
     """Who did what to which memories, in which context, and with which decision."""
 
     scope: Scope | None  #: whose memory it is; None: an operation on the whole store
-    number: int  #: 1, 2, 3 ... in the chain of this owner
+    number: int  #: number of the entry in the chain of this owner, from 1
     at: datetime  #: when it was noted
     caller: str  #: identity of the caller; "memoryos" for the work behind the calls
     roles: tuple[str, ...]  #: roles of the caller
@@ -71,7 +71,7 @@ class AuditEntry(Plain):
     cubes: tuple[AuditedCube, ...]  #: the memories; empty if there are none, or all of the owner
     decision: Decision  #: allowed, refused or failed
     reason: str | None  #: the name of the error; None: there was none
-    hash: str  #: of this entry and the one before it
+    hash: str  #: hash of this entry and the one before it
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class ChainBreak(Plain):
     """The first entry of a chain that is not as it was written."""
 
     scope: Scope | None  #: whose chain it is; None: that of the whole store
-    number: int  #: the entry
+    number: int  #: number of the entry
     problem: str  #: what is wrong with it
 
 
@@ -99,8 +99,8 @@ class ChainHead(Plain):
     """The last entry of a chain."""
 
     scope: Scope | None  #: whose chain it is; None: that of the whole store
-    number: int  #: the entry
-    hash: str  #: its hash
+    number: int  #: number of the entry
+    hash: str  #: hash of the entry
 
 
 @dataclass(frozen=True, slots=True)

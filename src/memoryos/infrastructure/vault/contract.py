@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.kept_chains import KeptChains
 from memoryos.infrastructure.vault.key_file import KeyFile
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.records import (
+    Event,
     Job,
     NewVectors,
     Unembedded,
@@ -72,6 +73,13 @@ class Reader(
 
     def found_pages(self, pages: Iterable[str]) -> dict[str, MemCube]:
         """Return like `get`, with one query, the pages that a search found; not for ids that a caller may guess."""
+        ...
+
+    def logged(self, *, after: int, limit: int) -> tuple[list[Event], int | None]:
+        """Return the next events for the caller, and the sequence after which to go on; None: there are no more.
+
+        There may be fewer than `limit`, and even none, with more to come.
+        """
         ...
 
     @property

@@ -28,7 +28,7 @@ _PAUSE = 0.005  # seconds between two tries to lock a folder
 class EncryptionStatus(Plain):
     """The encryption of the file of a store."""
 
-    is_encrypted: bool  #: also while it is being decrypted
+    is_encrypted: bool  #: whether it is encrypted; also while it is being decrypted
     keys: int  #: how many keys open it; 2 or more while a key is rotated
 
 

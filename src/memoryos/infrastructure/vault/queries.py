@@ -7,7 +7,7 @@ one statement (`stored_cubes.IDS_PER_STATEMENT`).
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import (
@@ -245,21 +245,24 @@ CLASSES: CompoundSelect[Any] = (
 )
 
 
-def _labels_beneath(*, is_file: bool) -> CompoundSelect[Any]:
-    """The labels of all that is beneath some cubes, but not their own; each with the cube that was asked.
+def following(
+    known: CTE, kind: LinkKind, end: ColumnElement[str], found: ColumnElement[str], *, is_file: bool
+) -> tuple[FromClause, ColumnElement[str]]:
+    """The cubes that links lead to from those in `known`: what to select from, and their ids.
 
     SQLite takes what the recursion finds for very much, and would look through all links to go on from it, unless they
     are joined from outside; on PostgreSQL, each step finds its rows by their keys, as in `SUCCESSIONS_STEP_BY_STEP`.
     """
+    is_next = and_(_links.c.tenant == bindparam("tenant"), end == known.c.id, _links.c.kind == kind.value)
+    if is_file:
+        return known.outerjoin(_links, is_next), func.coalesce(found, "")  # no cube has that id
+    near = select(found.label("id")).where(is_next).offset(0).lateral("near")
+    return known.join(near, true()), near.c.id
 
-    def beneath(
-        known: CTE, kind: LinkKind, end: ColumnElement[str], found: ColumnElement[str]
-    ) -> tuple[FromClause, ColumnElement[str]]:
-        is_next = and_(_links.c.tenant == bindparam("tenant"), end == known.c.id, _links.c.kind == kind.value)
-        if is_file:
-            return known.outerjoin(_links, is_next), func.coalesce(found, "")  # no cube has that id
-        near = select(found.label("id")).where(is_next).offset(0).lateral("near")
-        return known.join(near, true()), near.c.id
+
+def _labels_beneath(*, is_file: bool) -> CompoundSelect[Any]:
+    """The labels of all that is beneath some cubes, but not their own; each with the cube that was asked."""
+    beneath = partial(following, is_file=is_file)
 
     def labels(known: FromClause, cube: ColumnElement[str]) -> Select[Any]:
         is_it = and_(_cubes.c.tenant == bindparam("tenant"), _cubes.c.id == cube)
@@ -279,6 +282,18 @@ def _labels_beneath(*, is_file: bool) -> CompoundSelect[Any]:
 LABELS_BENEATH = _labels_beneath(is_file=True)
 
 LABELS_BENEATH_STEP_BY_STEP = _labels_beneath(is_file=False)
+
+
+def _continuing(*, is_file: bool) -> Select[tuple[str]]:
+    """These pages, and those that continue them, over any number of steps."""
+    begun = _reached()
+    reached, later = following(begun, LinkKind.CHAIN, _links.c.target, _links.c.source, is_file=is_file)
+    return select(begun.union(select(later).select_from(reached)).c.id)
+
+
+CONTINUING = _continuing(is_file=True)
+
+CONTINUING_STEP_BY_STEP = _continuing(is_file=False)
 
 
 def _told_by(operation: Operation) -> Select[int, str | None]:

@@ -99,6 +99,7 @@ _RANK = (
     _jobs.c.created_at,
     _jobs.c.id,
 )
+_DAMAGED = "StoreCorrupt: the payload of the job is damaged: run `memoryos verify`, or restore from a backup"
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
 # The conditions of `lease`, with the moments of `_moments`: statements made anew take longer than to run them.
@@ -223,17 +224,15 @@ class Queue:
         return self._connection.execute(gone).rowcount
 
     def lease(self, *, lasting: timedelta, limit: int, early: Collection[str]) -> list[Job]:
-        """Lease the due jobs and their companions, of one kind or all reading pages; those that failed come alone."""
+        """Lease the due jobs and their companions, of one kind or all reading pages; those that failed come alone.
+
+        One with a damaged payload is set aside, as a dead job: it stopped all others of its owner.
+        """
         now = self._clock()
         if self._first(_HELD, 1, now):
             return []
-        chosen = self._first(_DUE, 1, now) if self._known is None else self._first(_DUE_OF, 1, now, self._known)
-        if chosen and not chosen[0].attempts:
-            kind = chosen[0].kind
-            alike = _READING if kind in _READING else {kind}
-            chosen = self._first(_FRESH_OF, limit, now, filter(self._knows, alike))
-            if kind in early:
-                chosen += self._first(_EARLY_OF, limit - len(chosen), now, [kind])
+        while self._set_aside(chosen := self._chosen(limit, early, now)):
+            pass
         return [self._taken(row, now, lasting) for row in chosen]
 
     def release(self, job: Job) -> None:
@@ -262,6 +261,24 @@ class Queue:
         if tried:
             signal(self._connection)
         return tried
+
+    def _chosen(self, limit: int, early: Collection[str], now: datetime) -> list[_Row]:
+        """The jobs to be leased."""
+        chosen = self._first(_DUE, 1, now) if self._known is None else self._first(_DUE_OF, 1, now, self._known)
+        if chosen and not chosen[0].attempts:
+            kind = chosen[0].kind
+            alike = _READING if kind in _READING else {kind}
+            chosen = self._first(_FRESH_OF, limit, now, filter(self._knows, alike))
+            if kind in early:
+                chosen += self._first(_EARLY_OF, limit - len(chosen), now, [kind])
+        return chosen
+
+    def _set_aside(self, rows: Iterable[_Row]) -> bool:
+        """Make those with a damaged payload dead jobs; return whether there were any."""
+        damaged = [row.id for row in rows if not is_payload(row.payload)]
+        for job_id in damaged:
+            self._set(job_id, {"state": JobState.DEAD.value, "lease_until": None, "error": _DAMAGED})
+        return bool(damaged)
 
     def _unfinished(self) -> list[_Row]:
         return self._rows(_UNFINISHED)
@@ -331,6 +348,7 @@ def _job_of(row: _Row) -> Job:
 
 
 def _as_told(row: _Row) -> Job:
+    is_damaged = not is_payload(row.payload)
     return Job(
         id=row.id,
         kind=JobKind(row.kind) if row.kind in _OURS else row.kind,
@@ -338,10 +356,10 @@ def _as_told(row: _Row) -> Job:
         state=JobState(row.state),
         attempts=row.attempts,
         created_at=from_micros(row.created_at),
-        error=row.error,
+        error=_DAMAGED if is_damaged else row.error,
         priority=row.priority,
         not_before=from_micros(row.not_before) if row.not_before is not None else None,
-        payload=_payload_of(row.payload),
+        payload=None if is_damaged else _payload_of(row.payload),
     )
 
 

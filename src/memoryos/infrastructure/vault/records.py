@@ -364,7 +364,7 @@ class Job(Plain):
 
     id: str  #: id of the job, for `jobs.retry`
     kind: str  #: a JobKind or a registered kind
-    cube_id: str | None  #: None: the job is about the scope
+    cube_id: str | None  #: id of the memory that it is about; None: it is about the scope
     state: JobState  #: where it stands
     attempts: int  #: how often it was tried
     created_at: datetime  #: when it was added

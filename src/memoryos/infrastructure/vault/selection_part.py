@@ -13,7 +13,7 @@ from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.cube_documents import is_left_out
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.infrastructure.vault.selection import Positioned, Selection
-from memoryos.infrastructure.vault.tables import OWNER, is_position
+from memoryos.infrastructure.vault.tables import BEHIND_POSITIONS, OWNER, is_position
 from memoryos.kinds import State
 from memoryos.lifecycle import PROPOSALS, UNBELIEVED
 
@@ -53,20 +53,26 @@ class SelectionPart:
         return {row[0]: row[1] for row in self._connection.execute(query)}
 
     def _admitted(self, wanted: Selection, after: int, *, is_latest: bool = False) -> Iterator[Positioned]:
-        while rows := self._connection.execute(self._some(wanted, after, is_latest=is_latest)).all():
+        is_numbered = False
+        while rows := self._connection.execute(self._some(wanted, after, is_latest, is_numbered)).all():
             for position, *stored in rows:
                 cube = self._readable(*stored) if is_position(position) or is_left_out("memory", stored[0]) else None
                 if cube and cube.kind is wanted.kind and wanted.admits(cube):
                     yield Positioned(position, cube)
-            after = rows[-1].position
-            if not is_position(after):  # damaged: no batch can begin behind it, and an empty value began anew
-                return
+            if is_numbered or is_position(rows[-1].position):
+                after = rows[-1].position
+            else:  # damaged: no batch can begin behind it, so those behind the last sound one are read without the like
+                is_numbered = True
+                after = next((one.position for one in reversed(rows) if is_position(one.position)), after)
 
-    def _some(self, wanted: Selection, after: int, *, is_latest: bool) -> Select[Any]:
+    def _some(self, wanted: Selection, after: int, is_latest: bool, is_numbered: bool) -> Select[Any]:
+        """The next cubes; if `is_numbered`, without those whose position is no number that a program gives."""
         place = _cubes.c.position
         query = select(place, _cubes.c.id, _cubes.c.document, _cubes.c.checksum).where(self._selected(wanted))
         if after:
             query = query.where(place < after if is_latest else place > after)
+        if is_numbered:
+            query = query.where(place > 0, place < BEHIND_POSITIONS)
         return query.order_by(place.desc() if is_latest else place).limit(_AT_ONCE)
 
     def _selected(self, wanted: Selection) -> ColumnElement[bool]:

@@ -17,9 +17,9 @@ from memoryos.plain import Plain
 class Snapshot(Plain):
     """A named moment of the log of one owner."""
 
-    name: str  #: for `as_of`
+    name: str  #: name, for `as_of`
     at: AwareDatetime  #: the moment
-    sequence: int  #: of the last event before it
+    sequence: int  #: number of the last event before it
     by: str  #: identity of the caller who made it
     expires_at: AwareDatetime  #: when it is dropped
 

@@ -52,6 +52,7 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask_one
 from memoryos.infrastructure.vault.tenant_rule_part import TenantRulePart
+from memoryos.infrastructure.vault.told_reader import ToldReader
 from memoryos.infrastructure.vault.user_part import UserPart
 from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
@@ -144,7 +145,7 @@ class SqlVault(ABC):
     def view(self, scope: Scope, beside: Reader | None = None) -> Iterator[SqlReader]:
         """A snapshot with only the cubes that the caller may read; that of `beside`, if there is one."""
         with self._seeing(scope) if beside is None else self._seeing_beside(scope, beside) as connection:
-            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
+            whole = ToldReader(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
             view = self.seen(scope)
             yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view, is_shown=True)
 
@@ -174,9 +175,8 @@ class SqlVault(ABC):
             if error.memory_id is None or view is None:
                 raise
             whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs, self.dim)
-            if error.memory_id in ViewedReader(connection, scope, self._clock, whole, view).permitted(
-                [error.memory_id]
-            ):
+            viewed = ViewedReader(connection, scope, self._clock, whole, view)
+            if viewed.permitted([error.memory_id]):
                 raise
             raise CubeProtected(HIDDEN) from None
 

@@ -80,11 +80,8 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
     They come in the order of their index: out of order, thousands of them take SQLite three times as long.
     """
-    alike, few = defaultdict[tuple[str, LinkKind], list[str]](list), list[Link]()
-    for link in links:
-        alike[link.source, link.kind].append(link.target)
-    for (source, kind), targets in sorted(alike.items()):
-        targets.sort()
+    few = list[Link]()
+    for source, kind, targets in _alike(links):
         if len(targets) < _ROWS_IN_STATEMENT or connection.dialect.name != "sqlite":
             few += [Link(source, kind, target) for target in targets]
         else:
@@ -93,8 +90,25 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
 
 def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
-    """Delete links."""
-    delete_rows(connection, tables.links, [_link_row(tenant, link) for link in links])
+    """Delete links: those of one memory as one list, which takes SQLite a third of the time."""
+    dialect, few = connection.dialect.name, list[Link]()
+    for source, kind, targets in _alike(links):
+        if len(targets) < _ROWS_IN_STATEMENT:
+            few += [Link(source, kind, target) for target in targets]
+        else:
+            listed = json.dumps(targets) if dialect == "sqlite" else targets
+            values = {"tenant": tenant, "source": source, "kind": kind.value, "target": listed}
+            _cursor(connection).execute(_deletion_of_links(dialect), values)
+    delete_rows(connection, tables.links, [_link_row(tenant, link) for link in few])
+
+
+def _alike(links: Iterable[Link]) -> Iterator[tuple[str, LinkKind, list[str]]]:
+    """The targets of the links of each memory and kind, all in the order of the index."""
+    alike = defaultdict[tuple[str, LinkKind], list[str]](list)
+    for link in links:
+        alike[link.source, link.kind].append(link.target)
+    for (source, kind), targets in sorted(alike.items()):
+        yield source, kind, sorted(targets)
 
 
 def delete_rows(connection: Connection, table: Table, keys: Sequence[Row]) -> None:
@@ -132,9 +146,8 @@ def next_position(connection: Connection, owner: Row) -> tuple[int, bool]:
 def ask(connection: Connection, query: SelectBase, values: Row, ids: Sequence[str] = ()) -> Iterator[Any]:
     """The rows of one of `queries`, for these ids if it takes some."""
     question = _question(connection.dialect.name, query)
-    named: Row = {"ids": ids} if question.takes_lists else {f"id_{number}": one for number, one in enumerate(ids)}
     cursor = _cursor(connection)
-    cursor.execute(question.naming(named), {**question.constants, **values, **named})
+    cursor.execute(*question.asked(values, ids))
     for row in cursor:  # noqa: UP028 - `yield from` would close the cursor of whoever stops early, if need be too late
         yield row
 
@@ -150,7 +163,7 @@ def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
     """The first value of the only row."""
     question = _question(connection.dialect.name, query)
     cursor = spare_cursor(connection)
-    cursor.execute(question.text, {**question.constants, **values})
+    cursor.execute(*question.asked(values, ()))
     return cursor.fetchall()[0][0]
 
 
@@ -171,14 +184,17 @@ def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
 @dataclass(frozen=True, slots=True)
 class _CompiledQuery:
     text: str
-    takes_lists: bool  #: the ids are one parameter, and the text is always the same: the server keeps its plan
+    order: Sequence[str] | None  #: of the parameters; None: they have names, and the ids are one of them, a list
     constants: Row
 
-    def naming(self, names: Iterable[str]) -> str:
-        """The statement with placeholders for the ids."""
-        if self.takes_lists:
-            return self.text
-        return self.text.replace(_IDS, ", ".join(map(":{}".format, names)))
+    def asked(self, values: Row, ids: Sequence[str]) -> tuple[str, Any]:
+        """The statement for these ids, and its parameters."""
+        told = {**self.constants, **values, "ids": ids}
+        if self.order is None:  # the text is always the same: the server keeps its plan
+            return self.text, told
+        # By their names, SQLite looks for each parameter among all of them: 5,000 ids take more than twice as long.
+        each = (told[name] if name == "ids" else (told[name],) for name in self.order)
+        return self.text.replace(_IDS, ", ".join("?" * len(ids))), [*chain.from_iterable(each)]
 
 
 def _run_insertion(connection: Connection, table: Table, statement: str, rows: Sequence[Row]) -> None:
@@ -237,9 +253,11 @@ def _cursor(connection: Connection) -> Any:
 def _question(dialect: str, query: SelectBase) -> _CompiledQuery:
     compiled = _compiled(dialect, query)
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    takes_lists = dialect == "postgresql"
-    text = str(compiled).replace(f"IN ({_IDS})", "= ANY(%(ids)s)") if takes_lists else str(compiled)
-    return _CompiledQuery(text, takes_lists, constants)
+    if dialect == "postgresql":
+        return _CompiledQuery(str(compiled).replace(f"IN ({_IDS})", "= ANY(%(ids)s)"), None, constants)
+    named = str(compiled).replace(_IDS, ":ids")
+    text = _NAMED.sub(lambda found: _IDS if found[1] == "ids" else "?", named)
+    return _CompiledQuery(text, _NAMED.findall(named), constants)
 
 
 @cache
@@ -273,6 +291,14 @@ def _insertion_of_links() -> str:
 def _deletion(dialect: str, table: Table) -> str:
     key = [column == bindparam(column.name) for column in table.primary_key]
     return str(_compiled(dialect, delete(table).where(*key)))
+
+
+@cache
+def _deletion_of_links(dialect: str) -> str:
+    """Of links of one memory and kind, of which the targets are one parameter: a list, for SQLite in JSON."""
+    head, _, _ = _deletion(dialect, tables.links).rpartition(" = ")
+    listed = "IN (SELECT value FROM json_each(:target))" if dialect == "sqlite" else "= ANY(%(target)s)"
+    return f"{head} {listed}"
 
 
 def _link_row(tenant: str, link: Link) -> Row:

@@ -246,6 +246,10 @@ class StoredCubes:
                 for sequence, at, operation, kind, cube_id, version, detail in rows
             ]
 
+    def logged(self, *, after: int, limit: int) -> tuple[list[Event], int | None]:
+        found = self.events(after=after, limit=limit)
+        return found, found[-1].sequence if found and len(found) == limit else None
+
     def census(self) -> Census:
         cubes = tables.cubes
         query = (

@@ -197,6 +197,16 @@ class ViewedReader(SqlReader):
             after, most = found[-1].sequence, max(most, _EVENTS_AT_ONCE)
         return []
 
+    def logged(self, *, after: int, limit: int) -> tuple[list[Event], int | None]:
+        """It looks at so many events at most: what the caller may not read takes no longer the more there is of it."""
+        most = max(limit, _EVENTS_AT_ONCE)
+        found = super().events(after=after, limit=most)
+        known = self.permitted(one.cube_id for one in found)
+        some = [one for one in found if one.cube_id in known]
+        last = found if len(some) <= limit else some[:limit]
+        is_whole = len(some) <= limit and len(found) < most
+        return self._with_reasons(some[:limit]), None if is_whole or not last else last[-1].sequence
+
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
         return self._between_permitted(super().targets(sources, kind))
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from memoryos.clock import system_clock
 from memoryos.interface.cli import render
+from memoryos.interface.cli.listed_memories import Cursor
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 
 if TYPE_CHECKING:
@@ -25,24 +26,25 @@ _SUMMED = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 def events(
     after: Annotated[int, typer.Option(min=0, help="Only events with a higher number.")] = 0,
     limit: Annotated[int, typer.Option(min=1, help="Most events.")] = 100,
+    cursor: Cursor = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the changes of memories, oldest first; `--after` the last number lists the next ones."""
+    """List the changes of memories, oldest first; `--cursor` of the last list lists the next ones."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.log.events(after=after, limit=limit)
+        found = memory.log.events(after=after, limit=limit, cursor=cursor)
     if json:
-        render.print_json({"events": [one.to_dict() for one in found]})
+        render.print_json({"events": [one.to_dict() for one in found], "cursor": found.cursor})
         return
     for one in found:
         render.say(f"{one.sequence} {one.at:%Y-%m-%d %H:%M:%S} {one.operation} {one.kind} {one.cube_id} {one.version}")
-    if not found:
+    if found.cursor:
+        render.console().print(f"More: --cursor {found.cursor}", markup=False, soft_wrap=True)
+    elif not found:
         render.say("There are no such events.")
-    elif len(found) == limit:
-        render.say(f"More: --after {found[-1].sequence}")
 
 
 def usage(

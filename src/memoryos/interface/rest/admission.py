@@ -84,10 +84,15 @@ class Admission:
 
         A store that had no key when it was last asked is taken to have none: whoever asks gets nothing of it.
         """
-        if self.keys_seen.exist or not request.scope["path"].startswith(self.without_memory):
+        if self.keys_seen.exist or not self.is_chat(request):
             return False
         kind, key = _told_key(request)
         return not kind or self._is_foreign(key, request)
+
+    def is_chat(self, request: Request) -> bool:
+        """Whether the model server answers the request, and memory is only beside it."""
+        path: str = request.scope["path"]
+        return path.startswith(self.without_memory)
 
     def count_first(self, request: Request) -> None:
         """Count a request that is answered without the store before that is asked, for which there may be no thread.
@@ -118,9 +123,11 @@ class Admission:
 
     def _known(self, key: str, address: str) -> ApiKey | None:
         try:
-            return self.store.keys.info(key, network=address)
+            found = self.store.keys.info(key, network=address)
         except PermissionDenied:
-            return None
+            found = None
+        self.keys_seen.answered()
+        return found
 
     def _calling(self, info: ApiKey, key: str, purpose: str | None, session: str | None, address: str) -> Caller:
         """The caller with this key. Raises PermissionDenied, which the audit log notes."""

@@ -19,6 +19,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import AwareDatetime
 
 from memoryos.cube import MemCube, Turn
+from memoryos.interface.rest.answer_meanings import meanings, result_meaning
+from memoryos.interface.rest.member_meanings import with_meanings
 from memoryos.interface.rest.own_key_route import OWN_KEY
 from memoryos.interface.rest.route import Route
 from memoryos.interface.rest.samples import answer_kind, sample
@@ -83,17 +85,20 @@ class AnswerSchemas:
 
     def _answer(self, route: Route, document: Mapping[str, Any]) -> Schema:
         if route.named == "ids":
-            return _object({"ids": {"type": "array", "items": _ATOMS[str]}})
+            return _result(route, "ids", {"type": "array", "items": _ATOMS[str]})
         kind, _ = answer_kind(route)
         told = self.of(kind)
         if route is OWN_KEY:  # null, if the store has no keys
             told = {"anyOf": [told, _ATOMS[type(None)]]}
         if route.named:
-            return _object({route.named: told})
+            return _result(route, route.named, told)
         if told.get("type") == "array":
             return _listing(told["items"])
         is_document = "$ref" in told or told.get("type") == "object"
-        return told if is_document else _object({name: self.of(type(value)) for name, value in document.items()})
+        if is_document:
+            return told
+        ((name, value),) = document.items()
+        return _result(route, name, self.of(type(value)))
 
     def of(self, kind: Any) -> Schema:
         """The schema of a value of that type."""
@@ -109,7 +114,8 @@ class AnswerSchemas:
         name = kind.__name__
         if name not in self.classes:
             self.classes[name] = {}  # for a class that has values of itself
-            self.classes[name] = self._described(kind) | {"title": name}
+            said = meanings(kind, _TOLD.get(kind, {}))
+            self.classes[name] = with_meanings(self._described(kind), said) | {"title": name}
         return {"$ref": f"#/components/schemas/{name}"}
 
     def _described(self, kind: type) -> Schema:
@@ -176,4 +182,10 @@ def _object(properties: Mapping[str, Schema]) -> Schema:
 
 def _listing(items: Schema) -> Schema:
     cursor: Schema = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    return _object({"items": {"type": "array", "items": items}, "cursor": cursor})
+    told = _object({"items": {"type": "array", "items": items}, "cursor": cursor})
+    return with_meanings(told, meanings(Listing, {}))
+
+
+def _result(route: Route, name: str, told: Schema) -> Schema:
+    """The schema of an answer that has a result which is no document, under a name."""
+    return with_meanings(_object({name: told}), {name: result_meaning(route, name)})

@@ -70,15 +70,29 @@ class Desk:
         return Response(content, parameters.route.status, media_type="application/json")
 
     async def admit(self, request: Request) -> Asking:
-        """Who asks. A chat, which can do without memory, waits for the store for a short time. Raises Refusing."""
-        if not self.admission.can_do_without(request):
+        """Who asks. A chat waits for the store for a short time: it can do without memory, or is refused.
+
+        Raises Refusing.
+        """
+        if not self.admission.is_chat(request):
             return await self.run(lambda: self.admission.admit(request))
+        if not self.admission.can_do_without(request):
+            return await self._known(request)
         self.admission.count_first(request)
         try:
             async with asyncio.timeout(self.store.settings.upstream_memory_seconds):
                 return await self.run(lambda: self.admission.admit(request, is_counted=True))
         except TimeoutError:
             return self.admission.do_without(request)
+
+    async def _known(self, request: Request) -> Asking:
+        """Who asks with a key, which the store alone knows. Raises Refusing (503) if it answers nobody."""
+        asking = self.run(lambda: self.admission.admit(request))
+        try:
+            return await self.admission.keys_seen.wait(asking, self.store.settings.upstream_memory_seconds)
+        except TimeoutError:
+            problem, fix = "The store does not say who asks", "Ask again after the time of Retry-After"
+            raise Refusing(503, "StoreUnreachable", problem, fix, {"Retry-After": "1"}) from None
 
     async def run(self, work: Callable[[], T], step: str = "") -> T:
         """Do the work in a thread, as one call for its waiting time; a step has a span of its own.

@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.requests import Request as HttpRequest
 
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, KeyReused
 from memoryos.interface.rest.problems import Refusing
 
 IDEMPOTENCY_KEY = "idempotency-key"  #: the header
@@ -41,7 +41,7 @@ class Replays:
     ) -> Document | None:
         """The answer to this request; of one that was done before, its ids and counts.
 
-        `check` raises an error if who asks may not do it any more. Raises Refusing (409, 422).
+        `check` raises an error if who asks may not do it any more. Raises KeyReused, and Refusing (409).
         """
         hidden = hmac.digest(self._secret, asked, "sha256")  # it tells nothing of what was asked
         with self._lock:
@@ -94,5 +94,4 @@ def _is_small(name: str, value: Any) -> bool:
 
 def _refuse_another(known: bytes, asked: bytes) -> None:
     if not hmac.compare_digest(known, asked):
-        problem = "This idempotency key belongs to another request"
-        raise Refusing(422, "KeyReused", problem, "Give each request a key of its own")
+        raise KeyReused

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryos.errors import MemoryOSError
 from memoryos.interface.rest.body_room import BodyRoom, Take
+from memoryos.interface.rest.lingering_close import LingeringClose
 from memoryos.interface.rest.problems import Refusing, answer
 from memoryos.interface.rest.request_passage import RequestPassage
 from memoryos.interface.rest.rest_limits import RestLimits
@@ -69,8 +70,9 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         passage = RequestPassage(scope)
+        closing = LingeringClose(scope, receive, send)
         async with self._counted(passage):
-            await self._guarded(passage, receive, _noting(passage, send))
+            await self._guarded(passage, closing.receive, _noting(passage, closing.send))
 
     @asynccontextmanager
     async def _counted(self, passage: RequestPassage) -> AsyncIterator[None]:

@@ -26,6 +26,7 @@ from memoryos.interface.rest import streamed_routes
 from memoryos.interface.rest.added_routes import AddedRoutes
 from memoryos.interface.rest.admission import PURPOSE, SESSION, Admission
 from memoryos.interface.rest.answer_schema import AnswerSchemas
+from memoryos.interface.rest.body_meanings import with_body_meanings
 from memoryos.interface.rest.closing_time import CLOSING, ClosingTime
 from memoryos.interface.rest.configured_traces import traces_of
 from memoryos.interface.rest.description import ADDRESS, Description
@@ -183,6 +184,7 @@ def _with_problem(document: dict[str, Any], added: Sequence[AddedRoutes]) -> dic
     _with_answers(document["paths"])
     parts = document["components"]
     parts["schemas"] |= {**_ANSWERS.classes, "Problem": _SCHEMA}
+    with_body_meanings(parts["schemas"], (*ROUTES, *streamed_routes.STREAMED))
     parts["responses"] = {f"Problem{status}": _described(status, *one) for status, one in _TOLD.items()}
     for address, path in document["paths"].items():
         for operation in path.values():
@@ -334,13 +336,15 @@ _SCHEMA: dict[str, Any] = {
     "title": "Problem",
     "required": ["type", "title", "status", "detail"],
     "properties": {
-        "type": {"type": "string", "format": "uri"},
+        "type": {"type": "string", "format": "uri", "description": "The name of the problem, which is no address."},
         "title": {"type": "string", "description": "The class of the error."},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
+        "status": {"type": "integer", "description": "The status of the answer."},
+        "detail": {"type": "string", "description": "What is wrong, in a sentence."},
         "field": {"type": "string", "description": "The field that is wrong."},
         "fix": {"type": "string", "description": "What to do."},
         "step": {"type": "string", "description": "The step of a pipeline that failed."},
+        "expected": {"type": "integer", "description": "The version that the request expected."},
+        "stored": {"type": "integer", "description": "The version that is stored in its place."},
     },
 }
 

@@ -24,7 +24,6 @@ from memoryos.memory_os import MemoryOS
 
 Application = Callable[[MemoryOS, RestLimits], ASGIApp]  #: makes what answers the requests for a store
 
-_KEEP_ALIVE = 5  # seconds between two requests of one connection
 _WAITING = 128  # connections that are not accepted yet
 
 
@@ -86,7 +85,7 @@ class RestServer:
             proxy_headers=False,
             lifespan="on",
             limit_concurrency=self.limits.connections,
-            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_keep_alive=round(self.limits.head_seconds) + 1,  # what decides is the deadline of its next headers
             timeout_graceful_shutdown=max(1, round(self.limits.closing_seconds)),
         )
         return EndingServer(config, ClosingTime(self.limits.closing_seconds))

@@ -26,7 +26,7 @@ class WatermarkEvidence(Plain):
 
     result: WatermarkResult  #: found, not found, or too short to tell
     counted: int  #: different pairs of neighbouring tokens
-    favoured: int  #: those of which the mark favours the second token
+    favoured: int  #: pairs of them of which the mark favours the second token
     z: float | None  #: standard deviations above what chance gives; None if nothing was counted
     p: float | None  #: the chance of so many in a text without the mark; None if nothing was counted
     model: str  #: the model whose tokens were counted

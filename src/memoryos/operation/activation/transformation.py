@@ -14,11 +14,11 @@ from memoryos.plain import Plain
 class Transformation(Plain):
     """A change of form that was asked for."""
 
-    name: str  #: of the activation or adapter
+    name: str  #: name of the activation or adapter
     source: MemoryForm  #: the form that the memories have
     target: MemoryForm  #: the form that they get
     job: str | None  #: id of the job that does it; None: nothing is to be done
-    ids: tuple[str, ...]  #: of the memories, as texts
+    ids: tuple[str, ...]  #: ids of the memories, as texts
 
 
 class FormState(Choice):
@@ -35,7 +35,7 @@ class FormState(Choice):
 class FormOutcome(Plain):
     """What came of the latest change of form of that kind."""
 
-    name: str  #: of the activation or adapter
+    name: str  #: name of the activation or adapter
     source: MemoryForm  #: the form that the memories have
     target: MemoryForm  #: the form that they get
     state: FormState  #: done, waiting, refused, failed or unknown
@@ -58,8 +58,8 @@ def stands(job: Job | None) -> tuple[FormState, str]:
 class MadeForm(Plain):
     """A KV state or an adapter, with its links to texts, both ways."""
 
-    id: str  #: of its memory
+    id: str  #: id of its memory
     form: MemoryForm  #: kv or adapter
-    name: str  #: of the activation or adapter
+    name: str  #: name of the activation or adapter
     sources: tuple[str, ...]  #: ids of the texts that it was made of
     told: tuple[str, ...] = ()  #: ids of the facts that it told

@@ -40,8 +40,8 @@ def new_branch_id() -> str:
 class BranchPlace(Plain):
     """Where the copy of an owner's memory lies."""
 
-    id: str  #: of the branch; its namespace ends with it
-    name: str  #: unique among the branches of the owner
+    id: str  #: id of the branch; its namespace ends with it
+    name: str  #: name, unique among the branches of the owner
 
     def scope(self, home: Scope) -> Scope:
         """Where the copy of a home of the owner lies: of its own memory, or of a persona that agents share."""
@@ -66,8 +66,8 @@ class Branch(BranchPlace):
     by: str  #: identity of the caller who made it
     expires_at: AwareDatetime  #: when it is discarded
     is_whole: bool = False  #: whether all memories are copied
-    sequence: int = 0  #: of the last event of the owner that it shows
-    own_sequence: int = 0  #: of the last event that made the copy
+    sequence: int = 0  #: number of the last event of the owner that it shows
+    own_sequence: int = 0  #: number of the last event that made the copy
 
     def copy_of(self, cube: MemCube, scope: Scope, known: Callable[[str], bool]) -> MemCube:
         """The copy of a memory, for a scope; ids of memories that are `known` to be copied are those of their copies.

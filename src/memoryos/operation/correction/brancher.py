@@ -43,10 +43,10 @@ _COMPARED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 class BranchChange(Plain):
     """A memory that says something else, or holds no more, in a branch."""
 
-    id: str  #: of the owner's memory
-    branch_id: str  #: of its copy
-    before: State  #: of the owner's memory
-    after: State  #: of its copy
+    id: str  #: id of the owner's memory
+    branch_id: str  #: id of its copy
+    before: State  #: state of the owner's memory
+    after: State  #: state of its copy
     changes: tuple[FieldChange, ...]  #: the fields that differ, from the owner's memory to the copy
 
 
@@ -54,7 +54,7 @@ class BranchChange(Plain):
 class BranchDiff(PlainContent):
     """What a branch has that the owner's memory does not have now, and the other way round."""
 
-    name: str  #: of the branch
+    name: str  #: name of the branch
     added: tuple[MemCube, ...]  #: memories that were stored in the branch
     changed: tuple[BranchChange, ...]  #: memories that differ
     removed: tuple[MemCube, ...]  #: the owner's memories that were deleted in the branch
@@ -115,8 +115,11 @@ class Brancher:
 
     def forget(self, forget: Callable[[], Forgotten]) -> Forgotten:
         """Remove all branches, and everything else of the owner by `forget`; a branch that is being made, too."""
-        gone = sum(map(self.discard, self._places()), Forgotten()) + forget()
-        return sum(map(self.discard, self._found()), gone)
+        first = {one.id: self.discard(one) for one in self._places()}
+        gone = forget()
+        again = {one.id: self.discard(one) for one in self._found()}  # made meanwhile, or not empty yet
+        told = [replace(done, left={}) if place in again else done for place, done in first.items()]
+        return sum([*told, *again.values()], gone)  # what is left is told once, as the last check found it
 
     def delete_all(self, ids: Sequence[str]) -> None:
         """Remove the copies of memories from all branches that are whole. Raises CubeProtected.
@@ -137,17 +140,19 @@ class Brancher:
         """The ids of all branches, also of those that have ended or are not whole."""
         return {one.id for one in self._places()}
 
-    def restrict(self, cube_id: str, labels: NewLabels) -> dict[str, bool]:
-        """Give copies of a memory what is stricter; returns the branches that are done, and whether the copy changed.
+    def restrict(self, cube_id: str, labels: NewLabels, changed: set[str]) -> set[str]:
+        """Give copies of a memory what is stricter; returns the branches that are done.
 
-        Branches that are being made are discarded: they may have copied the memory as it was. Raises CubeProtected.
+        `changed` gets those in which the copy changed, also if a later one raises CubeProtected. Branches that are
+        being made are discarded: they may have copied the memory as it was.
         """
-        done, places = dict[str, bool](), self._places()
+        done, places = set[str](), self._places()
         for branch in places:
             if _is_whole(branch):
-                done[branch.id] = False
                 with suppress(NotFound), _naming(branch, cube_id):
-                    done[branch.id] = self._is_restricted(self._restricting(branch, cube_id, labels))
+                    if self._is_restricted(self._restricting(branch, cube_id, labels)):
+                        changed.add(branch.id)
+                done.add(branch.id)
             else:
                 doing(Action.DELETE, partial(self._discard_unfinished, branch.id))
         return done
@@ -200,10 +205,10 @@ class Brancher:
         except CubeProtected:
             yield KeptCopy(copy, branch.name, corrector.removable(copy)[0])
 
-    def discard_drafts(self) -> int:
-        """Remove the packs of the branches that are being written; returns how many of them may still come."""
+    def discard_drafts(self) -> Forgotten:
+        """Remove the packs of the branches that are being written; what is left are those that may still come."""
         scopes = {branch.scope(home) for branch in self._whole() for home in self.corrector.homes}
-        return sum(map(self.forgetter.cooler.discard_drafts, scopes))
+        return sum(map(self.forgetter.drafts, scopes), Forgotten())
 
     def forget_session(self, session: str) -> Forgotten:
         """Remove a session from all branches."""
@@ -323,7 +328,7 @@ def _naming(branch: BranchPlace, cube_id: str) -> Iterator[None]:
         copy = branch.id_of(cube_id)
         raise CubeProtected(
             f"the copy {copy} of the memory in the branch {branch.name!r}, or what rests on it, is frozen or on hold"
-            " there, and the memory was not changed: thaw or release it there first",
+            " there, and nothing was changed: thaw or release it there first",
             memory_id=copy,
         ) from None
 

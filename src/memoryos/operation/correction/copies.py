@@ -7,7 +7,7 @@ agents share a persona, the branches of each of them have copies of it: there go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -53,15 +53,16 @@ class Copies:
         if not change.labels.may_restrict:
             return change.write()
         acting(SYSTEM, lambda: self._check_restricted(change))
-        has_changed = False
+        restricted = set[str]()
         while True:
-            done = acting(SYSTEM, lambda: self._restricted(change))
-            has_changed |= any(done.values())
-            with suppress(ChangedMeanwhile), _telling(has_changed):  # a branch made meanwhile may have it as it was
-                changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done.keys())  # type: ignore[misc]
+            with _telling(restricted):
+                done = acting(SYSTEM, lambda: self._restricted(change, restricted))
+            with suppress(ChangedMeanwhile), _telling(restricted):  # a branch made meanwhile may have it as it was
+                changed = change.write(lambda done=done: acting(SYSTEM, self.brancher.ids) <= done)  # type: ignore[misc]
                 break
-        while not acting(SYSTEM, self._ids) <= done.keys():  # other agents' are not locked: one may be made until now
-            done = acting(SYSTEM, lambda: self._restricted(change))
+        with _telling([change.cube_id], "the memory itself has its new labels"):
+            while not acting(SYSTEM, self._ids) <= done:  # other agents' are not locked: one may be made until now
+                done = acting(SYSTEM, lambda: self._restricted(change, restricted))
         return changed
 
     def _check_restricted(self, change: Relabelling) -> None:
@@ -69,14 +70,11 @@ class Copies:
             for cube_id in self._with_absorbed(change):
                 one.check_restricted(cube_id, change.labels)
 
-    def _restricted(self, change: Relabelling) -> dict[str, bool]:
-        """The branches that are done, and whether a copy in them changed."""
-        ids, done = self._with_absorbed(change), dict[str, bool]()
-        for one in self._all:
-            parts = [one.restrict(cube_id, change.labels) for cube_id in ids]
-            known = set.intersection(*map(set, parts))
-            done |= {branch: any(part[branch] for part in parts) for branch in known}
-        return done
+    def _restricted(self, change: Relabelling, changed: set[str]) -> set[str]:
+        """Returns the branches that are done, and notes those in which a copy changed, also before an error."""
+        ids, labels = self._with_absorbed(change), change.labels
+        parts = ([one.restrict(cube_id, labels, changed) for cube_id in ids] for one in self._all)
+        return set[str]().union(*(set.intersection(*some) for some in parts))
 
     def _with_absorbed(self, change: Relabelling) -> list[str]:
         """The memory, and what it took in: in a branch that was made before, that is a memory beside it."""
@@ -157,7 +155,7 @@ class Copies:
     def _without_drafts(self) -> Forgotten:
         """Remove the packs of branches that are being written: copies of what went may be in them."""
         known = self._all
-        return Forgotten(left=Counter(packs=_as_system(lambda: sum(one.discard_drafts() for one in known))))
+        return _as_system(lambda: sum((one.discard_drafts() for one in known), Forgotten()))
 
     def _removed(self, ids: Sequence[str], remove: Callable[[], T]) -> tuple[T, list[KeptCopy]]:
         self.delete(ids)
@@ -212,12 +210,12 @@ class Copies:
 
 
 @contextmanager
-def _telling(has_changed: bool) -> Iterator[None]:
-    """Let what comes in the way tell that copies of the memory in branches were changed before."""
+def _telling(done: Collection[str], what: str = "its copies in branches got what is stricter") -> Iterator[None]:
+    """Let what comes in the way tell what was done before, if anything was by then."""
     try:
         yield
     except Refused as error:
-        raise (told_so_far(error, "its copies in branches got what is stricter") if has_changed else error) from None
+        raise (told_so_far(error, what) if done else error) from None
 
 
 def _told(done: Forgotten, kept: Sequence[KeptCopy]) -> Forgotten:

@@ -173,7 +173,10 @@ class Corrector:
         return unexpired(cube, self.promoter.clock()), home
 
     def told(self, cube: MemCube) -> MemCube:
-        """A memory as its caller may see it: a segment without the words of pages that have expired."""
+        """A memory as its caller may see it: a segment or a page without the words of other pages that have expired."""
+        if cube.kind is Kind.PAGE:
+            with self._vault.view(cube.scope.owner) as reader:
+                return reader.shown(cube)
         if cube.kind is not Kind.SEGMENT:
             return cube
         with self._vault.read(cube.scope.owner) as reader:

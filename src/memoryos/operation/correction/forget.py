@@ -80,12 +80,12 @@ class Forgetter:
             before = Counter(reader.remains())
         gone = self._memories(owner) + withdrawn
         rows = self._rows(owner)
-        coming = self.cooler.discard_drafts(owner)
-        packs = self.cooler.sweep(owner)
+        drafts = self.cooler.discard_drafts(owner)
+        packs = drafts.removed + self.cooler.sweep(owner)
         self.vault.sweep_blobs(owner)
         self.sources.forget(owner)
         with self.vault.read(owner) as reader:
-            left = Counter(reader.remains()) + Counter(packs=coming)
+            left = Counter(reader.remains()) + Counter(packs=drafts.coming)
         places = before - left + Counter(cubes=withdrawn.total(), packs=packs)
         return Forgotten(dict(gone), dict(places), rows=rows, packs=packs, left=dict(left))
 
@@ -100,7 +100,7 @@ class Forgetter:
         files = self._files(corrector, ids)
         gone = self._gone(corrector, ids, lambda: self._delete_placed(corrector, doomed))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session)) + self._bytes(corrector, files)
-        return Forgotten(dict(gone), {"cubes": gone.total()} if gone else {}, left=dict(left))
+        return Forgotten(dict(gone), +Counter(cubes=gone.total()), left=dict(left)) + self.drafts(scope.owner)
 
     def memory(self, corrector: Corrector, memory_id: str) -> Forgotten:
         """Remove a memory, and what rests on it alone. Raises NotFound, CubeProtected and ObjectsUnreachable."""
@@ -110,7 +110,13 @@ class Forgetter:
         gone = self._gone(corrector, ids, lambda: self._delete_all(corrector, ids))
         left = Counter(kind.value for kind in self._kinds(corrector, [memory_id]).values())
         left += self._bytes(corrector, files)
-        return Forgotten(dict(gone), {"cubes": gone.total()}, left=dict(left))
+        told = Forgotten(dict(gone), {"cubes": gone.total()}, left=dict(left))
+        return told + self.drafts(corrector.scope.owner)
+
+    def drafts(self, owner: Scope) -> Forgotten:
+        """Remove the packs of an owner that are being written: they may have what was erased."""
+        removed, coming = self.cooler.discard_drafts(owner)
+        return Forgotten(places=Counter(packs=removed), packs=removed, left=Counter(packs=coming))
 
     def refuse_frozen(self, owner: Scope) -> None:
         """Raise CubeProtected if a memory of the owner is frozen, or OnHold if anything is on hold."""
@@ -148,12 +154,12 @@ class Forgetter:
         return found
 
     def _bytes(self, corrector: Corrector, files: Collection[str]) -> Counter[str]:
-        """How many objects in no use may have what was erased: its attachments, what was built of it, its pages.
+        """How many objects in no use may have what was erased: its attachments, and what was built of it.
 
         They are being stored or removed, or a process that died left them. They go within the hour. Other attachments
         that somebody stores meanwhile have nothing of it.
         """
-        found = Counter(packs=self.cooler.discard_drafts(corrector.scope.owner))
+        found = Counter[str]()
         for home in corrector.homes:
             with self.vault.read(home) as reader:
                 unused = reader.blobs.unused()

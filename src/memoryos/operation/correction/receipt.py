@@ -38,7 +38,7 @@ class Receipt(Plain):
     copies: tuple[KnownCopy, ...] = ()  #: backups and copies of the store that may still hold it
     mounts: tuple[str, ...] = ()  #: mounted memories, which are not touched
     advice: tuple[str, ...] = ()  #: what the store cannot remove by itself, and what to do about it
-    format: str = FORMAT  #: of this record
+    format: str = FORMAT  #: name of the format of this record
     key: str = field(default="", compare=False)  #: which key signed it: the beginning of its hash
     signature: str = field(default="", compare=False)  #: HMAC-SHA256 of all other fields, in hexadecimal
 

@@ -123,7 +123,7 @@ class Relabelling:
         with self._vault.read(home, Action.WRITE) as reader:  # whoever changed it may not read it any more
             if (cube := reader.one(self.cube_id)) is None:
                 raise self._missing
-            return cube
+        return self.corrector.told(cube)
 
     @property
     def _vault(self) -> Vault:

@@ -70,12 +70,12 @@ class Tuned(Plain):
     """One value that a scope uses, and why."""
 
     name: str  #: the field of Settings
-    value: float  #: in use
-    default: float  #: of the paper or of the settings
+    value: float  #: the value in use
+    default: float  #: the value of the paper or of the settings
     low: float  #: least value
     high: float  #: greatest value
-    samples: int  #: that it rests on
-    reason: str  #: one sentence
+    samples: int  #: number of samples that it rests on
+    reason: str  #: why, in one sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from memoryos.cube import MemCube
-from memoryos.errors import InvalidInput, OutcomeUnknown, StorageError
+from memoryos.errors import KeyReused, OutcomeUnknown, StorageError
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.infrastructure.vault.records import Entry
@@ -33,7 +33,7 @@ class Arrival:
     key: str | None
 
     def known(self) -> list[str] | None:
-        """The ids of earlier pages with this key. Raises InvalidInput if they stored a different dialogue."""
+        """The ids of earlier pages with this key. Raises KeyReused if they stored a different dialogue."""
         if self.key is None:
             return None
         with self.vault.read(self.owner) as reader:
@@ -77,9 +77,7 @@ class Arrival:
         present = reader.get(ids)
         both = zip(self.pages, (present.get(cube_id) for cube_id in ids), strict=False)
         if len(ids) != len(self.pages) or not all(_is_told_again(new, _first(reader, old)) for new, old in both if old):
-            raise InvalidInput(
-                "idempotency_key", "was used for a different dialogue", "Give each call a key of its own"
-            )
+            raise KeyReused
         return ids
 
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from memoryos.bounded import Bounded
 from memoryos.clock import Clock
@@ -44,6 +45,13 @@ class Cooled(Plain):
 
     def __add__(self, other: Cooled) -> Cooled:
         return Cooled(self.pages + other.pages, self.packs + other.packs, self.removed + other.removed)
+
+
+class DiscardedDrafts(NamedTuple):
+    """Packs that are discarded before they are in use."""
+
+    removed: int = 0
+    coming: int = 0  #: that are not there to be removed
 
 
 @dataclass
@@ -89,21 +97,21 @@ class Cooler:
             writer.forget_packs(names)
         return len(names)
 
-    def discard_drafts(self, owner: Scope) -> int:
+    def discard_drafts(self, owner: Scope) -> DiscardedDrafts:
         """Remove the packs that are being written, or that a process left which died: what was erased may be in them.
 
-        Returns how many of them are not there to be removed: their bytes may still come. Whoever writes them removes
-        them again, or a sweep within the hour.
+        Of those that are not there to be removed, the bytes may still come. Whoever writes them removes them again, or
+        a sweep within the hour.
         """
         with self.vault.read(owner) as reader:
             if not any(reader.packs().values()):
-                return 0
+                return DiscardedDrafts()
         with self.vault.write(owner) as writer:
             names = writer.claim_packs(drafts=True)
         removed = [name for name in names if self._removed(name)]
         with self.vault.write(owner) as writer:
             writer.forget_packs(removed)
-        return len(names) - len(removed)
+        return DiscardedDrafts(len(removed), len(names) - len(removed))
 
     def tend(self, owner: Scope, goes_on: GoesOn) -> float | None:
         """Do the automatic moves that are due for an owner; return the seconds until the next removal of a pack."""

@@ -52,9 +52,9 @@ _MAKERS = {
 class PipelineParameter(Plain):
     """What a run of a pipeline is given."""
 
-    type: FieldType | str  #: text, count, share, moment or names
-    default: Any = None  #: None: it must be given
-    description: str = ""  #: for those who run it
+    type: FieldType | str  #: what its value is: text, count, share, moment or names
+    default: Any = None  #: the value without an argument; None: it must be given
+    description: str = ""  #: what it means, for those who run the pipeline
 
     def __post_init__(self) -> None:
         try:
@@ -70,11 +70,13 @@ class PipelineParameter(Plain):
 class Pipeline(Plain):
     """A chain of steps. Raises InvalidInput, which names the step and the field."""
 
-    name: str  #: lower-case letters, digits and hyphens
-    steps: Sequence[PipelineStep]  #: in their order
-    version: int = 1  #: noted with each run
-    parameters: Mapping[str, PipelineParameter | FieldType | str] = field(default_factory=dict, hash=False)  #: by name
-    description: str = ""  #: for those who run it
+    name: str  #: name, in lower-case letters, digits and hyphens
+    steps: Sequence[PipelineStep]  #: its steps, in their order
+    version: int = 1  #: number of the version, noted with each run
+    parameters: Mapping[str, PipelineParameter | FieldType | str] = field(
+        default_factory=dict, hash=False
+    )  #: its parameters, by name
+    description: str = ""  #: what it does, for those who run it
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):

@@ -27,7 +27,7 @@ class MadeChange(Plain):
 
     memory_id: str  #: the id of the memory
     kind: Kind  #: page, fact, ...
-    operation: Operation  #: as in `log.events`
+    operation: Operation  #: what was done to the memory, as in `log.events`
     version: int  #: the version of the memory after it
 
 
@@ -35,23 +35,23 @@ class MadeChange(Plain):
 class StepTrace(Plain):
     """What one step took and made."""
 
-    number: int  #: 1, 2, 3 ...
-    verb: str  #: such as retrieve
+    number: int  #: number of the step, from 1
+    verb: str  #: what the step does, such as retrieve
     taken: tuple[str, ...] = ()  #: ids of the memories that it was given
     made: tuple[str, ...] = ()  #: ids of the memories that it found or told
-    characters: int = 0  #: of the text that it made
+    characters: int = 0  #: characters of the text that it made
     changes: tuple[MadeChange, ...] = ()  #: what it changed, or would change
-    ms: float = 0.0  #: how long it took
-    decision: str = "allowed"  #: of the gate; skipped: the step was not done
+    ms: float = 0.0  #: milliseconds that it took
+    decision: str = "allowed"  #: decision of the gate; skipped: the step was not done
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineRun(Plain):
     """The result of a run, and its trace."""
 
-    id: str  #: in the context of its entries in the audit log
-    pipeline: str  #: its name
-    version: int  #: of the pipeline
+    id: str  #: id of the run, in the context of its entries in the audit log
+    pipeline: str  #: name of the pipeline
+    version: int  #: version of the pipeline
     caller: str  #: who ran it
     at: datetime  #: when it ended
     outcome: RunOutcome  #: committed, rehearsed or stopped

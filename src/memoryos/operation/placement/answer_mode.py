@@ -38,7 +38,7 @@ class ModeDecision(Plain):
     """The mode of an answer."""
 
     mode: AnswerMode = AnswerMode.EXACT  #: exact or composed
-    reason: ModeReason = ModeReason.DEFAULT  #: why
+    reason: ModeReason = ModeReason.DEFAULT  #: why it was decided so
 
     @property
     def is_composed(self) -> bool:

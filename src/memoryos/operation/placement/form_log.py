@@ -26,11 +26,11 @@ MOST_TOLD = 16  # decisions that a plan tells
 class FormDecision(Plain):
     """A change of form that the scheduler ordered."""
 
-    at: AwareDatetime  #: when
-    name: str  #: of the KV cache or adapter
+    at: AwareDatetime  #: when it was decided
+    name: str  #: name of the KV cache or adapter
     before: MemoryForm  #: the form that its memories had
     after: MemoryForm  #: the form that they get
-    reason: MoveReason  #: why
+    reason: MoveReason  #: why the form changes
     grounds: MoveGrounds  #: the numbers behind it
     sources: tuple[str, ...]  #: ids of its memories, as far as they are there; 64 at most
     plan: int | None = None  #: number of the plan behind which it was decided; None: `forms.cool` was called

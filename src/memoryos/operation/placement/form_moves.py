@@ -61,13 +61,13 @@ class FormOfMemory:
 class MoveGrounds(Plain):
     """The numbers on which a change of form rests. Milliseconds are those of the cost model, not measured."""
 
-    tokens: int  #: of the texts
-    uses: int  #: so far, by plans and by answers
-    cost_ms: float  #: to read the texts once, which is what building KV costs
-    saved_ms: float  #: what KV would have saved so far; 0 from when it is built
+    tokens: int  #: tokens of the texts
+    uses: int  #: uses so far, by plans and by answers
+    cost_ms: float  #: milliseconds to read the texts once, which is what building KV costs
+    saved_ms: float  #: milliseconds that KV would have saved so far; 0 from when it is built
     heat: int  #: visits of the texts by searches
-    unused_days: float  #: since the last use, or since it got its form
-    unchanged_days: float  #: since a text changed last
+    unused_days: float  #: days since the last use, or since it got its form
+    unchanged_days: float  #: days since a text changed last
 
     @classmethod
     def of_all(cls, parts: Sequence[MoveGrounds]) -> MoveGrounds:
@@ -87,10 +87,10 @@ class MoveGrounds(Plain):
 class FormMove(Plain):
     """A change that is due."""
 
-    id: str  #: of the memory
+    id: str  #: id of the memory
     before: MemoryForm  #: the form that it has
     after: MemoryForm  #: the form that it should get
-    reason: MoveReason  #: why
+    reason: MoveReason  #: why the form should change
     grounds: MoveGrounds  #: the numbers behind it
 
 

@@ -50,13 +50,13 @@ class KvBlock:
 class KeepingGrounds(Plain):
     """The numbers that a policy has of KV when it decides. Milliseconds are those of the cost model, not measured."""
 
-    uses: int  #: in this process
-    saved_ms: float  #: by one use
-    load_ms: float  #: to make it ready
-    size_bytes: int  #: of it
-    chance: float  #: that the owner's next question uses it
+    uses: int  #: uses in this process
+    saved_ms: float  #: milliseconds that one use saves
+    load_ms: float  #: milliseconds to make it ready
+    size_bytes: int  #: size in bytes
+    chance: float  #: probability that the owner's next question uses it
     heat: float  #: visits of what it was computed from
-    similarity: float  #: of that to the owner's question, 0 to 1; 0 if the policy, or who reads this, is not told it
+    similarity: float  #: similarity to the owner's question, 0 to 1; 0 if the policy, or who reads this, is not told it
     priority: int  #: the highest of its tags
 
 

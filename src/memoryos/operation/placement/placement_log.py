@@ -27,20 +27,20 @@ MOST_DECISIONS = 64  # of a plan
 class LoggedDecision(Plain):
     """What was decided for one memory."""
 
-    id: str  #: of the memory
+    id: str  #: id of the memory
     form: MemoryForm  #: the form in question
     is_chosen: bool  #: whether it takes part
-    reason: PlacementReason  #: why, or why not
+    reason: PlacementReason  #: why it takes part, or why not
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedPlacement(Plain):
     """One plan that was carried out."""
 
-    number: int  #: of the plan, from 1
+    number: int  #: number of the plan, from 1
     at: AwareDatetime  #: when it was decided
     policy: str  #: name of the policy
-    decisions: tuple[LoggedDecision, ...]  #: those of chosen memories first, in their order
+    decisions: tuple[LoggedDecision, ...]  #: the decisions, those of chosen memories first, in their order
     forms: tuple[FormDecision, ...] = ()  #: what was decided behind it: KV and adapters that are made or removed
     mode: ModeDecision = EXACTLY  #: exact, or composed: several KV caches are put together; and why
 

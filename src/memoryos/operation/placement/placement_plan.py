@@ -35,13 +35,13 @@ class PlacementReason(Choice):
 class PlacementDecision(Plain):
     """What was decided for one memory."""
 
-    id: str  #: of the memory
+    id: str  #: id of the memory
     form: MemoryForm  #: the form in question
     is_chosen: bool  #: whether it takes part
-    reason: PlacementReason  #: why, or why not
-    tokens: int = 0  #: of the model's context that it takes
-    ms: float = 0.0  #: until the first token that it takes
-    size_bytes: int = 0  #: that it takes in memory
+    reason: PlacementReason  #: why it takes part, or why not
+    tokens: int = 0  #: tokens of the model's context that it takes
+    ms: float = 0.0  #: milliseconds until the first token that it takes
+    size_bytes: int = 0  #: bytes that it takes in memory
     instead: str | None = None  #: id of the memory that stands for it
 
 
@@ -49,8 +49,10 @@ class PlacementDecision(Plain):
 class PlacementPlan(Plain):
     """The decisions of one task."""
 
-    chosen: tuple[PlacementDecision, ...]  #: in the order of the prompt: adapters, KV, texts
-    left_out: tuple[PlacementDecision, ...]  #: with the reason of each
+    chosen: tuple[
+        PlacementDecision, ...
+    ]  #: the memories that take part, in the order of the prompt: adapters, KV, texts
+    left_out: tuple[PlacementDecision, ...]  #: the memories that do not, with the reason of each
     preload: tuple[str, ...] = ()  #: ids of what the owner's next question probably needs
     policy: str = ""  #: name of the policy; "off" if the scheduler is off
     states: tuple[StateDecision, ...] = ()  #: why KV states are in memory or not, newest first (`placement_states`)

@@ -23,10 +23,10 @@ MOST_DECISIONS = 64  # that are known of an owner
 class StateDecision(Plain):
     """What was decided for one KV state."""
 
-    id: str  #: of its memory
-    at: AwareDatetime  #: when
+    id: str  #: id of its memory
+    at: AwareDatetime  #: when it was decided
     is_kept: bool  #: whether it is in memory since, in the process that decided
-    reason: KeepingReason  #: why, or why not
+    reason: KeepingReason  #: why it is in memory, or why not
     grounds: KeepingGrounds | None = None  #: the numbers behind it; None: an earlier version noted none
 
     def without_question(self) -> StateDecision:

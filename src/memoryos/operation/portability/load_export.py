@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
@@ -250,14 +250,18 @@ class Loader:
         earlier = {record.cube.id: _if_small([Entry(one).prepared for one in record.edges]) for record in records}
 
         def store() -> list[str]:
+            with self.vault.read(owner) as reader:  # thousands of pages of one memory are looked for beside others
+                sequence, there = reader.sequence(), _sources(reader, records, outline)
             with self.vault.write(owner) as writer:
+                if writer.sequence() != sequence:
+                    there = _sources(writer, records, outline)
                 present = writer.kinds(record.cube.id for record in records)
                 missing = [record.cube.id for record in records if record.cube.id not in present]
                 outline.removed.update(self._removed(writer, missing))  # also what was removed a moment ago
                 fresh = [cube_id for cube_id in missing if cube_id not in outline.removed]
                 writer.insert([entries[cube_id] for cube_id in fresh])
                 writer.keep_versions([entry for cube_id in fresh for entry in earlier[cube_id]])
-                writer.link(_resting(writer, [record for record in records if record.cube.id in fresh], outline))
+                writer.link(_resting([one for one in records if one.cube.id in fresh], there | {*fresh}))
                 if any(record.is_trimmed for record in records if record.cube.id in fresh):
                     writer.write_note(TRIMMED, "1")
             return fresh
@@ -330,11 +334,15 @@ class Loader:
         return {cube_id: entry.prepared for cube_id, entry in entries.items()}
 
 
-def _resting(writer: Writer, records: Iterable[_Record], outline: _Outline) -> list[Link]:
+def _sources(reader: Reader, records: Iterable[_Record], outline: _Outline) -> Set[str]:
+    """Those memories that these rest on that are stored."""
+    told = (link.target for record in records for link in record.links if link.kind in RESTING)
+    return reader.kinds(one for one in told if not outline.leaves(one)).keys()
+
+
+def _resting(records: Iterable[_Record], there: Container[str]) -> list[Link]:
     """The links to what memories rest on, as far as it is stored: who may not read that may not read them at once."""
-    told = [link for record in records for link in record.links if link.kind in RESTING]
-    there = writer.kinds(link.target for link in told if not outline.leaves(link.target))
-    return [link for link in told if link.target in there]
+    return [link for record in records for link in record.links if link.kind in RESTING and link.target in there]
 
 
 def _chained(pages: Sequence[str], reader: Reader) -> Step:

@@ -55,7 +55,7 @@ class Context(Plain):
     tokens: int  #: tokens of the text
     ids: tuple[str, ...]  #: ids of the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
-    lines: tuple[Line, ...] = ()  #: in the order of the text
+    lines: tuple[Line, ...] = ()  #: the lines, in the order of the text
     found: bool = True  #: False if nothing bears on the question; then the text only says so, or is empty
     fits: bool = True  #: False if something was found, but `tokens` are too few for any line; then the text is empty
 
@@ -195,9 +195,14 @@ class _Stock:
     def is_wanted(self, page: MemCube, number: int) -> bool:
         """Whether the text may have the turn."""
         turn = turns_of(page)[number]
-        names = (page.id, (page.id, number), turn.source_id)
-        is_new = self.exclude.isdisjoint(name for name in names if name)
-        return is_new and self.covers(turn.at or page.descriptive.event_at)
+        return not self._is_left_out(page.id, number, turn.source_id) and self.covers(
+            turn.at or page.descriptive.event_at
+        )
+
+    def _is_left_out(self, page: str, number: int, source: str | None) -> bool:
+        if not self.exclude:  # as nearly always: a text asks this of each turn several times
+            return False
+        return not self.exclude.isdisjoint(name for name in (page, (page, number), source) if name)
 
     def has_words(self, *, recent: bool) -> bool:
         """Whether the text may have a turn, if there is room for it."""
@@ -236,7 +241,7 @@ class _Stock:
         """Profile, traits and facts, by value per token."""
         lines = list(self._facts())
         if persona:
-            lines += [replace(line, score=share(line.text, asked)) for line in _persona(self.recalled)]
+            lines += _persona(self.recalled, asked)
         return sorted(lines, key=lambda line: -(line.score + PRIOR) / (1 + count_tokens(line.text)))
 
     def outright(self, beside: Iterable[Line], asked: Collection[str]) -> _Outright:
@@ -285,10 +290,11 @@ def _section(mount: str | None) -> Section:
     return Section.SHARED if mount else Section.TALK
 
 
-def _persona(recalled: Recall) -> Iterator[Line]:
+def _persona(recalled: Recall, asked: Collection[str] = ()) -> Iterator[Line]:
     for cube in (*recalled.profile, *recalled.traits):
         if not isinstance(cube.payload, Trait) or cube.payload.level is not Level.LOW:  # a low one says little
-            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, _item(cube), cube)
+            section, text = Section.USER if cube.subject is Subject.USER else Section.AGENT, _item(cube)
+            yield Line(section, text, cube, score=share(text, asked) if asked else 0.0)
 
 
 def _item(cube: MemCube, today: datetime | None = None, words: str | None = None) -> str:

@@ -110,16 +110,21 @@ class Draft:
         return is_taken
 
     def _take_new(self, line: Line, leave: int) -> bool:
-        if not self._fits(line, self.room - leave):
+        price = self._price_within(line, self.room - leave)
+        if price is None:
             opening = self._cost(self._opening) if not leave and not self._lines and self._opening else 0
-            if not opening or not self._fits(line, self.room + opening - leave):
+            if not opening or (price := self._price_within(line, self.room + opening)) is None:
                 return False
             self._opening, self.room = "", self.room + opening  # the first line is worth more than today's date
-        self._put(line, self.price(line))
+        self._put(line, price)
         return True
 
-    def _fits(self, line: Line, room: int) -> bool:
-        return not _is_too_long(line.text, room) and self.price(line) <= room
+    def _price_within(self, line: Line, room: int) -> int | None:
+        """The price of a line that fits into the room; None if it does not. Most fail by their words alone."""
+        if _is_too_long(line.text, room) or self._cost(line.text) > room:
+            return None
+        price = self.price(line)
+        return price if price <= room else None
 
     def may_take(self, key: Key, words: str) -> bool:
         """Whether a line with these words might fit, estimated without counting tokens."""

@@ -177,7 +177,7 @@ class TurnHit(Plain):
     mount: str | None = None  #: name of the mount; None for this memory
     start: int = 0  #: start of the passage in the turn's words
     end: int | None = None  #: end of the passage; None: the end of the turn
-    relevance: float | None = None  #: as in Hit
+    relevance: float | None = None  #: probability that it bears on the question, 0 to 1; None if it was not computed
 
     @property
     def turn(self) -> Turn:

@@ -41,7 +41,7 @@ class Line(Plain):
     section: Section  #: the heading above it
     text: str  #: the line
     cube: MemCube = field(compare=False, repr=False)  #: what it is made of; its visits change from call to call
-    turn: int | None = None  #: its number on the page; None when it is no turn
+    turn: int | None = None  #: the number of its turn on the page; None when it is no turn
     spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
     score: float = 0.0  #: the score of the search; 0 if it was not searched for
     is_ended: bool = False  #: whether it is a fact that was replaced; a turn does not tell that

@@ -103,7 +103,7 @@ class Source:
         Which pages left STM was decided by all pages, and must not tell of those that the caller may not read.
         """
         if self.classes is None:
-            return self.resident.recent
+            return [self._shown(entry) for entry in self.resident.recent]
         latest = self._latest(search.filters.now, settings.short_term_capacity)
         here = {entry.cube.id: entry for entry in self.resident.recent}
         others = self.reader.found_pages(page for page in latest if page not in here)

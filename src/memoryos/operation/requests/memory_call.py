@@ -110,7 +110,7 @@ class MemoryCall(PlainContent):
     is_about_telling: bool = False  #: whether the time range is when something was said, and not when it happened
     anchor: str | None = None  #: id of the page in STM that it refers back to
     to: str | None = None  #: identity with which the memory is shared
-    read_by: ReadBy = ReadBy.RULES  #: who read it
+    read_by: ReadBy = ReadBy.RULES  #: who read the request: rules or model
     reason: str = ""  #: why the rules read it although a model is configured
     limit: str = ""  #: an exception, a condition, an end or a second order that it names; such an order is refused
 

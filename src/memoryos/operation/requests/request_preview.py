@@ -26,8 +26,8 @@ _DIGEST_BYTES = 5
 class ListedMemory(PlainContent):
     """A memory in a preview."""
 
-    id: str  #: its id
-    kind: Kind  #: its kind
+    id: str  #: id of the memory
+    kind: Kind  #: kind of the memory
     text: str  #: its first words
     at: datetime  #: when it was said
 

@@ -16,17 +16,17 @@ from memoryos.signing import ContentMark
 class AdapterVersion(Plain):
     """One version of an adapter."""
 
-    id: str  #: of its memory
+    id: str  #: id of its memory
     number: int  #: counted from 1
     stage: AdapterStage  #: training, ready or refused
-    model: str  #: that it fits
+    model: str  #: the model that it fits
     refused: str  #: why it may not be used; empty if it may
     gate: GateResult | None  #: what the gate measured
     sources: tuple[str, ...]  #: ids of the memories that it was trained on
     step: int  #: training steps that were taken
     steps: int  #: training steps in all
-    seconds: float  #: that they took
-    size: int  #: bytes
+    seconds: float  #: seconds that the training took
+    size: int  #: size in bytes
     at: datetime  #: when it was stored
 
     @classmethod
@@ -53,9 +53,9 @@ class AdapterVersion(Plain):
 class AdapterStatus(Plain):
     """An adapter with its versions."""
 
-    name: str  #: its name
+    name: str  #: name of the adapter
     kinds: tuple[str, ...]  #: kinds of the memories that it is trained on
-    versions: tuple[AdapterVersion, ...]  #: those that stand, oldest first
+    versions: tuple[AdapterVersion, ...]  #: the versions that stand, oldest first
     weight: float | None  #: how much it counts in answers; None: it is not loaded
     used: int | None  #: number of the version that answers use; None: none can be used
     is_due: bool  #: whether it waits to be trained

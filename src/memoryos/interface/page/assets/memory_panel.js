@@ -73,7 +73,7 @@ const Property = ({ name, children }) => html`<div><dt>${name}</dt><dd>${childre
 
 function TurnSaid({ turn }) {
   return html`<div class=${`turn turn-${turn.role}`}>
-    <p class="turn-head"><${Stored} class="speaker" text=${speakerOf(turn)} most=${60} /><time datetime=${turn.at}>${moment(turn.at)}</time></p>
+    <p class="turn-head"><${Stored} class="speaker" text=${speakerOf(turn)} most=${60} />${" "}<time datetime=${turn.at}>${moment(turn.at)}</time></p>
     <${Stored} as="p" text=${turn.text} />
     ${turn.attachments.map((one, index) => html`<p class="small" key=${index}>${say("attachment")}: <${Stored} text=${one.caption} most=${300} /></p>`)}
   </div>`;

@@ -13,7 +13,7 @@ export function PageRow({ page, isTierShown = true }) {
       ${isTierShown && html`<${Tier} tier=${page.tier} />`}<${State} state=${page.state} /><${Labels} labels=${page.tags} most=${3} />
     </span>
     ${(page.turns ?? []).slice(0, 2).map((turn, index) => html`<span class="said" key=${index}>
-      <${Stored} class="speaker" text=${speakerOf(turn)} most=${40} /><${Stored} text=${turn.text} most=${SHOWN} />
+      <${Stored} class="speaker" text=${speakerOf(turn)} most=${40} />${" "}<${Stored} text=${turn.text} most=${SHOWN} />
     </span>`)}
     ${!page.turns && html`<${Stored} class="said" text=${page.text} most=${SHOWN} />`}`;
 }
