@@ -608,6 +608,7 @@ def test_what_is_no_read_raises_beyond_what_may_wait(place, clock, monkeypatch):
     with at(place, clock, busy_timeout_seconds=0.2) as store, at(place, clock) as other:
         memory = store.of(ANN, DOCTOR)
         page = memory.add("I keep bees.")
+        memory.wait()  # what moves it holds the lock, too
         memory.governance.freeze(page)
         before = unrecorded(store)
         with other._engine.vault.write(ANN), pytest.raises(NotFound):

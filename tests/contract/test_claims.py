@@ -7,6 +7,8 @@ from datetime import timedelta
 from threading import Barrier, Event, Timer
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.scope import Scope
@@ -57,6 +59,34 @@ def test_owners_are_claimed_once_each_the_one_that_waits_longest_first(vault, en
         clock.advance(seconds=1)
     assert [claim(vault) for _ in USERS] == wanted
     assert claim(vault) is None
+
+
+@pytest.mark.parametrize("known", [None, {"extract", "digest"}])
+def test_to_claim_makes_no_statement_anew(vault, enqueue, known):
+    """To put one together takes longer than to run it."""
+    [ann, *_] = USERS
+    enqueue(ann, 2)
+    vault.known_jobs, made = known, []
+
+    def note(_connection, statement, *_):
+        made.append(str(statement))
+
+    event.listen(Engine, "before_execute", note)
+    try:
+        owner, jobs = vault.claim(lasting=LEASE, limit=9, early=["extract"])
+    finally:
+        event.remove(Engine, "before_execute", note)
+    assert (owner, len(jobs)) == (ann, 2)
+    assert [statement for statement in made if "FROM jobs" in statement] == []
+
+
+def test_who_knows_no_kind_claims_nothing(vault, enqueue):
+    [ann, *_] = USERS
+    enqueue(ann, 2)
+    vault.known_jobs = frozenset()
+    assert (vault.waiting(), claim(vault)) == ([], None)
+    with vault.write(ann) as writer:
+        assert writer.lease(lasting=LEASE) == []
 
 
 def test_what_is_claimed_is_a_lease_like_any_other(vault, enqueue, clock):

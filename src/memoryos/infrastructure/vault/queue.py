@@ -7,7 +7,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, delete, func, or_, select, true
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+)
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
@@ -89,6 +101,46 @@ _RANK = (
 )
 _DAMAGED = "StoreCorrupt: the payload of the job is damaged: run `memoryos verify`, or restore from a backup"
 _CUBES_AT_ONCE = 5_000  # named in one statement
+
+# The conditions of `lease`, with the moments of `_moments`: statements made anew take longer than to run them.
+_believed: BindParameter[int] = bindparam("believed")
+_now: BindParameter[int] = bindparam("now")
+_is_leased = and_(  # with a lease that has not expired
+    _jobs.c.state == JobState.LEASED.value, _jobs.c.lease_until >= _now, _jobs.c.lease_until <= bindparam("longest")
+)
+_is_asked = and_(_jobs.c.attempts == 0, _jobs.c.created_at <= _believed)
+_rests = and_(_jobs.c.not_before > _now, or_(_jobs.c.not_before <= _believed, _is_asked))
+_is_due = or_(  # where no job of the owner is held
+    and_(_jobs.c.state == JobState.QUEUED.value, or_(_jobs.c.not_before.is_(None), ~_rests)),
+    and_(_jobs.c.state == JobState.LEASED.value, ~_is_leased),
+)
+_FIRST = (  # so many of the owner's jobs: the others, however many, are not read
+    select(*(_jobs.c[name] for name in _Row._fields)).where(*_mine).order_by(*_RANK).limit(bindparam("limit"))
+)
+_is_of = _jobs.c.kind.in_(bindparam("ids", expanding=True))
+_is_fresh = _jobs.c.attempts == 0
+_HELD = _FIRST.where(_is_unfinished, _is_leased)
+_DUE = _FIRST.where(_is_unfinished, _is_due)
+_DUE_OF = _DUE.where(_is_of)
+_FRESH_OF = _DUE_OF.where(_is_fresh)
+_EARLY_OF = _FIRST.where(_jobs.c.state == JobState.QUEUED.value, has_numbers, ~_is_due, _is_of, _is_fresh)
+
+
+def _of_owners(due: ColumnElement[bool]) -> Select[Any]:
+    """The owners with such jobs and none that is held, the one with the oldest of these first."""
+    owner = [_jobs.c[name] for name in OWNER]
+    oldest = func.min(case((due, _jobs.c.created_at)))
+    is_held = func.max(case((_is_leased, 1), else_=0))
+    return (
+        select(*owner)
+        .where(_is_unfinished)
+        .group_by(*owner)
+        .having(oldest.is_not(None), is_held == 0)
+        .order_by(oldest, *owner)
+    )
+
+
+_WAITING, _WAITING_FOR = _of_owners(_is_due), _of_owners(and_(_is_due, _is_of))
 
 
 class WantedJob(NamedTuple):
@@ -177,7 +229,7 @@ class Queue:
         One with a damaged payload is set aside, as a dead job: it stopped all others of its owner.
         """
         now = self._clock()
-        if self._first(1, _is_unfinished, _leased(now)):
+        if self._first(_HELD, 1, now):
             return []
         while self._set_aside(chosen := self._chosen(limit, early, now)):
             pass
@@ -212,16 +264,13 @@ class Queue:
 
     def _chosen(self, limit: int, early: Collection[str], now: datetime) -> list[_Row]:
         """The jobs to be leased."""
-        known = _jobs.c.kind.in_(sorted(self._known)) if self._known is not None else true()
-        is_due = and_(_is_unfinished, _due(now))
-        chosen = self._first(1, is_due, known)
+        chosen = self._first(_DUE, 1, now) if self._known is None else self._first(_DUE_OF, 1, now, self._known)
         if chosen and not chosen[0].attempts:
-            kind, fresh = chosen[0].kind, _jobs.c.attempts == 0
-            alike = _jobs.c.kind.in_(sorted(_READING if kind in _READING else {kind}))
-            chosen = self._first(limit, is_due, known, alike, fresh)
+            kind = chosen[0].kind
+            alike = _READING if kind in _READING else {kind}
+            chosen = self._first(_FRESH_OF, limit, now, filter(self._knows, alike))
             if kind in early:
-                waits = and_(_jobs.c.state == JobState.QUEUED.value, has_numbers, ~_due(now))
-                chosen += self._first(limit - len(chosen), waits, _jobs.c.kind == kind, fresh)
+                chosen += self._first(_EARLY_OF, limit - len(chosen), now, [kind])
         return chosen
 
     def _set_aside(self, rows: Iterable[_Row]) -> bool:
@@ -234,17 +283,19 @@ class Queue:
     def _unfinished(self) -> list[_Row]:
         return self._rows(_UNFINISHED)
 
-    def _first(self, limit: int, *wanted: ColumnElement[bool]) -> list[_Row]:
-        """The first of the owner's jobs of which this is true: the others, however many, are not read."""
-        mine = (_jobs.c[name] == value for name, value in self._owner.items())
-        query = select(*(_jobs.c[name] for name in _Row._fields)).where(*mine, *wanted).order_by(*_RANK).limit(limit)
-        return [_Row._make(row) for row in self._connection.execute(query)]
+    def _first(self, query: Select[Any], limit: int, now: datetime, kinds: Iterable[str] = ()) -> list[_Row]:
+        """The first of the owner's jobs that the query finds, of these kinds where it takes some."""
+        values = {**self._owner, **_moments(now), "limit": limit}
+        return list(map(_Row._make, ask(self._connection, query, values, sorted(kinds))))
 
     def _rows(self, states: Sequence[JobState]) -> list[_Row]:
         return list(map(_Row._make, ask(self._connection, _JOBS, self._owner, [state.value for state in states])))
 
     def _is_known(self, row: _Row) -> bool:
-        return self._known is None or row.kind in self._known
+        return self._knows(row.kind)
+
+    def _knows(self, kind: str) -> bool:
+        return self._known is None or kind in self._known
 
     def _waiting(self, wanted: WantedJob, cube_ids: Sequence[str | None]) -> dict[str | None, _Row]:
         payload = _written(wanted.payload)
@@ -334,34 +385,15 @@ def _written(payload: Mapping[str, Any] | None) -> str | None:
     return None if payload is None else json.dumps(payload, ensure_ascii=False, sort_keys=True)
 
 
-def waiting_owners(now: datetime, known: Collection[str] | None = None) -> Select[Any]:
+def waiting_owners(connection: Connection, now: datetime, known: Collection[str] | None = None) -> Iterator[Any]:
     """The owners of whom `lease` takes jobs of the `known` kinds, the one with the oldest of these first."""
-    owner = [_jobs.c[name] for name in OWNER]
-    due = _due(now) if known is None else and_(_due(now), _jobs.c.kind.in_(sorted(known)))
-    oldest = func.min(case((due, _jobs.c.created_at)))
-    is_held = func.max(case((_leased(now), 1), else_=0))
-    return (
-        select(*owner)
-        .where(_is_unfinished)
-        .group_by(*owner)
-        .having(oldest.is_not(None), is_held == 0)
-        .order_by(oldest, *owner)
-    )
+    query = _WAITING if known is None else _WAITING_FOR
+    return ask(connection, query, _moments(now), sorted(known or ()))
 
 
-def _due(now: datetime) -> ColumnElement[bool]:
-    """The condition for jobs that `lease` takes while no job of the owner is held."""
-    believed = micros(now + LONGEST_DELAY)
-    is_asked = and_(_jobs.c.attempts == 0, _jobs.c.created_at <= believed)
-    waits = and_(_jobs.c.not_before > micros(now), or_(_jobs.c.not_before <= believed, is_asked))
-    queued = and_(_jobs.c.state == JobState.QUEUED.value, or_(_jobs.c.not_before.is_(None), ~waits))
-    return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~_leased(now)))
-
-
-def _leased(now: datetime) -> ColumnElement[bool]:
-    """The condition for a lease that has not expired."""
-    lasts = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
-    return and_(_jobs.c.state == JobState.LEASED.value, lasts)
+def _moments(now: datetime) -> dict[str, int]:
+    """What `_is_due` and `_is_leased` compare with."""
+    return {"now": micros(now), "believed": micros(now + LONGEST_DELAY), "longest": micros(now + LONGEST_LEASE)}
 
 
 def _held_until(row: _Row, now: datetime) -> int:

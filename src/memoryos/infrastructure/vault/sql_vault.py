@@ -347,7 +347,7 @@ class SqlVault(ABC):
         The one with the oldest of these jobs comes first.
         """
         with self._reading(EVERY_TENANT) as connection:
-            return list(told_owners(connection.execute(waiting_owners(self._clock(), self.known_jobs))))
+            return list(told_owners(waiting_owners(connection, self._clock(), self.known_jobs)))
 
     def claim(
         self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = (), order: Order = list
