@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -17,10 +16,6 @@ class Marked:
     def search(self, text: str, folded: str) -> re.Match[str] | None:
         """The first match in `text`; `folded` is the text in lower case."""
         return self.pattern.search(text) if self.may_match(folded) else None
-
-    def matches(self, text: str, folded: str) -> Iterator[re.Match[str]]:
-        """All matches in `text`, in order."""
-        return self.pattern.finditer(text) if self.may_match(folded) else iter(())
 
     def findall(self, text: str, folded: str) -> list[str]:
         """All matches in `text`, of a pattern without groups."""

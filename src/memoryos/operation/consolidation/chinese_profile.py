@@ -61,7 +61,7 @@ _AS_A = regex(
     rf"^作为一?[名位](?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION}|{_MADE_JOB})[，,]?我"
     r"(?=每|经常|常常|总是|一直|平时|通常|天天|需要|必须|有|负责|要(?![是怎求])|在(?![想意乎])|的工作|工作|上班|教(?![练授师])\w)"
 )
-_NOT_NOW = regex("年前|以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
+_NOT_NOW = regex("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
 _WORKS_AS = regex(
     rf"(?:{_SELF}(?:现在|目前|毕业后)?|现在|目前)在{_HAN}{{1,10}}?(?:做|当|担任)(?:一?[名个位])?"
     rf"(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,4}}?{CHINESE_OCCUPATION}){_END}"
@@ -106,7 +106,7 @@ _MOVED = regex(
 )
 _MOVED_THERE = regex(rf"{_SELF}们?(?:现在|目前|如今)?人?在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?){CHINESE_MOVED_THERE}")
 # Around a move: it was long ago, or another one followed.
-_OF_THE_PAST = regex("年前|小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
+_OF_THE_PAST = regex("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
 _ENDED = regex(r"搬|又|后来|然后(?=.{0,4}[搬去回到离])|[回离]|[住待呆]了")
 
 

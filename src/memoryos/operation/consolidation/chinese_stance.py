@@ -10,7 +10,6 @@ from memoryos.language.segmenter import tagged
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others_in_chinese
-from memoryos.operation.consolidation.bygone import is_bygone_in_chinese
 from memoryos.operation.consolidation.chinese import KIN
 from memoryos.operation.consolidation.foregone import is_foregone_in_chinese
 from memoryos.operation.consolidation.other_world import is_of_another_world
@@ -32,7 +31,7 @@ _NOT = regex(r"[不没未无莫勿别]|并非|非")
 _NOT_EVEN = regex(r"连|一[点丝毫]|半[点分毫]|一\w(?=\w{1,4}$)")
 _ALSO_NOT = regex(r"^\w{0,3}?[都也](?:没|不|未|无)")
 _TAKEN_FOR = (
-    r"误认为?|误以为|错[认当看]|[认当看]错|(?:把|将)我(?:当[成作做]|认[成作]|看[成作]|写成|说成|记成|登记成)"
+    r"误认为?|误以为|错[认当看]|[认当看]错|(?:把|将)我(?:当[成作做]|认[成作]|看[成作])"
     r"|被(?:\w{0,4})?(?:当[成作]|认[成作]|看[成作])"
 )
 _UNDONE = regex(
@@ -52,7 +51,7 @@ _FAR = regex(r"离[^，,。]{1,10}?(?:(?<!不)(?<!不算)(?<!不太)远|不近|�
 _BESIDE = regex(r"[近旁边]|附近|隔壁|挨着|靠着")
 _ALSO = regex(r"还|也|又")
 _UNTRUE = regex(
-    r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传|骗人)|才怪"
+    r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣[言传]|谎[话言]|胡说|瞎说|误传)|才怪"
     r"|(?:其实|实际上)(?:并|根本|都)?不是\W*$|没有?这(?:么?回|件)?事"
     r"|^\W{0,2}除外|^[以之]外的"
     r"|^[^，,。；;！!？?]{0,10}?(?:八竿子|沾不上边|搭不上边|挨不着边|不沾边|毫无关系|毫不相干|[没无][^，,。]{0,4}?(?:关系|瓜葛|缘分?)"
@@ -73,15 +72,14 @@ _RHETORICAL = regex(
 _WISHED = regex(r"该多好|多好啊|就好了")
 
 _POLITE = regex(
-    r"(?:如果|要是|假如|若)(?:你|您|方便|可以|没记错|我没记错|需要|有)[^，,。]*"
-    r"|除非(?:有\w{0,2}(?:变化|变动|意外|事情?)|出\w{0,2}(?:意外|事))|(?:应该|想|得)(?:先)?(?:说|提|告诉|补充|说明)一?下?"
+    r"(?:如果|要是|假如|若)(?:你|您|方便|可以|没记错|我没记错|需要|有)[^，,。]*|(?:应该|想|得)(?:先)?(?:说|提|告诉|补充|说明)一?下?"
 )
 _PLANS = regex(r"打算|计划|准备|将要|即将")
 _SUPPOSES = regex(
     r"如果|要是|假如|假设|倘若|若是|万一|除非|也许|可能|或许|大概|说不定|(?<![理思感梦幻联回猜])想(?![到起必法念过])|梦想|希望|但愿|盼"
     r"|梦[见到]|考虑|想象|比如说|比方说|仿佛|好像|似乎|装作|假装|不确定|不知道|恨不得|宁愿|是否|怀疑|应该|就好了"
     r"|难说|说不准|恐怕|八成|多半|估计|没准|据传|传言|谣[传言]|造谣|撒谎|谎称|诬[陷告]|诽谤|流言|传闻|号称|若(?=[我你他她能有])|倘使|即使|即便|哪怕|就算|纵然|只要"
-    r"|渴望|巴不得|憧憬|向往|期待|期盼|恨不能|要能|(?:^|[，,])等我\w{1,12}?[了，,]"
+    r"|渴望|巴不得|憧憬|向往|期待|期盼|恨不能|要能"
 )
 _HEDGED = regex(
     r"想|希望|盼|可能|也许|或许|大概|打算|计划|考虑|准备|愿|梦|如果|要是|时候?|是否|会不会|要不要|能不能|询?问|感兴趣|有意|假设|目标|似乎|好像"
@@ -126,15 +124,9 @@ _PERSON = regex(
 )
 _MIDDLE = regex(r"(?:也|都|很|就|还|正|又|常|最|特别|非常|一直|总是?|已经|最近|曾经?|真|刚|现在|以前)+$")
 _NAME_CHARS = 8  # of a subject, which is looked at as a name
-# 我有个朋友是法官: what is said of somebody whom there is.
-_THERE_IS = regex(
-    rf"有(?:一?[个位名]|些|几个)\w{{0,3}}?(?:{KIN}|人|同学|老师|邻居|亲戚|熟人|客户)(?=[是会在住养开当做对也很]|喜欢|讨厌)"
-)
-# 我有一匹马怎么翻译: words that are asked about as words.
-_AS_WORDS = regex(r"^[^，,。！？!?]{0,10}(?:(?:怎么|如何|咋)(?:写|翻译|说|念|拼|读)|是什么意思)")
 _SELF = regex(rf"{_LEAD}(?:我(?!们?的?{KIN})|我们|咱|我[和跟])")
 _OWN_KIN = regex(rf"我们?的?(?={KIN})")
-_POSSESSED = regex(r"^\W*(?:用户|助手|他|她|我)们?的")
+_POSSESSED = regex(r"^\W*(?:用户|助手|他|她|我)们?的|^\W*用户(?:有(?!意|时|点)(?:一?个|位|名))")
 _SUBJECT = regex(r"^\W*(?:用户|我|助手)")
 _PREDICATE = regex(  # a claim that begins with it leaves its subject out
     r"^\W*(?:也|都|很|最|不|没|从来|曾|已经|正在|想|要|会|能|喜欢|讨厌|害?怕|恨|爱|住|有|是|在|养|对|吃|喝|买|卖|开|学|教|读|做|当|去|来|得|离"
@@ -174,7 +166,7 @@ def read(one: Assertion) -> Stance:
         return Stance.DENIED
     if _is_asked(one) or _is_supposed(one):
         return Stance.SUPPOSED
-    if _is_denied(one) or _is_wanting(one) or is_foregone_in_chinese(one) or is_bygone_in_chinese(one):
+    if _is_denied(one) or _is_wanting(one) or is_foregone_in_chinese(one):
         return Stance.DENIED
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
 
@@ -244,8 +236,7 @@ def _is_supposed(one: Assertion) -> bool:
         return not (_HEDGED.search(one.claim) or _PLANNED.search(one.claim))
     if signs := {sign.group() for sign in _SUPPOSES.finditer(before)}:
         return not (_HEDGED.search(one.claim) or any(sign in one.claim for sign in signs))
-    lead = one.earlier.rpartition(";")[2]  # a condition does not reach over it; full-width signs are plain here
-    follows_if = _IF_CLAUSE.search(_without(_POLITE, lead)) and not _AND_YET.match(one.words)
+    follows_if = _IF_CLAUSE.search(_without(_POLITE, one.earlier)) and not _AND_YET.match(one.words)
     return bool(follows_if) and not _HEDGED.search(one.claim)
 
 
@@ -260,9 +251,15 @@ def _is_asked(one: Assertion) -> bool:
 
 def _is_somebody_elses(one: Assertion) -> bool:
     """Whether the clause says what somebody else holds, or is about somebody else, whom the claim does not name."""
-    if _is_handed_on(one):
-        return True
     lead = one.earlier + one.before
+    if (source := _ACCORDING.search(lead)) and not _names(one.claim, source["who"]):
+        return True
+    if (frame := _INVENTED.search(lead)) and not (_OWN_PART.search(lead) or re.search(_WORK, one.claim)):
+        return "我" in lead[frame.end() :] or "我" not in lead
+    if (behind := told_by_others_in_chinese(one.whole, one.upto - one.sentence[0])) and not (
+        _names(one.claim, behind) or re.search(_TELLS, one.claim)
+    ):
+        return True
     told = _REPORT.search(lead)
     if told and not _names(one.claim, told["who"]):
         return bool(told["holds"]) or "我" not in _OWN_KIN.sub("", lead[told.end() :])
@@ -276,23 +273,6 @@ def _is_somebody_elses(one: Assertion) -> bool:
         if words is one.words and (who := _subject(one)):
             return not _names(one.claim, who)
     return False
-
-
-def _is_handed_on(one: Assertion) -> bool:
-    """Whether the clause names whose words it has, is of a made-up world, or speaks of somebody whom there is."""
-    lead = one.earlier + one.before
-    if (source := _ACCORDING.search(lead)) and not _names(one.claim, source["who"]):
-        return True
-    if (frame := _INVENTED.search(lead)) and not (_OWN_PART.search(lead) or re.search(_WORK, one.claim)):
-        return "我" in lead[frame.end() :] or "我" not in lead
-    if (behind := told_by_others_in_chinese(one.whole, one.upto - one.sentence[0])) and not (
-        _names(one.claim, behind) or re.search(_TELLS, one.claim)
-    ):
-        return True
-    if _AS_WORDS.match(one.behind):
-        return True
-    who = _THERE_IS.search(one.before)
-    return who is not None and not _names(one.claim, who.group())
 
 
 def _subject(one: Assertion) -> str:

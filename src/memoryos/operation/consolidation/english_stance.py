@@ -9,7 +9,6 @@ from itertools import pairwise
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.attribution import told_by_others
-from memoryos.operation.consolidation.bygone import is_bygone
 from memoryos.operation.consolidation.english_supposed import AND_YET, HEDGED, any_of, is_supposed, without
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
 from memoryos.operation.consolidation.foregone import is_foregone
@@ -242,12 +241,6 @@ _NO_SUBJECT = any_of(  # a phrase of time or of place, or one with a verb or a p
     r"\b(?:is|are|was|were|am|be|been|has|have|had|will|would|can|could|makes?|made|to|of|in|on|at|for|from|with|by|and|or"
     r"|not|than|as|who|that|which|love|passion|plan|wish|decision)$",
 )
-# "There's a man at work who plays the harp": what is said of somebody whom there is.
-_THERE_IS = any_of(
-    r"\b(?:there(?:'s| is| are| was)|(?:I|we)(?:'ve| have)? (?:have|got|know|met|hired|live with|work with)) "
-    r"(?:this|an?|some|one|two|several|many|people)\b(?P<who>[^.?!,;]{0,40}?) who\b",
-    r"^\W*an? (?P<whose>(?:\w+ ){1,3})of (?:mine|ours)\b",
-)
 _ME = regex(r"\b(?:I|me|us|we|myself|mine|ours)\b|\bI'", re.IGNORECASE)
 _MY = regex(r"\b(?:my|our)\b", re.IGNORECASE)
 _POSSESSED = regex(r"\W*(?:(?:the )?user(?:'s|s')|their|his|her|its|my|our)\s", re.IGNORECASE)
@@ -306,7 +299,7 @@ def read(one: Assertion) -> Stance:
         return Stance.DENIED
     if _is_asked(one) or is_supposed(one, _kept(one)):
         return Stance.SUPPOSED
-    if _is_denied(one) or _is_wanting(one) or is_foregone(one, stems) or is_bygone(one):
+    if _is_denied(one) or _is_wanting(one) or is_foregone(one, stems):
         return Stance.DENIED
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
 
@@ -403,8 +396,6 @@ def _is_somebody_elses(one: Assertion) -> bool:
     if any((found := source.search(lead)) and not _names(one.claim, found["who"]) for source in _SOURCES):
         return True
     if _is_invented(one.claim, lead) or _is_handed_on_behind(one):
-        return True
-    if (there := _THERE_IS.search(one.before)) and not _names(one.claim, there["who"] or there["whose"] or ""):
         return True
     told = next(iter(_REPORT.finditer(lead)), None)
     if told and not _names(one.claim, told["who"]):

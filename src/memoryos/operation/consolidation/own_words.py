@@ -16,7 +16,6 @@ from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.amended import amended, amended_by
 from memoryos.operation.consolidation.attribution import is_attributed
-from memoryos.operation.consolidation.introduced import introduced, may_introduce
 from memoryos.operation.consolidation.jest import is_jest
 from memoryos.operation.consolidation.other_world import is_of_another_world
 from memoryos.operation.consolidation.taken_back import behind_retraction, is_retracted, is_undone
@@ -101,18 +100,14 @@ _SUPPOSES = Marked(
     marks("suppos imagin let's say_i assum hypothetical pretend 假设 想象 假想 设想 比方"),
 )
 _MADE_UP = (
-    r"(?:story|poem|diary|song|lyrics|monologue|dialogue|scene|haiku|limerick|persona"
+    r"(?:story|poem|diary|song|lyrics|monologue|dialogue|scene|haiku|limerick|speech|cover letter|bio|biography|persona"
     r"|backstory)"
 )
-# Of whoever it is about; with "help me write" and "for me" it is about the user, who tells the truth for it.
-_ABOUT_ME = r"(?:cover letter|bio|biography|speech)\b(?! (?:for|about) me\b)"
 _ZH_MADE_UP = r"(?:独白|日记|故事|小说|诗|歌词|对话|演讲稿|求职信|剧本)"
 # A game of roles, or a text to be made up: neither side speaks for itself in that exchange.
 _PLAYS = Marked(
     _any_of(
         r"\brole-? ?play|\blet's play (?:a (?:role|game)|pretend|make-believe)|\bact as (?:an?|the|my|if)\b",
-        r"\blet's (?:role-?play|play|pretend)\b[^.!?\n:]{0,40}:(?=[^.!?\n]{0,80}\bI\b)",
-        r"[玩来]\w{0,4}游戏\w{0,2}[：:](?=[我你])",
         r"\bpretend (?:you|to be|that (?:you|I)|I)\b|\byou play (?:the|an?)\b",
         r"\byou are (?:now )?(?:the|an?|my) [\w ]{2,30}?(?:,|;|\.| and) (?:and )?(?:I'm|I am|I play)\b",
         r"\bin (?:the )?first person|\b(?:in|from) the (?:voice|perspective|point of view) of\b",
@@ -126,23 +121,19 @@ _PLAYS = Marked(
         r"(?:'s| is| was| lives| works)\b",
         r"(?<!\bI )\b(?:write|compose|draft|make up|invent|give) (?:me )?(?:an?|the|some) (?:[\w-]+ ){0,3}"
         rf"{_MADE_UP}\b",
-        r"(?<!\bI )(?<!\bhelp me )\b(?:write|compose|draft|make up|invent|give) (?:me )?(?:an?|the|some) "
-        rf"(?:[\w-]+ ){{0,3}}{_ABOUT_ME}",
         r"扮演|你[来是]?演|你来?当\w{1,6}[，,]我来?当|第一人称|我的?(?:小说|故事|剧本|游戏|梦)里|(?:小说|故事)的?(?:主角|主人公)",
-        rf"(?<!我)(?<!我在)(?<!我正在)写一?[段篇首个封]\w{{0,6}}?{_ZH_MADE_UP}",
+        rf"(?<!我)写一?[段篇首个封]\w{{0,6}}?{_ZH_MADE_UP}",
     ),
     marks(
         """play pretend you_are i'm_ i_am_ im_ act_as first_person the_voice perspective point_of_view in_my character
         novel story game film movie comic dream
-        protagonist narrator persona write compose draft make_up invent give 扮演 演 当 游戏 第一人称 里 主角 主人公
-        写"""
+        protagonist narrator persona write compose draft make_up invent give 扮演 演 当 第一人称 里 主角 主人公 写"""
     ),
 )
 # What shows that the words mean their opposite.
 _IRONY = Marked(
     _any_of(
         r"\boh,? (?:great|joy|fantastic|wonderful|lovely)[,.!]? (?:another|yet another|more|just what)\b|\blucky me\b",
-        r"(?:^|[.!?]\s)(?:oh,? )?(?:sure|right|yeah),? (?:be)?cause (?=I\b)",
         r"\byeah,? sure, (?=I\b|we\b|my\b)|\byeah,? right\b(?=[,.!])",
         r"(?:^|\s)/s(?=\s|$)",
         r"\bjust what I (?:needed|wanted)\b|\bsaid no one\b|\bdon't we all\b|\btruly my favou?rite\b|🙄",
@@ -164,7 +155,7 @@ _IRONY = Marked(
     ),
     marks(
         """kidding joking messing pulling jk j/k obviously
-        clearly made_of_money of_my of_england of_the who_ i_just sure right yeah at_this_point
+        clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point
         live living professional oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
         呵呵 可真 人生赢家 了呢 才怪"""
     ),
@@ -178,8 +169,6 @@ _SERIOUSLY = Marked(
     ("kidding", "joking"),
 )
 _BLANK = regex(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}")  # of a form to be filled in
-# Material between quotation marks ends with them.
-_CLOSED = regex(r"[ \n]{0,3}(?:\"[^\"]*\"|“[^”]*”|「[^」]*」|«[^»]*»)")
 _BREAK = regex(r"[.!?,;\n。！？，；]")
 
 
@@ -212,7 +201,7 @@ def own_sentences(text: str) -> list[str]:
     if (may_give_orders(text) and any(map(gives_orders, said))) or _IRONY.search(plain, plain.lower()):
         return []
     end = end_of_own(plain)
-    if end < len(text) or _HAS_OTHERS.search(text) or may_introduce(plain):
+    if end < len(text) or _HAS_OTHERS.search(text):
         said = [sentence for piece in _pieces(text[:end], plain[:end]) for sentence in split_sentences(piece)]
     said = [behind_retraction(sentence) for sentence in said]
     return [one for one, following in zip(said, [*said[1:], ""], strict=False) if _stands(one, following)]
@@ -249,8 +238,7 @@ def is_played(text: str) -> bool:
 def end_of_own(plain: str) -> int:
     """Where the clause begins that brings something along, supposes or plays; the end, when there is none."""
     folded = plain.lower()
-    found = [match.start() for ending in (_SUPPOSES, _PLAYS) if (match := ending.search(plain, folded))]
-    found += [match.start() for match in _MATERIAL.matches(plain, folded) if not _CLOSED.match(plain, match.end())]
+    found = [match.start() for ending in (_MATERIAL, _SUPPOSES, _PLAYS) if (match := ending.search(plain, folded))]
     if not found:
         return len(plain)
     return max((mark.end() for mark in _BREAK.finditer(plain, 0, min(found) + 1)), default=0)
@@ -270,7 +258,7 @@ def _pieces(text: str, plain: str) -> list[str]:
 def pieces_of_others(plain: str) -> Iterator[QuotedPiece]:
     """What a text, with straight apostrophes, quotes or brings along, in order."""
     end = 0
-    for piece in sorted([*_quoted(plain), *_brought(plain)], key=lambda one: one.start):
+    for piece in sorted([*_quoted(plain), *_pasted(plain)], key=lambda one: one.start):
         if piece.start >= end:
             yield piece
             end = piece.end
@@ -282,7 +270,5 @@ def _quoted(plain: str) -> Iterator[QuotedPiece]:
         yield QuotedPiece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)
 
 
-def _brought(plain: str) -> Iterator[QuotedPiece]:
-    """The lines of others in a pasted talk, and what is introduced as a text or an example."""
-    places = [*said_by_others(plain), *introduced(plain)]
-    return (QuotedPiece(plain, start, end, True, False) for start, end in places)
+def _pasted(plain: str) -> Iterator[QuotedPiece]:
+    return (QuotedPiece(plain, start, end, True, False) for start, end in said_by_others(plain))

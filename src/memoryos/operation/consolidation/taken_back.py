@@ -11,7 +11,7 @@ _BACK = regex(
     r"""(?:[^\w\s'’]\s*|\n\s*|^\s*)(?:
       (?:not|nope|psych|as\ if|yeah,?\ right|in\ (?:my|your)\ dreams|dream\ on|(?:lol|haha),?\ no(?:pe|t)?|i\ wish
         |(?:just|only)\ (?:kidding|joking|messing)|kidding|joking|j/?k|gotcha|sarcasm|/s
-        |said\ no(?:body|\ one|\ [a-z]+\ ever)[^.!?\n]{0,20})
+        |said\ no\ [a-z]+\ ever[^.!?\n]{0,20})
         \b\s*(?=[^\w\s'’]|$|\n)
       | (?:just|only)\ (?:kidding|joking)\b
       | (?:(?:我|都)?是?(?:开玩笑|骗你|逗你玩?|说着玩|瞎说|吹牛|编)(?:的|啦|呢|而已|哈|罢了)|你信[吗不么]
@@ -24,7 +24,7 @@ _BACK_AT_ONCE = regex(r"\W*j/?k\b(?! (?:rowling|to|and|or|is|are|was|stands?)\b)
 # Words that put right what was said just before.
 _RETRACTS = regex(
     r"""(?:^|[^\w\s'’])\s{0,4}(?:(?:oh|uh|um|sorry|oops|hmm|hang\ on)[\s,]{1,4}){0,3}
-      (?:no,?\ wait|wait,?\ no|(?:scratch|scrap|strike)\ that|(?:that(?:'s|\ is|\ was)\ )?wrong|forget\ I\ said\ that
+      (?:no,?\ wait|wait,?\ no|scratch\ that|strike\ that|forget\ I\ said\ that
         |(?:I\ )?(?:have\ to\ )?take\ (?:that|it)\ back)(?=\s{0,4}(?:[^\w\s]|$))[\s,.:;!–—-]{0,8}
     | (?:^|[，,。.！!…—\s])(?:(?:哦|啊|噢|呃|哎呀?)[，,]?不|(?:哦|啊|噢|呃)?(?:不对|说错了?|我?口误|等等[，,]?不))
       (?=\W|是)[，,。：:！!]?""",

@@ -16,10 +16,6 @@ _LABEL = regex(
       | (?P<head>{_WHO})[ ,]+{_TIME}[ \t]*\n)[ \t]*""",
     re.VERBOSE | re.MULTILINE,
 )
-# A talk that was written into one line: "Tom: ... Me: ..."
-_INLINE = regex(
-    r"(?:^|(?<=[.!?…] )|(?<=[。！？!?]))(?P<who>[A-Z][a-z]{1,15}|Me|me|I|[\u3400-\u9fff]{1,6})[:：]\s?", re.MULTILINE
-)
 _OWN = frozenset(("me", "i", "myself", "user", "human", "我", "本人", "自己", "用户"))
 _ROLES = frozenset(
     """interviewer interviewee candidate doctor patient nurse teacher student customer agent host guest reporter witness
@@ -33,20 +29,10 @@ def said_by_others(text: str) -> Iterator[tuple[int, int]]:
     """Where the words of each other speaker of a pasted talk begin and end; nothing where no talk is."""
     lines = list(_LABEL.finditer(text)) if "\n" in text else []
     if _is_talk(lines):
-        yield from _of_others([(_name(line), *line.span()) for line in lines], len(text))
-        return
-    labels = [(label["who"].casefold(), *label.span()) for label in _INLINE.finditer(text)]
-    names = {name for name, _, _ in labels} - _FORM
-    if len(names) > 1 and names & _OWN:
-        yield from _of_others(labels, len(text))
-
-
-def _of_others(labels: Sequence[tuple[str, int, int]], end: int) -> Iterator[tuple[int, int]]:
-    """Where the words behind the labels of others begin and end; of each label its name and its place."""
-    ends = [*(start for _, start, _ in labels[1:]), end]
-    for (name, _, start), last in zip(labels, ends, strict=True):
-        if name not in _OWN | _FORM:
-            yield start, last
+        ends = [*(line.start() for line in lines[1:]), len(text)]
+        for line, end in zip(lines, ends, strict=True):
+            if _name(line) not in _OWN | _FORM:
+                yield line.end(), end
 
 
 def _is_talk(lines: Sequence[re.Match[str]]) -> bool:
