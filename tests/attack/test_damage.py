@@ -795,7 +795,7 @@ def test_an_impossible_note_is_told_as_damage_at_every_door(noted, tmp_path, val
     with opened(path) as memory:
         page = memory.pages.list()[0].id
         told = {type(refusal(door, memory, page)) for door in NOTE_DOORS.values()}
-    assert StoreCorrupt in told <= {type(None), StoreCorrupt, InvalidInput}  # `add`: its key was used for no pages
+    assert StoreCorrupt in told <= {type(None), StoreCorrupt, KeyReused}  # `add`: its key was used for no pages
 
 
 def test_snapshots_without_a_time_zone_are_damage(noted, tmp_path):

@@ -11,6 +11,7 @@ from memoryos import Caller, Memory, MemoryOS, Scope, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import viewed
 from memoryos.infrastructure.vault.records import Event
+from memoryos.infrastructure.vault.session import SqlReader
 from memoryos.models.hashing import Hashing
 
 ANN = Scope(user="ann")
@@ -71,6 +72,20 @@ def test_the_parts_have_all_that_the_caller_may_read_once(store, monkeypatch, li
     assert max(map(len, told)) <= limit
     mine = parts(ann, limit)
     assert [one for some in mine for one in some] == ann.log.events(limit=10_000)
+
+
+def test_no_more_events_are_looked_at_than_are_asked_for_where_they_may_be_read(store, monkeypatch):
+    ann, nurse = store.of(ANN, Caller("ann")), store.of(ANN, NURSE)
+    for number in range(9):
+        ann.add(f"I eat honey {number}.", sensitivity=["diet"])
+    monkeypatch.setattr(viewed, "_EVENTS_AT_ONCE", 777)
+    looked = list[int]()
+    events = SqlReader.events
+    monkeypatch.setattr(
+        SqlReader, "events", lambda *one, limit, **more: looked.append(limit) or events(*one, limit=limit, **more)
+    )
+    assert len(nurse.log.events(limit=2)) == 2
+    assert (looked.count(2), looked.count(777)) == (1, 0)
 
 
 def test_a_cursor_goes_on_in_place_of_after(store):

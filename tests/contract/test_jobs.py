@@ -220,6 +220,16 @@ def test_jobs_with_damaged_payloads_are_set_aside_and_the_others_taken(enqueue, 
     assert len(jobs(JobState.DEAD)) == 2
 
 
+@pytest.mark.parametrize("kind", [JobKind.ERASE, JobKind.EXPIRE])
+def test_what_is_damaged_where_a_kind_has_no_payload_ends_no_erasure(lease, vault, kind):
+    with vault.write(ALICE) as writer:
+        writer.enqueue(kind)
+    with vault.change() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET payload = 'zebra'")
+    assert (taken := lease())
+    assert (taken.kind, taken.payload) == (kind, None)
+
+
 def test_a_job_that_waits_for_its_next_try_lets_others_pass(store, enqueue, lease, fail, clock):
     enqueue(store(id="a").cube.id, store(id="b").cube.id)
     fail(lease(), retry_at=clock() + timedelta(minutes=5))

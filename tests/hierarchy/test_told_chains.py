@@ -82,6 +82,26 @@ def test_no_page_has_a_summary_while_very_many_have_expired(world: World, monkey
     assert memory.get(later[-1]).payload.turns
 
 
+def test_expired_facts_take_no_summaries(world: World, monkeypatch) -> None:
+    memory = world.open()
+    _, later = talked(memory)
+    memory.governance.release(next(iter(memory.governance.holds())).id)
+    for number in range(3):
+        memory.governance.hold(reason="a case", memory=memory.facts.add(f"Bees like clover {number}.", ttl=HOUR))
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    monkeypatch.setattr(told_reader, "_MOST", 2)
+    assert all(memory.get(one).payload.chain_summary for one in later)
+
+
+def test_no_page_has_a_summary_while_a_long_chain_follows_an_expired_one(world: World, monkeypatch) -> None:
+    memory = world.open()
+    _, later = talked(memory)
+    world.clock.advance(hours=2)
+    monkeypatch.setattr(told_reader, "_MOST", len(later))
+    assert {cube.payload.chain_summary for cube in memory.pages.list()} == {""}
+
+
 def test_an_export_has_no_summary_of_an_expired_page(world: World) -> None:
     memory = world.open()
     memory.add("🎲 We hiked in Norway.", "🎲 Norway is nice.")

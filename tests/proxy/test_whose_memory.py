@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from threading import Event, Timer
 from time import sleep
 
@@ -267,6 +269,33 @@ def test_an_exchange_is_known_for_a_while():
     assert recent.note(b"b")
     now[0] = 601.0
     assert [recent.note(b"a"), recent.note(b"a")] == [True, False]
+
+
+@pytest.mark.once
+@pytest.mark.file
+def test_a_chat_with_a_key_does_not_wait_for_the_work_of_others(upstream, tmp_path):
+    begun, goes_on = Event(), Event()
+
+    class Slow(Hashing):
+        def embed(self, texts):
+            if "slow" in texts:
+                begun.set()
+                goes_on.wait(PATIENCE)
+            return super().embed(texts)
+
+    settings = {"limits": {"threads": 1}, "upstream_memory_seconds": 0.01}
+    with proxied(upstream, "sqlite", tmp_path, embedder=Slow(), **settings) as proxy, ThreadPoolExecutor(1) as other:
+        key = proxy.store.keys.create("web").key
+        headers = {"Authorization": f"Bearer {key}"}
+        search = partial(proxy.served.http.post, "/v1/search?user=ann", json={"query": "slow"}, headers=headers)
+        running = other.submit(search)
+        assert begun.wait(PATIENCE)
+        create = proxy.client(key=key).chat.completions.create
+        try:
+            assert create(model="m", messages=[{"role": "user", "content": "Hello?"}]).choices[0].message.content
+        finally:
+            goes_on.set()
+        assert running.result().status_code == 200
 
 
 def leave(proxy: Proxied, said: str) -> None:

@@ -13,7 +13,7 @@ from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.guard import StateChange
 from memoryos.infrastructure.vault.statements import ask
 from memoryos.infrastructure.vault.tables import OWNER
-from memoryos.kinds import State
+from memoryos.kinds import Kind, State
 
 _cubes = tables.cubes
 _mine = [_cubes.c[name] == bindparam(name) for name in OWNER]
@@ -31,6 +31,10 @@ _ENDED = (
 )
 # The sum keeps SQLite from following the order through all that the owner has, rather than look for the few.
 _EXPIRED = select(_cubes.c.id).where(*_mine, _cubes.c.state == _named(State.EXPIRED)).order_by(_cubes.c.position + 0)
+# The kind as an expression, so that SQLite keeps to the index of the ends. Nothing is in order: they are to be few.
+_is_page = _cubes.c.kind.concat("") == literal_column(f"'{Kind.PAGE.value}'")
+_ENDED_PAGES = _ENDED.where(_is_page).order_by(None).limit(bindparam("limit"))
+_EXPIRED_PAGES = _EXPIRED.where(_is_page).limit(bindparam("limit"))
 _NEXT = select(func.min(_cubes.c.expires_at)).where(*_mine, _cubes.c.expires_at > bindparam("now"))
 
 
@@ -48,6 +52,11 @@ class ExpiryPart:
         ended = [cube_id for (cube_id,) in ask(self._connection, _ENDED, now)]
         stated = (cube_id for (cube_id,) in ask(self._connection, _EXPIRED, self._owner))
         return list(dict.fromkeys([*ended, *stated]))
+
+    def expired_pages(self, limit: int) -> set[str]:
+        """So many of the pages that have expired and are not frozen, or more."""
+        now = {**self._owner, "now": micros(self._clock()), "limit": limit}
+        return {page for query in (_ENDED_PAGES, _EXPIRED_PAGES) for (page,) in ask(self._connection, query, now)}
 
     def next_expiry(self) -> datetime | None:
         """When the next lifespan ends after now; None if none does."""

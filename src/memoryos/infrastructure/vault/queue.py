@@ -100,6 +100,7 @@ _RANK = (
     _jobs.c.id,
 )
 _DAMAGED = "StoreCorrupt: the payload of the job is damaged: run `memoryos verify`, or restore from a backup"
+_WITHOUT_PAYLOAD = frozenset({JobKind.ERASE.value, JobKind.EXPIRE.value})
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
 # The conditions of `lease`, with the moments of `_moments`: statements made anew take longer than to run them.
@@ -286,7 +287,7 @@ class Queue:
     def _first(self, query: Select[Any], limit: int, now: datetime, kinds: Iterable[str] = ()) -> list[_Row]:
         """The first of the owner's jobs that the query finds, of these kinds where it takes some."""
         values = {**self._owner, **_moments(now), "limit": limit}
-        return list(map(_Row._make, ask(self._connection, query, values, sorted(kinds))))
+        return [_legible(_Row._make(row)) for row in ask(self._connection, query, values, sorted(kinds))]
 
     def _rows(self, states: Sequence[JobState]) -> list[_Row]:
         return list(map(_Row._make, ask(self._connection, _JOBS, self._owner, [state.value for state in states])))
@@ -339,6 +340,11 @@ class Queue:
 
     def _set(self, job_id: str, values: dict[str, Any], **now: Any) -> int:
         return update_job(self._connection, {**self._owner, "id": job_id, **now}, values)
+
+
+def _legible(row: _Row) -> _Row:
+    """The row without a payload where its kind has none: what is damaged there must not end an erasure."""
+    return row._replace(payload=None) if row.kind in _WITHOUT_PAYLOAD else row
 
 
 def _job_of(row: _Row) -> Job:

@@ -14,7 +14,10 @@ from memoryos.infrastructure.vault.records import alone
 from memoryos.infrastructure.vault.session import SqlReader
 from memoryos.kinds import Kind
 
-_MOST = 500  # expired pages of which the later ones are looked for; while more wait for the sweep, none has a summary
+_MOST = 500  # expired pages, and pages behind them, that are looked for; while there are more, no page has a summary
+_CONTINUING, _CONTINUING_STEP_BY_STEP = (
+    query.limit(_MOST + 1) for query in (queries.CONTINUING, queries.CONTINUING_STEP_BY_STEP)
+)
 
 
 class ToldReader(SqlReader):
@@ -34,9 +37,8 @@ class ToldReader(SqlReader):
     @cached_property
     def _continuing(self) -> frozenset[str] | None:
         """What has expired, and the pages that continue it; None: they are too many."""
-        gone = self.expired()
-        if len(gone) > _MOST:
-            return None
+        gone = self._expiry.expired_pages(_MOST + 1)
         is_file = self._connection.dialect.name == "sqlite"
-        query = queries.CONTINUING if is_file else queries.CONTINUING_STEP_BY_STEP
-        return frozenset(page for (page,) in self._asked(query, gone))
+        query = _CONTINUING if is_file else _CONTINUING_STEP_BY_STEP
+        found = frozenset(page for (page,) in self._asked(query, gone)) if len(gone) <= _MOST else gone
+        return frozenset(found) if len(found) <= _MOST else None

@@ -199,7 +199,13 @@ class ViewedReader(SqlReader):
 
     def logged(self, *, after: int, limit: int) -> tuple[list[Event], int | None]:
         """It looks at so many events at most: what the caller may not read takes no longer the more there is of it."""
-        most = max(limit, _EVENTS_AT_ONCE)
+        some, last = self._logged(after, limit, limit)
+        if some or last is None:
+            return some, last
+        return self._logged(last, limit, _EVENTS_AT_ONCE)
+
+    def _logged(self, after: int, limit: int, most: int) -> tuple[list[Event], int | None]:
+        """The same of the next so many events."""
         found = super().events(after=after, limit=most)
         known = self.permitted(one.cube_id for one in found)
         some = [one for one in found if one.cube_id in known]

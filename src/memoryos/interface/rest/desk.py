@@ -31,6 +31,7 @@ from memoryos.regex import regex
 
 T = TypeVar("T")
 
+_KEY_SECONDS = 2.0  #: at least, for which a chat waits until the store says whose a key is
 _TAG = regex(r'"([0-9]{1,9})"')
 
 
@@ -58,6 +59,7 @@ class Desk:
     admission: Admission
     limits: RestLimits
     threads: CapacityLimiter
+    lookups: CapacityLimiter  #: threads of their own for the keys of chats: other work does not keep one waiting
     traces: ServerTraces
     replays: Replays = field(default_factory=Replays)
 
@@ -87,14 +89,15 @@ class Desk:
 
     async def _known(self, request: Request) -> Asking:
         """Who asks with a key, which the store alone knows. Raises Refusing (503) if it answers nobody."""
-        asking = self.run(lambda: self.admission.admit(request))
+        asking = self.run(lambda: self.admission.admit(request), threads=self.lookups)
+        seconds = max(_KEY_SECONDS, self.store.settings.upstream_memory_seconds)
         try:
-            return await self.admission.keys_seen.wait(asking, self.store.settings.upstream_memory_seconds)
+            return await self.admission.keys_seen.wait(asking, seconds)
         except TimeoutError:
             problem, fix = "The store does not say who asks", "Ask again after the time of Retry-After"
             raise Refusing(503, "StoreUnreachable", problem, fix, {"Retry-After": "1"}) from None
 
-    async def run(self, work: Callable[[], T], step: str = "") -> T:
+    async def run(self, work: Callable[[], T], step: str = "", threads: CapacityLimiter | None = None) -> T:
         """Do the work in a thread, as one call for its waiting time; a step has a span of its own.
 
         Raises Refusing (504) if it takes too long; the thread then goes on to its end.
@@ -102,7 +105,7 @@ class Desk:
         alone = partial(apart, partial(in_one_call, partial(self._stepped, work, step) if step else work))
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                return await to_thread.run_sync(alone, abandon_on_cancel=True, limiter=self.threads)
+                return await to_thread.run_sync(alone, abandon_on_cancel=True, limiter=threads or self.threads)
         except StillRunning:  # which the call says of other work
             raise
         except TimeoutError:
