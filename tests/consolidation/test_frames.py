@@ -31,13 +31,13 @@ def is_learned(row: Row, *, is_meant: bool) -> bool:
 
 
 # Floors: how many of the 60 sentences that are meant are believed, and at most how many of the 60 that are not.
-@pytest.mark.parametrize(("half", "right", "wrong"), [("SEEN", 53, 32), ("KEPT", 52, 26)])
+@pytest.mark.parametrize(("half", "right", "wrong"), [("SEEN", 53, 32), ("KEPT", 52, 25)])
 def test_of_a_models_proposals_those_that_are_meant_are_believed(half, right, wrong):
     assert sum(flaw(*row[1:4]) is None for row in rows(half, "BELIEVED")) >= right
     assert sum(flaw(*row[1:4]) is None for row in rows(half, "NOT_BELIEVED")) <= wrong
 
 
-@pytest.mark.parametrize(("half", "right", "wrong"), [("SEEN", 37, 16), ("KEPT", 42, 8)])
+@pytest.mark.parametrize(("half", "right", "wrong"), [("SEEN", 37, 16), ("KEPT", 42, 7)])
 def test_of_what_is_said_outright_the_rules_learn_most(half, right, wrong):
     assert sum(is_learned(row, is_meant=True) for row in rows(half, "BELIEVED")) >= right
     assert sum(is_learned(row, is_meant=False) for row in rows(half, "NOT_BELIEVED")) <= wrong
