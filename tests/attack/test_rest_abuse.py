@@ -284,28 +284,50 @@ def test_a_client_that_sends_all_of_a_large_body_before_it_reads_is_told_why_it_
     assert asyncio.run(send()) == [413] * 3
 
 
+REFUSED = {"type": "http.response.start", "status": 413, "headers": [(b"connection", b"close")]}
+
+
 @pytest.mark.once
-def test_a_body_that_never_ends_is_not_read_for_ever():
-    """After the answer, for so long; and one that ends is read to its end."""
+@pytest.mark.parametrize("pause", [0, 60])
+def test_a_body_that_never_ends_is_not_read_for_ever(pause):
+    """Neither one that comes fast nor one of which nothing comes. The answer has all its bytes before."""
     read, sent = list[int](), list[Any]()
 
     async def receive() -> Any:
-        await asyncio.sleep(0)
         read.append(1)
+        await asyncio.sleep(pause)
         return {"type": "http.request", "body": b"x", "more_body": True}
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        sent.append((len(read) > 0, message.get("body"), message.get("more_body", False)))
 
     async def refuse() -> None:
-        closing = LingeringClose({"headers": []}, receive, send, seconds=0.05)
-        await closing.send({"type": "http.response.start", "status": 413, "headers": [(b"connection", b"close")]})
+        closing = LingeringClose({"headers": []}, receive, send, seconds=0.05 if not pause else 60, idle=0.05)
+        await closing.send(REFUSED)
         await closing.send({"type": "http.response.body", "body": b"no"})
+        await closing.end()
 
     asyncio.run(refuse())
-    assert read
-    assert [message.get("more_body", False) for message in sent[1:]] == [True, False]
-    assert [message["body"] for message in sent[1:]] == [b"no", b""]
+    assert sent[1:] == [(False, b"no", True), (True, b"", False)]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("status", [400, 401, 408])
+def test_who_was_not_admitted_keeps_no_connection_open(status):
+    """Only a body that is too large is read on, because its sender was admitted."""
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("more_body", False))
+
+    async def refuse() -> None:
+        closing = LingeringClose({"headers": [(b"connection", b"close")]}, None, send)
+        await closing.send({**REFUSED, "status": status})
+        await closing.send({"type": "http.response.body", "body": b"no"})
+        await closing.end()
+
+    asyncio.run(refuse())
+    assert sent == [False, False]
 
 
 @pytest.mark.once

@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 from memoryos import AsyncMemory
-from memoryos.errors import DocumentIncomplete, InvalidInput, PrivacyRefused
+from memoryos.errors import DocumentIncomplete, InvalidInput, KeyReused, PrivacyRefused
 from memoryos.operation.intake.document_parts import PART_CHARS
 from memoryos.operation.intake.text_source import PIECE_CHARS
 
@@ -84,10 +84,10 @@ def test_what_fails_in_the_middle_names_what_is_stored_and_can_go_on(small):
     assert stored(memory) == text
     assert memory.documents.add(text, title="Hotel book", idempotency_key="hotel") == ids
     assert memory.pages.count() == len(ids)
-    with pytest.raises(InvalidInput, match="different dialogue"):
+    with pytest.raises(KeyReused, match="belongs to another call"):
         memory.documents.add(text[10:], title="Hotel book", idempotency_key="hotel")
     for other in (text[:-20], f"{text}{LINE}" * 2):  # the first parts are the same
-        with pytest.raises(InvalidInput, match="different dialogue"):
+        with pytest.raises(KeyReused, match="belongs to another call"):
             memory.documents.add(other, title="Hotel book", idempotency_key="hotel")
     assert stored(memory) == text
 

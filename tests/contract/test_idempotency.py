@@ -11,7 +11,7 @@ import pytest
 
 import forked
 from memoryos import AsyncMemory, Role, Scope, Turn
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, KeyReused
 from memoryos.models.hashing import Hashing
 
 TESTS = Path(__file__).parents[1]
@@ -122,7 +122,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(open_memory, other):
     memory = open_memory()
     call = {"query": "I keep bees.", "response": "How many hives?", "idempotency_key": KEY}
     page = memory.add(**call)
-    with pytest.raises(InvalidInput, match=r"used for a different dialogue.*key of its own") as caught:
+    with pytest.raises(KeyReused, match=r"belongs to another call.*key of its own") as caught:
         memory.add(**{**call, **other})
     assert caught.value.field == "idempotency_key"
     assert [cube.id for cube in memory.pages.list()] == [page]
@@ -165,7 +165,7 @@ def test_a_key_belongs_to_its_owner(open_memory):
 def test_a_key_that_was_used_in_another_session_is_refused(open_memory):
     memory = open_memory()
     memory.add("I keep bees.", idempotency_key=KEY)
-    with pytest.raises(InvalidInput, match="used for a different dialogue"):
+    with pytest.raises(KeyReused, match="belongs to another call"):
         memory.of(Scope(user="tom", session="tuesday")).add("I keep bees.", idempotency_key=KEY)
 
 

@@ -24,7 +24,7 @@ from attack.arguments import NAMES
 from contract import server
 from memoryos import Action, AddStep, Attachment, Caller, Memory, MemoryOS, Pipeline, Scope, Turn
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, PermissionDenied, PrivacyRefused
+from memoryos.errors import InvalidInput, KeyReused, PermissionDenied, PrivacyRefused
 from memoryos.kinds import Role
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
@@ -543,7 +543,7 @@ def test_the_same_call_with_a_key_adds_nothing_twice(opened):
     memory, _ = opened("pseudonym")
     first = memory.add("I am a.b@mailbox.org.", title="a.b@mailbox.org", idempotency_key="one")
     assert memory.add("I am a.b@mailbox.org.", title="a.b@mailbox.org", idempotency_key="one") == first
-    with pytest.raises(InvalidInput, match="different dialogue"):
+    with pytest.raises(KeyReused, match="belongs to another call"):
         memory.add("I am c.d@mailbox.org.", title="a.b@mailbox.org", idempotency_key="one")
 
 

@@ -255,11 +255,6 @@ def test_a_second_order_is_named_and_not_dropped(text, second):
         ("What do you know about my cat, and please forget my old job.", "recall", "and please forget my old job"),
         ("你知道我的猫的什么事，请忘掉我以前的工作。", "recall", "请忘掉我以前的工作"),
         ("What do you know about me; forget my old job.", "recall", "forget my old job"),
-        ("What did I say about the merger on Monday, and delete it.", "recall", "and delete it"),
-        ("Tell me what I said about Ana in May, then forget it.", "recall", "then forget it"),
-        ("我上周关于合同说了什么，然后把它删掉", "recall", "然后把它删掉"),
-        ("记住我对青霉素过敏，还有忘掉我的旧地址", "remember", "还有忘掉我的旧地址"),
-        ("记住我对青霉素过敏，另外把我的旧地址删掉", "remember", "另外把我的旧地址删掉"),
         ("Set my job to baker. Forget my old job.", "update", "Forget my old job"),
         ("Change my city to Bergen and forget my old job.", "update", "and forget my old job"),
         ("Don't save this. Forget my old job.", "skip", "Forget my old job"),
@@ -302,7 +297,6 @@ def test_what_belongs_to_a_note_is_no_second_order(text):
     [
         "What do I do when I panic and forget my keys?",
         "What do I do when I panic and then forget my keys?",
-        "What did I say about my habit to write a list and delete it?",
         "What do you know about my motto: work; forget my fears?",
         "Forget my old job and remember that I bake. Just kidding. What do you know about my cat?",
         "What do you know about my cat; forget my old job. " + "The text goes on. " * 60,
@@ -332,40 +326,3 @@ def test_two_orders_that_are_not_told_apart_are_not_understood(text):
 def test_one_order_has_no_second_one(text):
     call = call_of(text)
     assert (call.operation, call.limit) == ("forget", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "operation", "reach", "topic"),
-    [
-        ("Delete everything about Project Falcon from your memory right away.", "forget", "topic", "Project Falcon"),
-        ("Would it be possible to delete what I told you about my debts?", "forget", "topic", "my debts"),
-        ("麻烦你忘了我跟你说过的工资。", "forget", "topic", "工资"),
-        ("希望你能忘记我说过的债务问题", "forget", "topic", "债务问题"),
-        ("能不能删掉我昨天告诉你的密码？", "forget", "topic", "密码"),
-        ("忘了我昨天说的会议时间", "forget", "topic", "会议时间"),
-        ("忘掉我上个月跟你说的张伟的电话", "forget", "topic", "张伟的电话"),
-        ("忘掉我昨天说的张伟的电话", "forget", "topic", "张伟的电话"),
-        ("请删除关于李雷的所有信息，谢谢", "forget", "topic", "李雷"),
-        ("请删除关于李雷的所有信息,谢谢你", "forget", "topic", "李雷"),
-        ("把刚才那条删了。", "forget", "last", ""),
-        ("把关于我旧工作的记录锁起来", "freeze", "topic", "我旧工作"),
-    ],
-)
-def test_a_polite_order_and_one_about_what_was_told_have_the_topic_alone(text, operation, reach, topic):
-    assert read(text) == (operation, reach, topic)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "忘了我说的是真是假",
-        "忘了我妈妈说的生日",
-        "删掉我刚才说的那句话里的逗号",
-        "我忘了我跟你说过的工资",
-        "别忘了我跟你说过的工资",
-        "忘了我跟你说过的工资了没有？",
-        "我刚才那条删了",
-    ],
-)
-def test_what_is_said_like_an_order_about_what_was_told_removes_nothing(text):
-    assert call_of(text).operation != "forget"

@@ -55,7 +55,7 @@ _MEANINGS: Mapping[str, str] = {
     "explain": "Whether memories tell the parts of their scores.",
     "page": "The number of the part, from 1.",
     "page_size": "Most memories in a part.",
-    "memories": "The memories that change, one after the other.",
+    "memories": "The memories, which are changed or deleted one after the other.",
     "memory_id": "The id of the memory.",
     "text": "The new text.",
     "data": "Another name of `text`.",

@@ -73,6 +73,7 @@ class RequestGuard:
         closing = LingeringClose(scope, receive, send)
         async with self._counted(passage):
             await self._guarded(passage, closing.receive, _noting(passage, closing.send))
+        await closing.end()
 
     @asynccontextmanager
     async def _counted(self, passage: RequestPassage) -> AsyncIterator[None]:

@@ -15,7 +15,7 @@ from memoryos.cube import MemCube
 from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.entities import Entity, Referent, entities_in
-from memoryos.language.period import Grain, Period, beside
+from memoryos.language.period import Period, beside
 from memoryos.language.times import latest_times
 from memoryos.language.words import HAN
 from memoryos.operation.hierarchy.page_entries import turns_of
@@ -47,12 +47,9 @@ _FEW_WORDS = 6  # of such a text
 _BESIDE = regex(
     r"(?:the )?(?P<unit>day|week|month|year) (?P<side>before|after)(?: that)?"
     r"|(?:the )?(?P<which>previous|following) (?P<one>day|week|month|year)"
-    r"|the (?P<other>(?:one|ones|time) before)(?: (?:that|it))?|the (?P<last>previous) one"
-    r"|(?P<earlier>再往前|再之前|更早)的?"
     r"|(?P<way>再上|再前|前一|后一)一?个?(?P<han>天|日|周|星期|礼拜|月|年)",
     re.IGNORECASE,
 )
-_WHOLE = (Grain.WEEK, Grain.WEEKEND, Grain.MONTH, Grain.YEAR)
 _UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
 _SIDES = {
     **dict.fromkeys(("before", "previous", "再上", "再前", "前一"), "before"),
@@ -156,16 +153,10 @@ def _beside(question: str, new: str, now: datetime) -> str:
         return ""
     unit, side = (found["unit"] or found["one"] or found["han"]), (found["side"] or found["which"] or found["way"])
     try:
-        before = told[0].period
-        period = beside(_UNITS.get(unit, unit.lower()), _SIDES[side.lower()], before) if unit else _before(before)
+        period = beside(_UNITS.get(unit, unit.lower()), _SIDES[side.lower()], told[0].period)
     except (ValueError, OverflowError):
         return ""
-    return _dates(period, is_chinese=HAN.search(question) is not None) if period else ""
-
-
-def _before(period: Period) -> Period | None:
-    """The week, month or year before one; None for what is no such unit: before "last Tuesday" is another Tuesday."""
-    return beside(period.grain, "before", period) if period.grain in _WHOLE else None
+    return _dates(period, is_chinese=HAN.search(question) is not None)
 
 
 def _dates(period: Period, *, is_chinese: bool) -> str:

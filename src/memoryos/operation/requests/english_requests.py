@@ -17,16 +17,14 @@ _OPENING = regex(
 )
 _ASKING = regex(
     r"(?:(?:please|pls|plz|kindly)\b[,\s]*)?"
-    r"(?P<asks>(?:can|could|would|will) (?:you|we)\s+|would it be possible (?:for you )?to\s+)?"
-    r"(?:(?:I want|I need|I'd like|I would like|I'd love) you to\s+"
+    r"(?P<asks>(?:can|could|would|will) (?:you|we)\s+)?(?:(?:I want|I need|I'd like|I would like|I'd love) you to\s+"
     r"|you (?:should|must|can|may|need to|have to)\s+(?!n)|go ahead and\s+"
     r"|(?:please )?make sure (?:that )?(?:you )?(?:to )?"
     r"|(?:please )?be sure to\s+)?(?:(?:please|just|kindly|also|now|maybe|always)\b[,\s]*)*",
     re.IGNORECASE,
 )
 _END = (
-    r"(?:,?\s+(?:please|thanks|thank you|ok|okay|for me|right now|right away|straight away|at once|immediately"
-    r"|again|any ?more|from now on|forever"
+    r"(?:,?\s+(?:please|thanks|thank you|ok|okay|for me|right now|immediately|again|any ?more|from now on|forever"
     r"|for good|completely|entirely))*[\s.!?…]*\Z"
 )
 _CALM_END = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 from memoryos.language.words import HAN
 from memoryos.operation.requests.chinese_requests import CHINESE_REQUESTS
@@ -26,14 +25,7 @@ _AND = regex(
     r"[,;]?\s+(?:and then|and also|and|then|but|also)\s+|[，,；;]?(?:然后|并且|而且|同时|并|再)|[;；]\s*", re.IGNORECASE
 )
 _PLEASE = regex(  # "remember that I panic and then forget my keys" is one order
-    r",?\s+and please\s+|[，,](?=请|帮我|麻烦|还有|另外|顺便)|[;；]\s*", re.IGNORECASE
-)
-_GONE = (
-    r"(?:please )?(?:forget|delete|remove|erase|wipe) (?:it|that|this|them|all of (?:it|that|them))(?: please)?"
-    r"|(?:请)?(?:(?:把|将)(?:它们?|这个|这些))?(?:忘掉|忘了|删掉|删了|删除)(?:它们?)?"
-)
-_THEN_GONE = regex(  # behind a question, what was asked for is to go: ", then forget it"
-    rf"[,，;；]\s{{0,3}}(?:and )?(?:then |然后|再|并)?(?:{_GONE})[\s.!。！]{{0,5}}\Z", re.IGNORECASE
+    r",?\s+and please\s+|[，,](?=请|帮我|麻烦)|[;；]\s*", re.IGNORECASE
 )
 _MARKS = " \t\n.,;:!?。，；：！？…"
 _WHO = regex(
@@ -72,10 +64,8 @@ def second_order(text: str) -> str:
 
 def order_in_question(text: str) -> str:
     """The words of an order behind a question, in its sentence: "and please forget my old job"."""
-    asked = [one for one in own_sentences(text) if one.is_all and not _order(one)]
-    gone = (one.words[found.start() :] for one in asked if (found := _THEN_GONE.search(one.masked)))
-    halves = (half.words for one in asked for half, _ in _second_half(one, is_text=True))
-    return next(chain(gone, halves), "").strip(_MARKS)
+    asked = (one for one in own_sentences(text) if one.is_all and not _order(one))
+    return next((half.words for one in asked for half, _ in _second_half(one, is_text=True)), "").strip(_MARKS)
 
 
 def _goes_on(sentence: RequestSentence, wish: Wish) -> bool:
