@@ -8,7 +8,8 @@ irony where it shows; and all of a turn that gives orders to the memory, since n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryos.language.marked import Marked, marks
@@ -18,6 +19,7 @@ from memoryos.operation.consolidation.amended import amended, amended_by
 from memoryos.operation.consolidation.attribution import is_attributed
 from memoryos.operation.consolidation.jest import is_jest
 from memoryos.operation.consolidation.other_world import is_of_another_world
+from memoryos.operation.consolidation.relayed import relayed
 from memoryos.operation.consolidation.taken_back import behind_retraction, is_retracted, is_undone
 from memoryos.operation.consolidation.transcript import said_by_others
 from memoryos.operation.consolidation.untrue import is_called_untrue
@@ -255,13 +257,30 @@ def _pieces(text: str, plain: str) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def pieces_of_others(plain: str) -> Iterator[QuotedPiece]:
+def pieces_of_others(plain: str) -> list[QuotedPiece]:
     """What a text, with straight apostrophes, quotes or brings along, in order."""
+    pieces = list(_apart([*_quoted(plain), *_pasted(plain)]))
+    return sorted([*pieces, *_relayed(plain, pieces)], key=lambda one: one.start)
+
+
+def _apart(pieces: Sequence[QuotedPiece]) -> Iterator[QuotedPiece]:
+    """Those that do not begin inside another."""
     end = 0
-    for piece in sorted([*_quoted(plain), *_pasted(plain)], key=lambda one: one.start):
+    for piece in sorted(pieces, key=lambda one: one.start):
         if piece.start >= end:
             yield piece
             end = piece.end
+
+
+def _relayed(plain: str, others: Sequence[QuotedPiece]) -> Iterator[QuotedPiece]:
+    """What somebody is to be told, up to the next of the other pieces: that may end later than the sentence."""
+    starts = [one.start for one in others]
+    for start, end in relayed(plain):
+        behind = bisect(starts, start)
+        if behind and others[behind - 1].end > start:
+            continue
+        if start < (end := min([end, *starts[behind : behind + 1]])):
+            yield QuotedPiece(plain, start, end, True, False)
 
 
 def _quoted(plain: str) -> Iterator[QuotedPiece]:
