@@ -24,7 +24,7 @@ import memoryos
 from contract import server
 from memoryos import Memory, infrastructure, load_settings, operation, stores
 from memoryos.clock import system_clock
-from memoryos.errors import CubeDamaged, InvalidInput, MemoryOSError, NotFound, StoreCorrupt
+from memoryos.errors import CubeDamaged, InvalidInput, KeyReused, MemoryOSError, NotFound, StoreCorrupt
 from memoryos.infrastructure.vault import selection_part, strays
 from memoryos.infrastructure.vault.damage import Fault
 from memoryos.infrastructure.vault.note import Note

@@ -37,12 +37,10 @@ from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.records import (
     Census,
     CubeClass,
-    Event,
     Facet,
     KeptVersion,
     Link,
     LinkKind,
-    Operation,
     StoredPassage,
     Vector,
 )
@@ -55,17 +53,18 @@ from memoryos.infrastructure.vault.statements import (
     chunks,
     stream,
 )
+from memoryos.infrastructure.vault.stored_events import StoredEvents
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.infrastructure.vault.version_part import StoredVersion, whole_documents
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
-_OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
+_KINDS = {one.value: one for one in Kind}
 _STATES, _TIERS = {one.value: one for one in State}, {one.value: one for one in Tier}
 
 
-class StoredCubes:
+class StoredCubes(StoredEvents):
     """An owner's cubes with their links, passages and events, read over a connection."""
 
     def __init__(
@@ -237,18 +236,6 @@ class StoredCubes:
     def transitions(self, cube_id: str) -> list[Transition]:
         with legible("events"):
             return [_transition(*row) for row in self._asked(queries.TRANSITIONS, [cube_id])]
-
-    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
-        with legible("events"):
-            return [
-                Event(sequence, from_micros(at), _OPERATIONS[operation], _KINDS[kind], cube_id, version, detail)
-                for sequence, at, operation, kind, cube_id, version, detail in rows
-            ]
-
-    def logged(self, *, after: int, limit: int) -> tuple[list[Event], int | None]:
-        found = self.events(after=after, limit=limit)
-        return found, found[-1].sequence if found and len(found) == limit else None
 
     def census(self) -> Census:
         cubes = tables.cubes

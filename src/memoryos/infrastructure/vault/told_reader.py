@@ -6,8 +6,7 @@ until the sweep has removed it and described the chain anew, which a hold puts o
 
 from __future__ import annotations
 
-from functools import cached_property
-
+from memoryos.cached_property import cached_property
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault import queries
 from memoryos.infrastructure.vault.records import alone

@@ -174,14 +174,11 @@ class Corrector:
 
     def told(self, cube: MemCube) -> MemCube:
         """A memory as its caller may see it: a segment or a page without the words of other pages that have expired."""
-        if cube.kind is Kind.PAGE:
-            with self._vault.view(cube.scope.owner) as reader:
-                return reader.shown(cube)
-        if cube.kind is not Kind.SEGMENT:
-            return cube
-        with self._vault.read(cube.scope.owner) as reader:
-            told = told_topics(reader, [cube])
-        return told[0] if told else without_words(cube)  # what was done to it is done
+        if cube.kind is Kind.SEGMENT:
+            with self._vault.read(cube.scope.owner) as reader:
+                return next(iter(told_topics(reader, [cube])), without_words(cube))  # what was done to it is done
+        with self._vault.view(cube.scope.owner) as reader:
+            return reader.shown(cube)
 
     def _found(self, cube_id: str, action: Action = Action.READ) -> tuple[MemCube, Scope]:
         for home in self.homes:
