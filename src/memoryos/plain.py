@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
+from memoryos.pydantic_schema import rebuilt
+
 _ATOMS = {str, int, float, bool, type(None)}
 _NAMES: dict[type, tuple[str, ...]] = {}  # of the fields of each class: `fields` takes longer
 
@@ -53,18 +55,14 @@ _AS_DICT = core_schema.wrap_serializer_function_ser_schema(
 
 
 def bare(schema: Any) -> Any:
-    """The schema with which pydantic writes every field of a value, in half the time: it calls no function of ours.
+    """The schema with which pydantic writes every field of a value, in half the time: it calls no function of ours."""
+    return rebuilt(schema, _bare)
 
-    The origin keeps pydantic from the serializer that each class within the schema has.
-    """
-    if isinstance(schema, list | tuple):
-        return type(schema)(map(bare, schema))
-    if not isinstance(schema, dict):
-        return schema
-    if schema.get("type") == "enum" and schema.get("sub_type") == "str":
+
+def _bare(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    if part.get("type") == "enum" and part.get("sub_type") == "str":
         return {"type": "str"}  # pydantic asks a member of an enum for its value, which is a function of Python
-    told = {name: bare(one) for name, one in schema.items() if not (name == "serialization" and _is_as_dict(one))}
-    return {**told, "generic_origin": told["cls"]} if told.get("type") == "dataclass" else told
+    return {name: one for name, one in part.items() if not (name == "serialization" and _is_as_dict(one))}
 
 
 def _is_as_dict(serialization: Any) -> bool:

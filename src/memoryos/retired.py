@@ -5,9 +5,12 @@ Older programs wrote them into every cube; they read cubes without them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import model_validator
+
+from memoryos.pydantic_schema import rebuilt
 
 RETIRED = frozenset(("readers", "writers", "sharers", "decay", "priority", "watermark"))
 
@@ -31,18 +34,14 @@ def may_have_retired(document: str | bytes) -> bool:
 
 
 def unasked(schema: Any) -> Any:
-    """The schema with which pydantic reads what has no such fields, without asking `WithRetired`.
+    """The schema with which pydantic reads what has no such fields, without asking `WithRetired`."""
+    return rebuilt(schema, _unasked)
 
-    The origin keeps pydantic from the validator that each class within the schema has.
-    """
-    if isinstance(schema, list | tuple):
-        return type(schema)(map(unasked, schema))
-    if not isinstance(schema, dict):
-        return schema
-    if schema.get("type") == "function-before" and _is_of_retired(schema["function"]["function"]):
-        return unasked(schema["schema"])
-    told = {name: unasked(one) for name, one in schema.items()}
-    return {**told, "generic_origin": told["cls"]} if told.get("type") == "dataclass" else told
+
+def _unasked(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    while part.get("type") == "function-before" and _is_of_retired(part["function"]["function"]):
+        part = part["schema"]
+    return part
 
 
 def _is_of_retired(function: Any) -> bool:
