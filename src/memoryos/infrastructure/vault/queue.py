@@ -354,6 +354,7 @@ def _job_of(row: _Row) -> Job:
 
 
 def _as_told(row: _Row) -> Job:
+    row = _legible(row)
     is_damaged = not is_payload(row.payload)
     return Job(
         id=row.id,
@@ -362,7 +363,7 @@ def _as_told(row: _Row) -> Job:
         state=JobState(row.state),
         attempts=row.attempts,
         created_at=from_micros(row.created_at),
-        error=_DAMAGED if is_damaged else row.error,
+        error=row.error or (_DAMAGED if is_damaged else None),
         priority=row.priority,
         not_before=from_micros(row.not_before) if row.not_before is not None else None,
         payload=None if is_damaged else _payload_of(row.payload),
