@@ -47,7 +47,7 @@ class ToldSentences:
 
     def add(self, line: Line) -> None:
         """Record the sentences of a line that stands in the text now."""
-        for _, said in self._sentences(line) if line.turn is not None else ():
+        for _, said in self._sentences(line):
             self._words.add(said)
             self._lines.setdefault(said, []).append(line)
 
@@ -70,7 +70,7 @@ class ToldSentences:
 
 def _sentences(line: Line) -> Iterator[tuple[Span, str]]:
     """The sentences of a turn's line: where they are in the turn, and their words as they are compared."""
-    words = turns_of(line.cube)[line.turn or 0].words
+    words = "" if line.turn is None else turns_of(line.cube)[line.turn].words
     for start, end in line.spans:
         for first, last, said in _split(words[start:end]):
             yield (start + first, start + last), said
