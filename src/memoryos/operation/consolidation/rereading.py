@@ -1,7 +1,7 @@
 """Rereading: a page is read again if its correction was cut short.
 
 Of what a page says very much, some is derived again before the page has its new words. If these never come, because the
-update was refused or the process died, the page still says what nobody believes of it any more: so a job reads it again.
+update was refused or the process died, the page still says what nobody believes of it any more: a job reads it again.
 """
 
 from __future__ import annotations
