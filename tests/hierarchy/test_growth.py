@@ -1173,7 +1173,9 @@ def test_deleting_a_segment_reads_no_page_again_for_each_few_that_go(world: Worl
     """What all its pages say was derived again from those that were left, for every 16 that went."""
     read: list[int] = []
     lessons = Again.lessons
-    monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
+    monkeypatch.setattr(
+        Again, "lessons", lambda again, pages, *wanted: read.append(len(pages)) or lessons(again, pages, *wanted)
+    )
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     added(memory, (f"🍵 tea {number}\n" + line.format(number) for number in range(8 * PAGES_AT_ONCE)))
     memory.add("🚲 bye")
@@ -1243,7 +1245,9 @@ def test_a_large_segment_goes_with_its_pages(world: World):
 def test_nothing_is_derived_again_from_pages_that_go_next(world: World, monkeypatch, options: dict[str, Any]):
     read: list[int] = []
     lessons = Again.lessons
-    monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
+    monkeypatch.setattr(
+        Again, "lessons", lambda again, pages, *wanted: read.append(len(pages)) or lessons(again, pages, *wanted)
+    )
     monkeypatch.setattr(expiry_job, "AT_ONCE", 2 * PAGES_AT_ONCE)
     memory = one_talk(world, 5 * PAGES_AT_ONCE, **options)
     read.clear()
