@@ -189,7 +189,15 @@ def profile_changed(memory, clock):
     memory.profile.set("home", "Bergen")
 
 
-@pytest.mark.parametrize("change", [changed_text, deleted, erased, retagged, ended, profile_changed])
+def relabelled(memory, clock):
+    memory.governance.relabel(fact_id(memory, "tea"), sensitivity=["health"])
+
+
+def closed(memory, clock):
+    memory.governance.relabel(fact_id(memory, "tea"), access="read_only")
+
+
+@pytest.mark.parametrize("change", [changed_text, deleted, erased, retagged, ended, profile_changed, relabelled, closed])
 def test_a_change_of_a_source_ends_the_state_and_its_bytes(memory, path, change, clock):
     built(memory)
     answered(memory)
