@@ -197,7 +197,9 @@ def closed(memory, clock):
     memory.governance.relabel(fact_id(memory, "tea"), access="read_only")
 
 
-@pytest.mark.parametrize("change", [changed_text, deleted, erased, retagged, ended, profile_changed, relabelled, closed])
+@pytest.mark.parametrize(
+    "change", [changed_text, deleted, erased, retagged, ended, profile_changed, relabelled, closed]
+)
 def test_a_change_of_a_source_ends_the_state_and_its_bytes(memory, path, change, clock):
     built(memory)
     answered(memory)

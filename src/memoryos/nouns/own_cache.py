@@ -107,8 +107,9 @@ class OwnCache:
         owner = self.scope.owner
         with self.engine.vault.write(owner) as writer:
             cache = self._next(writer)
-            is_due = cache.is_paid and self.engine.settings.is_local
-            self._log(writer, [*self._both_kept(), *(() if is_due else self._unbuilt(cache))])
+            against = self._against_building()
+            is_due = cache.is_paid and against is None
+            self._log(writer, [*self._both_kept(), *(() if is_due else self._unbuilt(cache, against))])
             if not is_due:
                 return
             ids = [one.id for one in cache.texts]
@@ -142,14 +143,19 @@ class OwnCache:
         """The texts each of which has paid for KV of its own."""
         return [one.id for one in self.weighed.due() if one.after is MemoryForm.KV]
 
+    def _against_building(self) -> UnchangedReason | None:
+        if not self.engine.settings.is_local:
+            return UnchangedReason.NO_MODEL
+        return None if self.engine.vault.blobs.are_kept else UnchangedReason.NO_STORE
+
     # What is left as it is
 
-    def _unbuilt(self, cache: _NextCache) -> Iterator[UnchangedForm]:
+    def _unbuilt(self, cache: _NextCache, against: UnchangedReason | None) -> Iterator[UnchangedForm]:
         """Why no KV cache is built, unless nothing was used that could be in it."""
         texts = [one for one in self.weighed.forms if one.form is MemoryForm.TEXT]
         paid = set(self._paid)
-        if cache.is_paid:
-            yield self._left(cache.texts, UnchangedReason.NO_MODEL, cache.grounds)
+        if cache.is_paid and against is not None:
+            yield self._left(cache.texts, against, cache.grounds)
         elif cache.added:
             yield self._left(cache.texts, UnchangedReason.NOT_PAID, cache.grounds)
         elif paid:

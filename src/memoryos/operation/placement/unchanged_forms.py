@@ -25,6 +25,7 @@ class UnchangedReason(Choice):
     NOT_PAID = "not_paid"  # reading the texts has not cost as much as building their KV
     NO_ROOM = "no_room"  # the KV would be longer than the context
     NOTHING_NEW = "nothing_new"  # the KV has all that was used
+    NO_STORE = "no_store"  # the store has no place for bytes: no file, and no `object_store`
     NOT_COLD = "not_cold"  # it was used lately
     NOT_STABLE = "not_stable"  # it changed lately, or was used too seldom
     SWITCHED_OFF = "switched_off"  # the setting `placement_adapters` is off
