@@ -44,14 +44,22 @@ class OwnCache:
     caller: Caller
     plan: int  #: its number
     weighed: WeighedForms  #: the forms of now
+    due: tuple[FormMove, ...]  #: the changes that are due
     view: ActivationView | None  #: of the KV cache; None: there is none
+
+    @classmethod
+    def of(
+        cls, engine: Engine, scope: Scope, caller: Caller, plan: int, weighed: WeighedForms, view: ActivationView | None
+    ) -> OwnCache:
+        """The KV cache behind a plan, with what is due."""
+        return cls(engine, scope, caller, plan, weighed, tuple(weighed.due()), view)
 
     def follow(self) -> None:
         """Build the KV of what has paid for it, remove it when it is cold, and have it trained when it is stable.
 
         That is left to a process in which the chat model runs.
         """
-        move = next((one for one in self.weighed.due() if self.view is not None and one.id == self.view.id), None)
+        move = next((one for one in self.due if self.view is not None and one.id == self.view.id), None)
         try:
             if move is None or self.view is None or not self.engine.settings.is_local:
                 self._build()
@@ -141,7 +149,7 @@ class OwnCache:
     @property
     def _paid(self) -> list[str]:
         """The texts each of which has paid for KV of its own."""
-        return [one.id for one in self.weighed.due() if one.after is MemoryForm.KV]
+        return [one.id for one in self.due if one.after is MemoryForm.KV]
 
     def _against_building(self) -> UnchangedReason | None:
         if not self.engine.settings.is_local:

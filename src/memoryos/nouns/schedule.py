@@ -108,7 +108,7 @@ class MemScheduler(Noun):
                 log_plan(writer, plan, history, now)
             weighed, caches = self._weighed()
             own = next((one for one in caches if one.name == KV_NAME), None)
-            OwnCache(self._engine, self._scope, self._caller, history.asked, weighed, own).follow()
+            OwnCache.of(self._engine, self._scope, self._caller, history.asked, weighed, own).follow()
         return self._told(plan)
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
