@@ -12,7 +12,7 @@ import pytest
 
 import memoryos
 from local.tiny_model import make_folder, make_gguf
-from memoryos import Caller, MemoryOS, load_settings, stores
+from memoryos import Caller, MemoryForm, MemoryOS, UnchangedReason, load_settings, stores
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Activation
 from memoryos.errors import CubeProtected, InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
@@ -362,6 +362,8 @@ def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(limited):
             assert nurse.schedule.decide("What does the user like?").chosen
         ann.wait()
         assert ann.activations.get(KV_NAME) == before
+        told = {one.after: one.reason for one in ann.schedule.explain("What does the user like?").unchanged}
+        assert told[MemoryForm.KV] is UnchangedReason.NOT_PERMITTED
 
 
 def test_a_new_memory_leaves_a_state_usable(memory):
