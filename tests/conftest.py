@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -124,7 +125,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _folder_of(test: pytest.Item) -> str:
-    return test.path.relative_to(TESTS).parts[0]
+    return _folder(test.path)
+
+
+@cache
+def _folder(path: Path) -> str:
+    """The folder of that file of tests; thousands of tests share the path, and are asked for it three times."""
+    return path.relative_to(TESTS).parts[0]
 
 
 def _is_for_another(test: pytest.Item) -> bool:

@@ -16,6 +16,7 @@ from memoryos.errors import NotFound, OnHold
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.audit_entry import AuditEntry
 from memoryos.models.hashing import Hashing
+from memoryos.operation.calls import audit_trail
 
 ANN = Scope(user="ann")
 OFFICER = Caller("officer", frozenset({"legal"}), purpose="case 7")
@@ -23,7 +24,8 @@ WORDS = ("zanzibarquux", "velvetmoth", "case of Smith")  # of pages, tags, rules
 
 
 @pytest.fixture
-def store(vault, clock) -> Iterator[MemoryOS]:
+def store(vault, clock, monkeypatch) -> Iterator[MemoryOS]:
+    monkeypatch.setattr(audit_trail, "WRITE_AFTER", 60)  # a call that takes longer is told when it begins, too
     settings = load_settings(audit=True, jobs="worker", short_term_capacity=2)
     with closing(MemoryOS(Engine(vault, Hashing(), settings=settings, clock=clock))) as store:
         yield store

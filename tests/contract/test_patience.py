@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Barrier, Event, Lock, Thread
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from memoryos.engine import Engine
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart, in_one_call, patience
+from memoryos.infrastructure.vault.postgres import postgres_vault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.maintenance import moves
 from public import store_of
@@ -27,6 +29,10 @@ ALICE = Scope(user="alice")
 MOST = 1.0  # seconds that a call waits
 TOGETHER = 5 * MOST  # eight that wait at once take less, also on a busy machine; one after the other they take 8
 SOON = 60.0  # seconds; nobody waits that long when all is well
+MOST_MS, WAITED_MS = 1000, 250  # MOST in milliseconds, and a part of it
+
+LIMIT = "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"  # of this session, in milliseconds
+WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 OpenVault = Callable[..., Vault]
 
@@ -226,23 +232,62 @@ def lock_tables(tmp_path: Path) -> Callable[[], AbstractContextManager[object]]:
     return locked
 
 
+@contextmanager
+def limits_met(memory: Memory) -> Iterator[list[int]]:
+    """How long the statements of each transaction that writes may wait for others, in milliseconds."""
+    vault, begun, met = memory._engine.vault, postgres_vault.begun, list[int]()
+
+    @contextmanager
+    def noted(engine: Any, *given: Any) -> Iterator[tuple[Any, Any]]:
+        with begun(engine, *given) as (connection, answers):
+            if engine is vault._engine:
+                met.append(connection.exec_driver_sql(LIMIT).scalar_one())
+            yield connection, answers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgres_vault, "begun", noted)
+        yield met
+
+
+@contextmanager
+def held_until_waited_for(vault: Vault) -> Iterator[None]:
+    """The lock of the owner is another's until somebody has waited for it for a while."""
+    is_held = Event()
+
+    def hold() -> None:
+        with vault.write(ALICE), server.administrator() as administrator:
+            is_held.set()
+            end = monotonic() + SOON
+            while not administrator.execute(WAITING).fetchone() and monotonic() < end:
+                sleep(0.005)
+            sleep(WAITED_MS / 1000)
+
+    other = Thread(target=hold)
+    other.start()
+    assert is_held.wait(SOON)
+    try:
+        yield
+    finally:
+        other.join()
+
+
 @pytest.mark.parametrize("back_end", ["postgres"], indirect=True, scope="session")
 @pytest.mark.parametrize("name", ["add", "delete"])
 def test_a_table_that_a_stranger_locks_is_waited_for_with_what_the_lock_of_the_owner_left(
     memory: Memory, open_vault: OpenVault, lock_tables, name: str
 ):
     """They were waited for one after the other, each for as long as a call may wait: twice, in all."""
-    page = memory.add("I live in Paris.")
+    page, other = memory.add("I live in Paris."), open_vault(SOON)
     memory.wait()
 
-    def once() -> float:
-        with lock_tables(), held_for(open_vault(SOON), 0.8 * MOST):
-            took = waited(lambda: CALLS[name](memory, page))
+    def left() -> int:
+        with limits_met(memory) as met, lock_tables(), held_until_waited_for(other):
+            waited(lambda: CALLS[name](memory, page))
         with suppress(StoreBusy):  # what the work behind the call met, too
             memory.wait()
-        return took
+        return next(iter(met), MOST_MS)  # a busy machine may give the lock of the owner too late
 
-    assert any(once() < 1.75 * MOST for _ in range(5))  # it was 1.8 and more each time; a busy machine is late at times
+    assert any(left() <= MOST_MS - WAITED_MS for _ in range(5))
 
 
 def test_a_worker_does_not_share_what_a_call_waited(memory: Memory, open_vault: OpenVault):

@@ -21,7 +21,8 @@ from memoryos import (
 from memoryos.caller import Action
 from memoryos.errors import InvalidInput, PermissionDenied, StoreCorrupt
 from memoryos.models.hashing import Hashing
-from memoryos.operation.placement.form_log import FORM_LOG, MOST_DECISIONS, MOST_SOURCES, MOST_TOLD
+from memoryos.operation.placement import form_log
+from memoryos.operation.placement.form_log import FORM_LOG, MOST_DECISIONS, MOST_TOLD
 from memoryos.operation.placement.placement_log import MOST_LOGGED
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
 from memoryos.operation.placement.unchanged_forms import UNCHANGED
@@ -268,12 +269,13 @@ def test_who_may_not_read_all_of_a_form_is_not_told_what_was_decided_of_it(place
         assert [one.sources for one in tom.schedule.explain(QUESTION).forms] == [(told,), (told,)]
 
 
-def test_of_many_memories_the_first_are_named_and_all_are_counted(open_memory):
+def test_of_many_memories_the_first_are_named_and_all_are_counted(open_memory, monkeypatch):
+    monkeypatch.setattr(form_log, "MOST_SOURCES", 6)  # in the place of 64
     memory = open_memory()
-    ids = [memory.facts.add(f"User owns house number {number}.") for number in range(MOST_SOURCES + 2)]
+    ids = [memory.facts.add(f"User owns house number {number}.") for number in range(8)]
     log_forms(memory, ids, 1)
     (found,) = memory.schedule.explain(QUESTION).forms
-    assert (found.sources, found.memories) == (tuple(ids[:MOST_SOURCES]), MOST_SOURCES + 2)
+    assert (found.sources, found.memories) == (tuple(ids[:6]), 8)
 
 
 def test_a_damaged_log_of_forms_is_told_before_anything_is_written(open_memory):

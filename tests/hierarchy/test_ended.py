@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache
+
 import pytest
 
 from memoryos import Scope
@@ -67,22 +70,37 @@ GOES_ON = (
 )
 
 
-def _told(world: World, *said: str) -> tuple[list[str], list[str], str]:
-    """The facts, the occupation and home, and the context after pages that follow each other."""
-    memory = world.open(short_term_capacity=1).of(Scope(user=f"user of {said}"))
-    for year, text in enumerate(said, start=2024):
-        memory.add(text, at=f"{year}-01-01")
-    memory.consolidate()
-    user = memory.profile.get().user
-    fields = [value for name, value in user.fields.items() if name in ("location", "occupation")]
-    return texts(user.facts), fields, memory.context("?", kinds=["fact", "profile"]).text
+Told = Callable[..., tuple[list[str], list[str], str]]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    """told(text, ...): the facts, the occupation and home, and the context after pages that follow each other.
+
+    All are of one store, each in a memory of its own, and what several tests begin with is told once.
+    """
+    world = World(tmp_path_factory.mktemp("ended"))
+    store = world.open(short_term_capacity=1)
+
+    @cache
+    def tell(*said: str) -> tuple[list[str], list[str], str]:
+        memory = store.of(Scope(user=f"user of {said}"))
+        for year, text in enumerate(said, start=2024):
+            memory.add(text, at=f"{year}-01-01")
+        memory.consolidate()
+        user = memory.profile.get().user
+        fields = [value for name, value in user.fields.items() if name in ("location", "occupation")]
+        return texts(user.facts), fields, memory.context("?", kinds=["fact", "profile"]).text
+
+    yield tell
+    world.close()
 
 
 @pytest.mark.once
 @pytest.mark.parametrize(("before", "after", "value"), ENDED)
-def test_what_is_over_is_told_no_more(world: World, before: str, after: str, value: str | None) -> None:
-    known, _, _ = _told(world, before)
-    facts, fields, context = _told(world, before, after)
+def test_what_is_over_is_told_no_more(told: Told, before: str, after: str, value: str | None) -> None:
+    known, _, _ = told(before)
+    facts, fields, context = told(before, after)
     assert known
     assert facts
     assert not set(known) & set(facts)
@@ -92,9 +110,9 @@ def test_what_is_over_is_told_no_more(world: World, before: str, after: str, val
 
 @pytest.mark.once
 @pytest.mark.parametrize(("before", "after"), GOES_ON)
-def test_what_goes_on_stays(world: World, before: str, after: str) -> None:
-    known, fields, _ = _told(world, before)
-    facts, fields_then, _ = _told(world, before, after)
+def test_what_goes_on_stays(told: Told, before: str, after: str) -> None:
+    known, fields, _ = told(before)
+    facts, fields_then, _ = told(before, after)
     assert known
     assert set(known) <= set(facts)
     assert fields_then == fields
@@ -110,8 +128,8 @@ def test_an_end_is_one_in_whatever_order_pages_come(world: World) -> None:
 
 
 @pytest.mark.once
-def test_a_trade_is_taken_up_again(world: World) -> None:
-    facts, fields, _ = _told(world, "I'm a plumber.", "I left plumbing.", "I'm a plumber again.")
+def test_a_trade_is_taken_up_again(told: Told) -> None:
+    facts, fields, _ = told("I'm a plumber.", "I left plumbing.", "I'm a plumber again.")
     assert facts == ["User is a plumber again."]
     assert fields == ["plumber"]
 

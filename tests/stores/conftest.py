@@ -85,7 +85,7 @@ def full(new_place, filled) -> Callable[[str], str]:
 @pytest.fixture
 def small_steps(monkeypatch):
     """A few rows at a time, so that a copy can be cut off anywhere."""
-    monkeypatch.setattr(rows, "AT_A_TIME", 7)
+    monkeypatch.setattr(rows, "AT_A_TIME", 25)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from memoryos import Role, Turn, stores
 from memoryos.errors import InvalidInput, StorageError
-from memoryos.infrastructure.vault import copying
+from memoryos.infrastructure.vault import copying, rows
 from stores.conftest import ANN, SETTINGS, begin_to_reembed, change_by_hand, content, opened
 
 BACK_ENDS = ("sqlite", "postgres")
@@ -127,7 +127,8 @@ def test_what_is_written_meanwhile_comes_along(store, new_place, small_steps, ta
     assert content(place) == content(store)
 
 
-def test_of_a_source_that_is_written_without_end_the_copy_is_a_moment(store, new_place, small_steps):
+def test_of_a_source_that_is_written_without_end_the_copy_is_a_moment(store, new_place, monkeypatch):
+    monkeypatch.setattr(rows, "AT_A_TIME", 100)  # and one page for each: of few rows, each round has ever more
     place, added = new_place("sqlite"), []
     with opened(store) as memory:
         copied = stores.copy(
