@@ -17,14 +17,8 @@ WORD = "Quetzalina"
 def with_end(memory: Memory, *texts: str) -> list[str]:
     """The ids of pages of one chain; the one with the word ends in an hour, and is on hold."""
     pages = [memory.add(text, ttl=HOUR if WORD in text else None) for text in texts]
-    memory.governance.hold(
-        reason="a case", memory=next(one for one in pages if WORD in str(memory.get(one).payload.turns))
-    )
+    memory.governance.hold(reason="a case", memory=next(one for one in pages if WORD in str(page(memory, one).turns)))
     return pages
-
-
-def shown_after(model, count: int) -> str:
-    return repr(model.requests[count:])
 
 
 @pytest.mark.parametrize("theta", [0.6, 1.9], ids=["one segment", "a segment for each page"])

@@ -320,7 +320,7 @@ class Promoter:
         if judge is None:
             return {}
         with self.vault.read(scope) as reader:
-            pairs = doubts(changeable(self.vault, scope, reader), lessons)
+            pairs = doubts(changeable(self.vault, scope, reader), lessons, self.clock())
         return judged(judge, pairs)
 
     def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:
