@@ -56,6 +56,7 @@ from memoryos.operation.correction.own_jobs import own_jobs
 from memoryos.operation.correction.receipt import EXPORTED, Receipt
 from memoryos.operation.correction.revised import NewWords, NextVersion, SameWords
 from memoryos.operation.hierarchy.protected import protection_of
+from memoryos.operation.hierarchy.told_topics import told_topic
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -76,7 +77,6 @@ from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
-from memoryos.operation.recall.told_topics import told_topic
 from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
 from memoryos.operation.scheduler.job_runner import JobRunner

@@ -39,6 +39,7 @@ from memoryos.operation.correction.copies import Copies
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.correction.kept_versions import unended
 from memoryos.operation.correction.revised import NewWords, SameWords
+from memoryos.operation.hierarchy.told_topics import quotes_expired, told_topic
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
 from memoryos.operation.portability.export import Exported
@@ -52,7 +53,6 @@ from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
-from memoryos.operation.recall.told_topics import quotes_expired, told_topic
 from memoryos.packing import Packing
 from memoryos.progress import Progress
 from memoryos.scope import Scope

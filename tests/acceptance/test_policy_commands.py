@@ -48,6 +48,15 @@ def test_policies_are_checked(run, tmp_path):
     assert "action read" in document(run("policy", "schema", "--json"))["schema"]
 
 
+def test_a_wrong_policy_is_told_in_its_own_words(run, tmp_path):
+    """Its attributes may have the names of settings and options."""
+    wrong = "permit (principal, action, resource) when { resource.user == principal && resource.tag == 1 };"
+    (tmp_path / "wrong.cedar").write_text(wrong)
+    message = document(run("policy", "check", "wrong.cedar", "--json"), 2)["error"]["message"]
+    assert "attribute 'user' on entity type 'Cube' not found" in message
+    assert "MEMORYOS" not in message
+
+
 def test_decisions_are_explained(run):
     page = document(run("add", "The result is in.", "--user", "ann", "--sensitivity", "diagnosis", "--json"))["id"]
     sealed = document(run("add", "The letter is sealed.", "--user", "ann", "--tag", "sealed", "--json"))["id"]

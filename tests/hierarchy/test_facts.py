@@ -164,6 +164,18 @@ def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Ve
         assert texts(memory.profile.get().user.facts) == [old]
 
 
+def test_a_judge_is_not_shown_a_fact_that_has_expired(world: World) -> None:
+    memory = world.open()
+    old = memory.facts.add("Tom drives a small automobile", ttl=timedelta(hours=1))
+    memory.governance.hold(reason="a case", memory=old)
+    judge = Opinion(Verdict.SAME)
+    new = lesson("Tom owns a little car", memory.add("page 1"), day(2))
+    assert world.promoter(LineExtractor(), judge).verdicts(ANN, [new])
+    world.clock.advance(hours=2)
+    assert world.promoter(LineExtractor(), judge).verdicts(ANN, [new]) == {}
+    assert len(judge.asked) == 1
+
+
 # One after the other
 
 

@@ -11,8 +11,8 @@ from memoryos.errors import NotFound, ObjectsUnreachable
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.operation.activation.prefix import chosen
 from memoryos.operation.activation.recipe import Recipe
+from memoryos.operation.hierarchy import told_topics
 from memoryos.operation.maintenance import cooler
-from memoryos.operation.recall import told_topics
 
 from .world import World
 

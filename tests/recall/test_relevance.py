@@ -82,6 +82,17 @@ def test_a_word_alone_is_found_where_it_is(memory, word):
         ("Zoë lives in München.", ["Zoë", "Zoe", "MÜNCHEN"]),
         ("José is from Málaga.", ["José", "Jose", "Málaga"]),
         ("Nguyễn likes phở.", ["Nguyễn", "pho"]),
+        ("We flew to Łódź.", ["Łódź", "Lodz", "ŁÓDŹ", "łodz"]),
+        ("We flew to Lodz.", ["Łódź"]),
+        ("My neighbour is Ørsted.", ["Ørsted", "Orsted", "ørsted"]),
+        ("My neighbour is Orsted.", ["Ørsted"]),
+        ("The Straße is long.", ["Straße", "Strasse", "STRASSE"]),
+        ("The Strasse is long.", ["Straße"]),
+        ("Đorđe has a boat.", ["Đorđe", "Dorde", "đorđe"]),
+        ("Ægir has a boat.", ["Ægir", "Aegir"]),
+        ("Þórður has a boat.", ["Þórður", "Thordur"]),
+        ("The cat of Kadıköy sleeps.", ["Kadıköy", "Kadikoy"]),
+        ("Her sœur has a boat.", ["sœur", "soeur"]),
     ],
 )
 def test_a_word_with_accents_is_found_with_and_without_them(tmp_path, said, asked):

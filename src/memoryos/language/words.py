@@ -33,6 +33,10 @@ KANA = regex("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
 _ASCII_WORDS = bytes(ord(chr(one).lower()) if re.match(r"\w", chr(one), re.ASCII) else ord(" ") for one in range(256))
 
 _LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last letters of scripts that have a stemmer
+# Letters that Unicode does not take apart, as people write them on a keyboard that has none of them.
+_WITHOUT_STROKES = str.maketrans(
+    {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ħ": "h", "ı": "i"}
+)
 ARABIC_FIRST, ARABIC_END = "\u0620", "\u06ff"
 
 
@@ -43,7 +47,7 @@ def stem(word: str) -> str:
         return snowball(word, "en") if word else word
     if word[0] <= _LATIN_END:
         word = "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
-        word = word.replace("ß", "ss")
+        word = word.translate(_WITHOUT_STROKES)
     language = _language_of_letter(word[0]) if word else None
     return snowball(word, language) if language else word
 

@@ -18,9 +18,9 @@ from memoryos.nouns.selecting import holding, listed, selection
 from memoryos.operation.calls.door import door
 from memoryos.operation.hierarchy.mid_term import formed, top_keywords
 from memoryos.operation.hierarchy.redescribe import in_order
+from memoryos.operation.hierarchy.told_topics import ended_topics, told_topics
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.overview import SegmentView
-from memoryos.operation.recall.told_topics import ended_topics, told_topics
 
 
 @door

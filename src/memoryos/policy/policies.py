@@ -85,7 +85,8 @@ def _fault(found: Sequence[PolicyText], policy_id: str, problem: str) -> str:
 
 
 def _refused(*faults: str) -> InvalidInput:
-    return InvalidInput("policies", "; ".join(faults), "Correct the file; `memoryos policy schema` shows what exists")
+    told = "; ".join(faults).replace("`", "'")  # in backticks, a door looks for its own arguments
+    return InvalidInput("policies", told, "Correct the file; `memoryos policy schema` shows what exists")
 
 
 def _asks_time(form: Any) -> bool:

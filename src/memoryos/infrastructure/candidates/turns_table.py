@@ -30,7 +30,7 @@ from memoryos.text_cache import text_cache
 
 SCHEMA = CANDIDATES
 
-LAYOUT = 3  # of the tables; raise it when they change, and every index is built anew
+LAYOUT = 4  # of the tables; raise it when they or the stems change, and every index is built anew
 
 _AT_A_TIME = 5_000  # turns on their way into the table
 _KEPT_NUMBERS = 50_000  # of terms, which come again and again

@@ -15,7 +15,7 @@ from memoryos.kinds import AccessMode, Kind, State, Tier
 from memoryos.language.quotation import fenced, item
 from memoryos.operation.activation.recipe import Recipe
 from memoryos.operation.answer.respond import INSTRUCTIONS
-from memoryos.operation.recall.told_topics import told_memories
+from memoryos.operation.hierarchy.told_topics import told_memories
 from memoryos.operation.recall.trust import outside_mark
 
 _ORDER = (Kind.PROFILE, Kind.TRAIT, Kind.FACT, Kind.SEGMENT, Kind.PAGE)  # of the lines; pages by time come last

@@ -26,6 +26,7 @@ from memoryos.operation.consolidation.earnest import played, previous_pages, tak
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.model_reader import ModelReader, Reading, SummaryTarget
+from memoryos.operation.consolidation.portion import Portion, told_summary
 from memoryos.operation.consolidation.rereading import is_to_be_read
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
@@ -67,28 +68,6 @@ REJECTED = Note("rejected", as_json(dict[str, int]))  # counts what was not beli
 def persona_scope(scope: Scope, settings: Settings) -> Scope:
     """Where the user's persona of this scope lives."""
     return scope.across_agents if settings.persona_sharing is PersonaSharing.USER else scope.owner
-
-
-@dataclass(frozen=True)
-class Portion:
-    """New pages of a segment, or of STM, that are read together, for the job that asked for it."""
-
-    job: Job
-    segment: MemCube | None  #: or the page that was corrected; None when it is gone, or the pages are of STM
-    pages: Sequence[MemCube]
-    ends_job: bool  #: whether nothing of it is left to read after it
-    known: frozenset[str] = frozenset()  #: of the pages, those that were read while they were in STM, or have expired
-    later: Sequence[str] = ()  #: the unread pages of the segment that are left after these
-
-    @property
-    def unread(self) -> list[MemCube]:
-        """The pages that nobody has read."""
-        return [page for page in self.pages if page.id not in self.known]
-
-    @property
-    def is_of_stm(self) -> bool:
-        """Whether the pages have not joined a segment."""
-        return self.job.kind == JobKind.READ_RECENT
 
 
 @dataclass(frozen=True)
@@ -158,23 +137,24 @@ class Promoter:
         if job.kind == JobKind.READ_RECENT:
             is_asked, now = job.priority >= Urgency.ASKED, self.clock()
             pages = unread_recent(reader, now) if is_asked else due_recent(reader, self.settings, now)
-            return Portion(job, None, pages[:room], len(pages) <= room, self._expired(pages[:room]))
+            return Portion(job, None, pages[:room], len(pages) <= room, expired=self._expired(pages[:room]))
         cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
             pages = [cube] if cube and is_to_be_read(cube, job) else []
-            return Portion(job, cube, pages, ends_job=True, known=self._expired(pages))
+            return Portion(job, cube, pages, ends_job=True, expired=self._expired(pages))
         unread = reader.unread(cube.id)
         pages = _readable(reader, unread, room + 1)
         taken = [page.id for page in pages[:room]]
-        known = read_early(reader, taken) | self._expired(pages[:room])
+        early = read_early(reader, taken)
         later = [page for page in unread if page not in set(taken)]
-        return Portion(job, cube, pages[:room], len(pages) <= room, known, later)
+        expired, summary = self._expired(pages[:room]), told_summary(reader, cube)
+        return Portion(job, cube, pages[:room], len(pages) <= room, early, later, expired, summary)
 
     def _expired(self, pages: Sequence[MemCube]) -> frozenset[str]:
         return frozenset(page.id for page in pages if page.has_expired(self.clock()))
 
     def _promote(self, scope: Scope, portions: Sequence[Portion], carried: CarriedChains) -> None:
-        seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
+        seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.told])
         unread = [page for portion in portions for page in portion.unread]
         previous = self._previous(scope, unread)
         jokes = taken_back(previous, unread)
@@ -196,7 +176,8 @@ class Promoter:
         def check(writer: Writer) -> None:
             _check_unchanged(writer, portions)
             if self.reader:
-                _check_known(writer, portions, seen)
+                with self.vault.view(scope, writer) as told:
+                    _check_known(writer, portions, is_other=have_changed(told, seen))
 
         def end(writer: Writer) -> None:
             write_metas(writer, seen, reading.summaries)
@@ -272,7 +253,7 @@ class Promoter:
         """The chains that a model is to summarise; rules summarised them when the pages came in."""
         if self.reader is None:
             return []
-        with self.vault.read(scope) as reader:
+        with self.vault.view(scope) as reader:  # no chain tells what has expired
             return stretches(reader, pages)
 
     def _previous(self, scope: Scope, pages: Sequence[MemCube]) -> dict[str, MemCube]:
@@ -286,7 +267,7 @@ class Promoter:
         pages = [page for portion in portions for page in portion.unread if page.id not in unmeant]
         if self.reader is None:
             return Reading(self.extractor.extract(pages))
-        segments = [_topic(portion.segment, portion.pages) for portion in portions if portion.pages]
+        segments = [portion.target for portion in portions]
         chains = [SummaryTarget(one.last, one.known, one.pages) for one in seen]
         return self.reader.read(scope, pages, [*filter(None, segments), *chains])
 
@@ -340,7 +321,7 @@ class Promoter:
         if judge is None:
             return {}
         with self.vault.read(scope) as reader:
-            pairs = doubts(changeable(self.vault, scope, reader), lessons)
+            pairs = doubts(changeable(self.vault, scope, reader), lessons, self.clock())
         return judged(judge, pairs)
 
     def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:
@@ -396,16 +377,9 @@ def rejections(reader: Reader) -> dict[str, int]:
 def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     """Keep which pages were read before they joined a segment."""
     early = [page.id for portion in portions if portion.is_of_stm for page in portion.pages]
-    joined = frozenset[str]().union(*(portion.known for portion in portions))
+    joined = frozenset[str]().union(*(portion.noted for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
-
-
-def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:
-    """A segment with its new pages; None for a page that is read alone."""
-    if segment is None or not isinstance(segment.payload, Segment):
-        return None
-    return SummaryTarget(segment.id, segment.payload.summary, pages)
 
 
 def in_parts(lessons: Sequence[Lesson]) -> list[Sequence[Lesson]]:
@@ -434,12 +408,12 @@ def _check_ours(writer: Writer, read: Sequence[Portion]) -> None:
         writer.extend(portion.job, lasting=LEASE)
 
 
-def _check_known(reader: Reader, portions: Sequence[Portion], seen: Sequence[Stretch]) -> None:
+def _check_known(reader: Reader, portions: Sequence[Portion], *, is_other: bool) -> None:
     """Refuse summaries that rest on earlier ones, when these lost words while a model read them: it may quote them."""
     segments = [one.segment for one in portions if one.segment and one.segment.kind is Kind.SEGMENT]
     now = reader.get(segment.id for segment in segments)
     lost = (_lost_words(segment, now[segment.id]) for segment in segments if segment.id in now)
-    if have_changed(reader, seen) or any(lost):
+    if is_other or any(lost):
         raise ChangedMeanwhile("summaries changed while they were read; nothing was written")
 
 

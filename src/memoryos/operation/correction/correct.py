@@ -39,9 +39,9 @@ from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.redescribe import describe_corrected, described_chains
+from memoryos.operation.hierarchy.told_topics import check_told, told_topics, without_words
 from memoryos.operation.knowledge.carried import CarriedChains
 from memoryos.operation.knowledge.support import thin_out
-from memoryos.operation.recall.told_topics import check_told, told_topics, without_words
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
 

@@ -10,7 +10,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.operation.correction.builds import builds
-from memoryos.operation.recall.told_topics import quotes_expired, told_topic
+from memoryos.operation.hierarchy.told_topics import quotes_expired, told_topic
 
 
 def unexpired(cube: MemCube, now: datetime) -> MemCube:

@@ -24,7 +24,7 @@ FOLLOWED = 10_000  # events that an index follows, at least; those of a large on
 
 _ROWS_AN_EVENT = 2  # rows that are read from the store in the time in which one event is followed, at most
 
-_FORMAT = 3  # of what the arrays mean
+_FORMAT = 4  # of what the arrays mean
 
 _LOSSES = {Operation.DELETE, Operation.REVISE, Operation.REFRESH}  # of a page: words may be gone
 

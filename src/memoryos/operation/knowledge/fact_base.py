@@ -478,9 +478,9 @@ class Knowledge:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
 
 
-def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
+def doubts(reader: Reader, lessons: Iterable[Lesson], now: datetime) -> list[Pair]:
     """The pairs of a known fact and a lesson that only a judge can tell; to be asked before the transaction."""
-    facts = {cube.id: cube for cube in reader.cubes(Kind.FACT, tiers=[Tier.LPM])}
+    facts = {cube.id: cube for cube in reader.cubes(Kind.FACT, tiers=[Tier.LPM]) if not cube.has_expired(now)}
     known = {name for cube in facts.values() for name in identities(cube.payload)}
     vectors = reader.vectors(facts)
     pairs = []

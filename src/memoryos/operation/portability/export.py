@@ -21,8 +21,8 @@ from memoryos.infrastructure.vault.records import Link
 from memoryos.kinds import MADE_OF_MEMORIES, Kind
 from memoryos.operation.attachments.parcels import all_bytes_of
 from memoryos.operation.hierarchy.protected import protected
+from memoryos.operation.hierarchy.told_topics import without_pages
 from memoryos.operation.portability.content_marks import mark_head, marked_lines
-from memoryos.operation.recall.told_topics import without_pages
 from memoryos.plain import Plain
 from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope

@@ -17,11 +17,11 @@ from memoryos.language.entities import names_in
 from memoryos.operation.consolidation.promotion import rejections
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.hierarchy.told_topics import ended_topics
 from memoryos.operation.hierarchy.tuning import Tuned, explained
 from memoryos.operation.knowledge.tally import Tally
 from memoryos.operation.paging.calibrator import noted
 from memoryos.operation.recall.hit import Recall
-from memoryos.operation.recall.told_topics import ended_topics
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 

@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Subject, Trust
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
+from memoryos.operation.hierarchy.told_topics import told_topics
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
@@ -30,7 +31,6 @@ from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.then import Since, known_then
-from memoryos.operation.recall.told_topics import told_topics
 from memoryos.operation.recall.topics import Home, fits, homes, topic_name
 from memoryos.operation.recall.two_stage import cosine, two_stage
 

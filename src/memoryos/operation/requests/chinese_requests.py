@@ -17,7 +17,8 @@ _ASKING = regex(
     r"(?:(?:请|麻烦|帮我|给我|务必|一定要?|要|再|都)[，,\s]*)*"
 )
 _ASIDE = r"(?:[，,][他她它](?:们)?是[^，,。！？!?]{1,20})?"
-_END = rf"{_ASIDE}(?:了|吧|啊|呀|哦|喔|谢谢|好吗|可以吗|行吗|吗|掉)*[\s，,。.！!？?…~]*\Z"
+_BA = r"(?<![酒网贴])吧"  # no end of 酒吧
+_END = rf"{_ASIDE}(?:了|{_BA}|啊|呀|哦|喔|谢谢|好吗|可以吗|行吗|吗|掉)*[\s，,。.！!？?…~]*\Z"
 _STRONG = r"(?:忘记掉?|忘掉|忘却)"
 _WEAK = r"(?:删除掉?|删掉|删去|清除掉?|清空|抹去|抹掉|去掉|移除|擦除|销毁)"
 _ANY = rf"(?:{_STRONG}|{_WEAK})"
@@ -29,11 +30,18 @@ _TOLD = (
 )
 _ALL_WORDS = r"(?:一切|所有(?:的)?(?:事情?|东西|内容|信息)?|全部(?:的)?(?:事情?|东西|内容|信息)?)"
 _NOUN = r"(?:事情?|东西|话|记忆|(?P<sort>事实|笔记|消息)|内容|信息|资料|记录|部分|一切|全部)"
-_THINGS = rf"(?:的?(?:所有|全部|一切|那些|任何)*(?:的)?{_NOUN}?(?:都)?)"
+_QUANTITY = r"(?:所有|全部|一切|那些|任何)"
+# Without 的 or a quantity before them, these belong to the topic: they end words such as 电话, 同事 and 好消息.
+_WHOLE = r"(?P<whole>事|话|(?<=[好坏])消息)?"
+_OF = rf"(?:的{_QUANTITY}*的?|{_QUANTITY}+的?|(?!话|事(?![情实])|(?<=[好坏])消息))"
+_DOU = r"(?<![成首京帝])都"  # no end of 成都
+_ALL_OF = rf"(?:{_DOU}|给|(?<!安)全)*"
+_THINGS = rf"(?:(?(whole)|(?:{_OF}{_NOUN}|的?{_QUANTITY}*的?))(?:{_DOU})?)"
 _TOPIC = r"(?P<topic>[^，,。！？!?]+?)"
+_ABOUT_TOPIC = rf"(?P<topic>[^，,。！？!?]+?{_WHOLE})"
 _THING = r"(?P<thing>[^，,。！？!?]+?)"
 _ABOUT = r"(?:关于|有关|涉及)"
-_NAMED = rf"的?(?:所有|全部|一切|那些|任何)*(?:的)?{_NOUN}(?:都)?"
+_NAMED = rf"(?(whole)|{_OF}{_NOUN})(?:{_DOU})?"
 _TOLD_ABOUT = rf"{_TOLD}的{_TOPIC}的(?:事情?|话|内容|记忆)"
 _WHOM = r"(?P<to>[^，,。！？!?的我]{1,40}?)"
 _MINE = r"(?:我的?(?:所有|全部)?(?:的)?(?:记忆|资料|档案|数据))"
@@ -49,7 +57,7 @@ _SAID = (
     r"(?:说起|说|讲|告诉|提到|提|聊到|聊|谈到|谈)(?:过|了)?(?:你|您)?"
 )
 _SAID_THINGS = r"的?(?:所有|全部|一切|那些)*(?:的)?(?:事情?|东西|话|记忆|内容|信息|消息|记录|一切|全部)?(?:都|全部)?"
-_SAID_ABOUT = rf"的?(?:所有|一切)?(?:{_ABOUT})(?P<topic>[^，,。！？!?]+?){_NAMED}"
+_SAID_ABOUT = rf"的?(?:所有|一切)?(?:{_ABOUT}){_ABOUT_TOPIC}{_NAMED}"
 _SAID_TOPIC = r"的(?!话|事情?(?:\W|\Z)|内容|东西)(?P<topic>[^，,。！？!?]+?)的(?:事情?|话|内容|记忆)"
 _TIMELY = r"(?=[^，,。！？!?]{0,20}[天日号晚早晨周期拜月年节刚])"
 _THEN = (
@@ -65,9 +73,9 @@ _SLOT = (
 
 def _chosen(verbs: str, things: str = _NAMED) -> tuple[str, ...]:
     """The ways to name memories by a topic, before and behind these verbs."""
-    about = rf"(?:{_TOLD}的?|我们?的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{things}"
+    about = rf"(?:{_TOLD}的?|我们?的?)?(?:所有|全部|一切)?{_ABOUT}{_ABOUT_TOPIC}{things}"
     ways = (about, _TOLD_ABOUT, *_TIMES_SAID)
-    before = tuple(rf"(?:把|将){one}(?:给|都|全)*(?:{_IN_MEMORY})?{verbs}" for one in ways)
+    before = tuple(rf"(?:把|将){one}{_ALL_OF}(?:{_IN_MEMORY})?{verbs}" for one in ways)
     return (*(rf"{verbs}{one}" for one in ways), *before)
 
 
@@ -97,9 +105,9 @@ _FORGET_TOPIC = (
     *_chosen(rf"(?:{_STRONG}|忘了)", _THINGS),
     *_chosen(_WEAK),
     *(rf"(?:把|将){one}(?:都|给|全)*(?:忘了|删了)" for one in _TIMES_SAID),
-    rf"(?:忘了|{_ANY})(?:我|我们)(?P<when>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<topic>[^，,。！？!?]+?)的?(?:事情?|话|内容)",
-    rf"(?:把|将)(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_TOPIC}{_NAMED}(?:给|都|全)*删了",
-    rf"(?:把|将)(?:我|我们)(?P<when>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<topic>[^，,。！？!?]+?)(?:都|给|全)*(?:{_ANY}|忘了)",
+    rf"(?:忘了|{_ANY})(?:我|我们)(?P<when>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<topic>[^，,。！？!?]+?(?P<whole>事|话)?)(?(whole)|(?:的(?:事情?|话|内容)|事情|内容))",
+    rf"(?:把|将)(?:{_TOLD}的?)?(?:所有|全部|一切)?{_ABOUT}{_ABOUT_TOPIC}{_NAMED}{_ALL_OF}删了",
+    rf"(?:把|将)(?:我|我们)(?P<when>[^，,。！？!?]*?)(?:说|讲|聊|提到?)(?:过|了)?的(?P<topic>[^，,。！？!?]+?){_ALL_OF}(?:{_ANY}|忘了)",
     rf"(?:把|将){_THING}{_IN_MEMORY}(?:都|给)*{_ANY}",
     rf"{_IN_MEMORY}{_ANY}{_THING}",
     rf"{_WEAK}(?P<thing>(?:我的?)(?:旧|新|以前的|现在的|家庭|手机|个人)?{_SLOT})",
@@ -107,7 +115,7 @@ _FORGET_TOPIC = (
     rf"{_WEAK}(?P<sort>我的(?:个人)?档案|我的画像)",
     rf"{_STRONG}(?P<thing>(?:我|我们|他|她)[^，,。！？!?]+?)",
     r"忘了(?P<thing>(?:我|我们)的[^，,。！？!?]+?)",
-    rf"(?:把|将)(?P<thing>(?:我|我们)[^，,。！？!?]+?)(?:都|给)*(?:{_STRONG}|忘了)",
+    rf"(?:把|将)(?P<thing>(?:我|我们)[^，,。！？!?]+?)(?:{_DOU}|给)*(?:{_STRONG}|忘了)",
     r"(?:别|不要|不用|我?不(?:想|希望|愿意|要)(?:让)?你)再?(?:记着|记得|记住|知道|保留)(?P<thing>(?:我|关于|有关)[^，,。！？!?]+?)",
 )
 _NOT_DONE = r"(?!.*[^忘删]了\W*\Z)"  # 删除昨天说的话了 tells what is done
@@ -183,7 +191,7 @@ _TELLS = regex(  # a task, or that somebody does not know
 _TELLING = regex(r"(?:我|我们|你|他|她|咱们)\S{0,8}?(?:说|提|聊|讲|谈|告诉|决定)(?:过|了|到)?")
 _OP = MemoryOperation
 
-_OWN_END = r"[\s。？?！!吧]*\Z"  # of what is stored as it is worded
+_OWN_END = rf"(?:[\s。？?！!]|{_BA})*\Z"  # of what is stored as it is worded
 _ORDERS = (
     *request_rules(_OP.SKIP, _SKIP, _END),
     *request_rules(_OP.FORGET, _FORGET_ALL, _END, CallReach.ALL),
