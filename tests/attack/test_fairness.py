@@ -165,6 +165,17 @@ def test_the_owners_of_a_tenant_take_turns_and_a_newcomer_does_not_wait_for_all_
     assert len(flood.ahead) <= AHEAD
 
 
+@pytest.mark.once
+def test_a_newcomer_does_not_wait_for_the_first_turn_of_each_who_began_to_flood_before_it(opened, model):
+    owners = [Scope(user=f"flood{number}") for number in range(12)]
+    flood = Flood(opened("worker"), owners, NEW)
+    flood.begin(2)
+    model.otherwise = flood.answer
+    with working(opened("worker"), threads=1):
+        assert flood.done.wait(PATIENCE), f"the new one waits: {flood.read}"
+    assert len(flood.ahead) <= AHEAD
+
+
 @pytest.mark.parametrize(
     "tenants",
     [

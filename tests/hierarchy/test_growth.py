@@ -66,7 +66,7 @@ from memoryos.operation.scheduler.step import CUBES_AT_ONCE, some_at_a_time
 from memoryos.scope import Scope
 
 from .work import Counted, Writing, calls_in, carry_out, database_work, locks_of
-from .world import ANN, AXES, START, LineExtractor, World, added, texts
+from .world import ANN, AXES, START, LineExtractor, Symbols, World, added, texts
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
 LINEAR = 2.8  # a little more than twice as much
@@ -1173,7 +1173,9 @@ def test_deleting_a_segment_reads_no_page_again_for_each_few_that_go(world: Worl
     """What all its pages say was derived again from those that were left, for every 16 that went."""
     read: list[int] = []
     lessons = Again.lessons
-    monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
+    monkeypatch.setattr(
+        Again, "lessons", lambda again, pages, *wanted: read.append(len(pages)) or lessons(again, pages, *wanted)
+    )
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     added(memory, (f"🍵 tea {number}\n" + line.format(number) for number in range(8 * PAGES_AT_ONCE)))
     memory.add("🚲 bye")
@@ -1243,7 +1245,9 @@ def test_a_large_segment_goes_with_its_pages(world: World):
 def test_nothing_is_derived_again_from_pages_that_go_next(world: World, monkeypatch, options: dict[str, Any]):
     read: list[int] = []
     lessons = Again.lessons
-    monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
+    monkeypatch.setattr(
+        Again, "lessons", lambda again, pages, *wanted: read.append(len(pages)) or lessons(again, pages, *wanted)
+    )
     monkeypatch.setattr(expiry_job, "AT_ONCE", 2 * PAGES_AT_ONCE)
     memory = one_talk(world, 5 * PAGES_AT_ONCE, **options)
     read.clear()
@@ -1485,6 +1489,36 @@ def test_a_memory_that_is_derived_anew_from_very_many_pages_leaves_in_steps(worl
     assert len(renewed.descriptive.provenance) == 59
     assert page not in renewed.descriptive.provenance
     assert verify(world.vault).is_sound
+
+
+def taken_out(corrector: Corrector, page: str) -> None:
+    corrector.delete(page)
+
+
+def reworded(corrector: Corrector, page: str) -> None:
+    corrector.revise(page, NewWords("🍵 coffee\ntrait: calm"))
+
+
+@pytest.mark.parametrize(("work", "left"), [(taken_out, 19), (reworded, 20)])
+def test_what_other_pages_say_beside_it_is_not_embedded_again(
+    world: World, monkeypatch, work: Callable[[Corrector, str], None], left: int
+):
+    """All facts that the pages of a trait tell were embedded, to derive the trait and one fact again."""
+    memory = world.open(short_term_capacity=1, heat_threshold=10**6)
+    pages = added(memory, (f"🍵 tea {number}\ntrait: calm\nfact: Tom has dog {number}." for number in range(20)))
+    memory.add("🚲 bye")
+    world.extract()
+    assert len(world.cubes(Kind.TRAIT)[0].descriptive.provenance) == 20
+    embedded, embed = list[str](), Symbols.embed
+
+    def counting(self: Symbols, texts: Sequence[str]) -> Any:
+        embedded.extend(texts)
+        return embed(self, texts)
+
+    monkeypatch.setattr(Symbols, "embed", counting)
+    work(Corrector(world.promoter(LineExtractor()), ANN), pages[7])
+    assert [len(trait.descriptive.provenance) for trait in world.cubes(Kind.TRAIT)] == [left]
+    assert not [text for text in embedded if "dog" in text and "dog 7" not in text]
 
 
 @pytest.mark.parametrize("held", ["page", "memory"])

@@ -62,6 +62,35 @@ def test_a_newcomer_waits_for_one_turn_of_those_who_flood_its_tenant_however_man
     assert served(rota, [*floods, new], 2)[0] == new
 
 
+@pytest.mark.parametrize("served_before", range(1, 25))  # with 0, no job runs: two begin before it
+@pytest.mark.parametrize("by_tenant", [False, True])
+def test_a_newcomer_waits_for_one_turn_of_those_who_came_together_before_it(served_before, by_tenant):
+    """It waited for the first turn of each of them."""
+    names = [f"flood{number}" for number in range(20)]
+    rota, floods = Rota(), [owner("ann", name) if by_tenant else owner(name) for name in names]
+    new = owner("ben", "new") if by_tenant else owner("new")
+    rota.ordered(floods)  # they came
+    served(rota, floods, served_before)
+    assert new in served(rota, [*floods, new], 2)
+
+
+def test_a_newcomer_who_comes_with_those_who_flood_after_the_first_of_them_waits_for_one_turn():
+    rota, floods, new = Rota(), [owner(f"flood{number}") for number in range(20)], owner("new")
+    served(rota, floods[:1], 1)
+    assert new in served(rota, [*floods, new], 2)
+
+
+def test_newcomers_who_come_later_and_later_take_at_most_every_second_turn_of_those_who_came_before():
+    rota, waiting = Rota(), [owner(f"first{number}") for number in range(20)]
+    rota.ordered(waiting)
+    turns = 0
+    while waiting:
+        turns += 1
+        (first,) = served(rota, [*waiting, owner(f"later{turns}")], 1)
+        waiting = [one for one in waiting if one != first]
+    assert turns <= 2 * 20
+
+
 def turns_before(rota: Rota, patient: Scope, waiting: list[Scope]) -> int:
     """How many others are served before who waits beside these."""
     turns = 0

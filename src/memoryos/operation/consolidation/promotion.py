@@ -26,6 +26,7 @@ from memoryos.operation.consolidation.earnest import played, previous_pages, tak
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.model_reader import ModelReader, Reading, SummaryTarget
+from memoryos.operation.consolidation.rereading import is_to_be_read
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
 from memoryos.operation.hierarchy.changes import Changes, Urgency
@@ -160,7 +161,7 @@ class Promoter:
             return Portion(job, None, pages[:room], len(pages) <= room, self._expired(pages[:room]))
         cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
-            pages = [cube] if cube else []
+            pages = [cube] if cube and is_to_be_read(cube, job) else []
             return Portion(job, cube, pages, ends_job=True, known=self._expired(pages))
         unread = reader.unread(cube.id)
         pages = _readable(reader, unread, room + 1)

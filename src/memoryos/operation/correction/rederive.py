@@ -11,6 +11,7 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.operation.consolidation.confirm import confirmed
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.redescribe import in_order
@@ -22,6 +23,7 @@ from memoryos.operation.knowledge.rivals import relatives
 from memoryos.operation.knowledge.stated import restated
 from memoryos.scope import Scope
 
+IsWanted = Callable[[Finding], bool]
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 
 
@@ -78,9 +80,9 @@ class Again:
             changes.reader, self.home, lessons, changes=changes, freed=[*related, *freed], carried=self.carried
         )
 
-    def lessons(self, pages: Sequence[MemCube]) -> list[Lesson]:
-        """The lessons that rules find in the pages and that belong to `home`."""
-        lessons = self.promoter.lessons(self.promoter.extractor.extract(pages))
+    def lessons(self, pages: Sequence[MemCube], is_wanted: IsWanted = lambda _: True) -> list[Lesson]:
+        """The lessons that rules find in the pages, that belong to `home` and are wanted; no other is embedded."""
+        lessons = self.promoter.lessons(list(filter(is_wanted, self.promoter.extractor.extract(pages))))
         persona = persona_scope(self.scope, self.promoter.settings)
         if persona == self.scope.owner:
             return lessons
@@ -95,10 +97,13 @@ class Again:
         read_before: Sequence[str],
     ) -> list[Lesson]:
         """Of what the evidence says, what was derived before or is read again."""
-        lessons = [*self._confirmed(derived, evidence, changed), *self.lessons(in_order(evidence))]
         wanted = {name for cube in derived for name in identities(cube.payload)}
-        true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
-        return [ending(one, evidence) for one in true]
+
+        def is_wanted(one: Finding | Lesson) -> bool:
+            return identity(one.payload) in wanted or not set(one.pages).isdisjoint(read_before)
+
+        still = filter(is_wanted, self._confirmed(derived, evidence, changed))
+        return [ending(one, evidence) for one in (*still, *self.lessons(in_order(evidence), is_wanted))]
 
     def _confirmed(
         self, derived: Sequence[MemCube], evidence: Mapping[str, MemCube], changed: Sequence[str]

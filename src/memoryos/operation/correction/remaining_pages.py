@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Writer
+from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.operation.hierarchy.changes import Changes
 
 
@@ -41,3 +43,10 @@ def readable(changes: Changes, ids: Sequence[str]) -> list[MemCube]:
     for damaged in set(ids).difference(found):
         changes.remove(damaged)
     return list(found.values())
+
+
+def renumber(writer: Writer, pages: Sequence[str]) -> None:
+    """Give pages another version, with the same words."""
+    cubes = writer.get(pages).values()
+    changed = [replace(cube, version=replace(cube.version, number=cube.version.number + 1)) for cube in cubes]
+    writer.update([Entry(cube) for cube in changed], Operation.REFRESH)

@@ -1,9 +1,10 @@
 """Rota: the order in which owners are served, so that one owner's flood of work does not block others.
 
 Tenants take turns, and so do the owners in each tenant. The next one is the one who had the fewest turns of late: so
-who comes now and then need not wait for a job of each owner who floods the store, whether it is new or comes back.
-After a turn out of the order in which they wait, the others come in that order: by their last turns, and newcomers by
-when they came. So nobody waits forever, and an owner who goes first takes at most every second turn.
+who comes now and then need not wait for a job of each owner who floods the store, whether it is new or comes back. Of
+several who had no turn yet, it is the one who came last: the others may be many, and may all flood the store. After a
+turn out of the order in which they wait, the others come in that order: by their last turns, and newcomers by when
+they came. So nobody waits forever, and those who go first take at most every second turn.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ HALF_LIFE = 1_000  # turns after which a turn counts half
 _TENANTS = object()  # the group in which tenants take turns; the owners of a tenant are the group of its name
 _NEVER = -math.inf
 
-Rank = tuple[float, float]
+Since = tuple[float, int]  # the last turn, or the one before which a newcomer came, and which of them it was
+Rank = tuple[float, Since]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,11 @@ class Rota:
         self._lock = Lock()
         self._turns = 0
         self._served: dict[Hashable, _Service] = {}  # tenants and owners, in the order of their last turns
-        self._came: dict[Hashable, float] = {}  # newcomers, by the turn before which they came
+        self._came: dict[Hashable, Since] = {}  # newcomers
+        self._arrivals = 0
         self._waits_longest: dict[Hashable, Hashable] = {}  # of each group
-        self._was_out_of_turn: dict[Hashable, None] = {}  # groups of which this is true of the last turn
-        self._kept: list[dict[Hashable, Any]] = [self._served, self._came, self._waits_longest, self._was_out_of_turn]
+        self._was_in_order: dict[Hashable, bool] = {}  # whether the last turn of a group was in the order of waiting
+        self._kept: list[dict[Hashable, Any]] = [self._served, self._came, self._waits_longest, self._was_in_order]
 
     def ordered(self, owners: Iterable[Scope]) -> list[Scope]:
         """The waiting owners in the order of service."""
@@ -73,23 +76,31 @@ class Rota:
         """The places of those who wait in a group: the lowest is served next."""
         found = {name: self._rank(name) for name in names}
         self._waits_longest[group] = min(found, key=lambda name: found[name][1], default=None)
-        if group in self._was_out_of_turn:
+        if not self._was_in_order.get(group):
             return {name: (0.0, since) for name, (_, since) in found.items()}
-        return found
+        return {name: _newest_first(rank) for name, rank in found.items()}
 
     def _rank(self, name: Hashable) -> Rank:
         """How many turns of late, and since which turn it waits."""
         if service := self._served.get(name):
-            return service.recent, service.last
-        return _NEVER, self._came.setdefault(name, self._turns - 0.5)
+            return service.recent, (service.last, 0)
+        self._arrivals += 1
+        return _NEVER, self._came.setdefault(name, (self._turns - 0.5, self._arrivals))
 
     def _note(self, name: Hashable, group: Hashable) -> None:
         before = self._served.pop(name, None)  # so that the names stand in the order of their last turns
-        self._was_out_of_turn.pop(group, None)
-        if before is None or self._waits_longest.pop(group, name) != name:
-            self._was_out_of_turn[group] = None
+        longest = self._waits_longest.pop(group, None)
+        went_by_order = self._was_in_order.pop(group, None) is False
+        # A newcomer goes before those who were served, unless it was the turn of who waits longest.
+        self._was_in_order[group] = longest in (None, name) if before else went_by_order and longest == name
         self._came.pop(name, None)
         self._served[name] = (before or _Service(0, _NEVER)).with_turn(self._turns)
+
+
+def _newest_first(rank: Rank) -> Rank:
+    """The rank, of newcomers in the opposite order."""
+    recent, (turn, arrival) = rank
+    return (recent, (-turn, -arrival)) if recent == _NEVER else rank
 
 
 def _forget_oldest(known: dict[Hashable, Any]) -> None:
