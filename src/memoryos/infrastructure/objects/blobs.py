@@ -6,8 +6,10 @@ can be removed without asking whether the same bytes were put again meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from uuid_utils.compat import uuid7
 
@@ -17,6 +19,8 @@ from memoryos.infrastructure.objects.object_store import Folder, Objects, open_o
 from memoryos.infrastructure.objects.sealed_objects import under
 
 _SUFFIX = ".blob"
+
+_Bytes = TypeVar("_Bytes", bytes, memoryview)
 
 
 class Blobs:
@@ -40,25 +44,19 @@ class Blobs:
 
     def read(self, name: str) -> bytes:
         """Return the checked bytes. Raises StoreCorrupt if they are missing or altered, ObjectsUnreachable."""
-        return bytes(self.view(name))
+        return _checked(name, (place.get(name) for place in self._known()))
 
     def view(self, name: str) -> memoryview:
-        """Return the checked bytes in memory of their own: what becomes of the file later changes none. Like `read`."""
-        data = self._found(name)
-        if data is None:
-            raise StoreCorrupt(f"the blob {name} is missing in the object store: restore the object from a copy")
-        if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:
-            raise StoreCorrupt(f"the blob {name} in the object store was altered: restore the object from a copy")
-        return memoryview(data)
+        """Return the checked bytes, which nothing that becomes of the file later changes; large ones nobody can change.
+
+        Raises the errors of `read`, and MemoryError.
+        """
+        return _checked(name, (place.view(name) for place in self._known()))
 
     def remove(self, name: str) -> None:
         """Remove the bytes, if there are any. Raises ObjectsUnreachable."""
         for place in self._known():
             place.remove(name)
-
-    def _found(self, name: str) -> bytes | bytearray | None:
-        found = (place.copied(name) if isinstance(place, Folder) else place.get(name) for place in self._known())
-        return next((data for data in found if data is not None), None)
 
     def _known(self) -> list[Objects]:
         if not self._places:
@@ -83,14 +81,24 @@ class OwnFolder(Folder):
         """Read an object."""
         return super().get(name) if self._path.is_dir() else None
 
-    def copied(self, name: str) -> bytearray | None:
-        """Read an object into memory that may be changed."""
-        return super().copied(name) if self._path.is_dir() else None
+    def view(self, name: str) -> memoryview | None:
+        """Read an object once."""
+        return super().view(name) if self._path.is_dir() else None
 
     def remove(self, name: str) -> None:
         """Remove an object."""
         if self._path.is_dir():
             super().remove(name)
+
+
+def _checked(name: str, found: Iterable[_Bytes | None]) -> _Bytes:
+    """The first of these, after its sum was compared with the name of the blob. Raises StoreCorrupt."""
+    data = next((one for one in found if one is not None), None)
+    if data is None:
+        raise StoreCorrupt(f"the blob {name} is missing in the object store: restore the object from a copy")
+    if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:
+        raise StoreCorrupt(f"the blob {name} in the object store was altered: restore the object from a copy")
+    return data
 
 
 def blob_places(url: str | None, beside: Path | None) -> list[Objects]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from uuid_utils.compat import uuid7
 
 from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable, StoreFull
+from memoryos.infrastructure.objects.fixed_bytes import fixed, fixed_copy, sent
 from memoryos.regex import regex
 
 LACKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what the system says when a file may not grow
@@ -40,6 +42,10 @@ class Objects(Protocol):
 
     def get(self, name: str) -> bytes | None:
         """Return the bytes; None if there is no such object."""
+        ...
+
+    def view(self, name: str) -> memoryview | None:
+        """Return the same bytes, large ones as fixed bytes. Raises MemoryError without memory for them."""
         ...
 
     def remove(self, name: str) -> None:
@@ -83,16 +89,16 @@ class Folder:
             file = self._path / name
             return file.read_bytes() if file.exists() else None
 
-    def copied(self, name: str) -> bytearray | None:
-        """Read a file once, into memory that may be changed. A map would change, or end the process, with the file."""
+    def view(self, name: str) -> memoryview | None:
+        """Read a file once. A map of the file itself would change, or end the process, with the file."""
         with self._usable():
             file = self._path / name
             if not file.exists():
                 return None
             with file.open("rb") as opened:
-                data = bytearray(os.fstat(opened.fileno()).st_size)
-                opened.readinto(data)  # of a file that is cut meanwhile, the rest stays zeros, and its sum is another
-                return data
+                size = os.fstat(opened.fileno()).st_size
+                known = fixed(size, lambda number: sent(opened.fileno(), size, number))
+                return _read(opened, size) if known is None else known
 
     def remove(self, name: str) -> None:
         """Remove a file, and the partial files of processes that were killed while they wrote it."""
@@ -111,6 +117,12 @@ class Folder:
             kind = StoreFull if error.errno in LACKS else ObjectsUnreachable
             reason = error.strerror or type(error).__name__
             raise kind(f"the object store {self._path}: {reason}. {kind.__doc__}") from error
+
+
+def _read(file: BufferedReader, size: int) -> memoryview:
+    data = bytearray(size)
+    file.readinto(data)  # of a file that is cut meanwhile, the rest stays zeros, and its sum is another
+    return memoryview(data)
 
 
 def settle(folder: Path) -> None:
@@ -157,6 +169,11 @@ class Bucket:
                 if not _is_of_the_object(error):
                     raise
                 return None
+
+    def view(self, name: str) -> memoryview | None:
+        """Read an object."""
+        data = self.get(name)
+        return None if data is None else fixed_copy(data)
 
     def remove(self, name: str) -> None:
         """Remove an object."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
@@ -147,8 +149,12 @@ def _raw(tensor: torch.Tensor) -> RawTensor:
 
 
 def _tensor(raw: RawTensor) -> torch.Tensor:
-    data = raw.data if not raw.data.readonly else bytearray(raw.data)
-    return torch.frombuffer(data, dtype=_TYPES[raw.dtype]).view(raw.shape)
+    """The bytes in place, also where they cannot be written: nothing writes to a state."""
+    known = np.frombuffer(raw.data, np.uint8)
+    # Said to be writable, since torch warns of others and knows none that are not.
+    told = {**known.__array_interface__, "data": (known.ctypes.data, False)}
+    lent = np.asarray(SimpleNamespace(__array_interface__=told, owner=known))
+    return torch.from_numpy(lent).view(_TYPES[raw.dtype]).view(raw.shape)
 
 
 def pieces(tokens: Sequence[int], size: int) -> Iterator[Sequence[int]]:
