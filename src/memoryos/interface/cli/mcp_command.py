@@ -57,11 +57,13 @@ def mcp(
     if json:
         raise InvalidInput("--json", "has no meaning over standard input and output", "Add --http, or leave it out")
     from memoryos.infrastructure.vault.patience import apart
+    from memoryos.interface.mcp.lasting_objects import lasting_objects
     from memoryos.interface.mcp.late_models import late_models
 
-    with late_models():  # the SDK has hundreds for both sides of all versions, and one client needs few
-        import_module("mcp.server")
-    from memoryos.interface.mcp.stdio_door import serve_stdio
+    with lasting_objects():
+        with late_models():  # the SDK has hundreds for both sides of all versions, and one client needs few
+            import_module("mcp.server")
+        from memoryos.interface.mcp.stdio_door import serve_stdio
 
     apart(partial(serve_stdio, partial(_opened, whose, db)))  # its calls are no part of the one that serves them
 
