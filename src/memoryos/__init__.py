@@ -140,6 +140,7 @@ if TYPE_CHECKING:
     from memoryos.operation.placement.placement_log import LoggedDecision, LoggedPlacement
     from memoryos.operation.placement.placement_plan import PlacementDecision, PlacementPlan, PlacementReason
     from memoryos.operation.placement.state_log import StateDecision
+    from memoryos.operation.placement.unchanged_forms import UnchangedForm, UnchangedReason
     from memoryos.operation.portability.content_marks import MarkReport
     from memoryos.operation.portability.export import Exported
     from memoryos.operation.portability.export_file import ExportTarget
@@ -377,6 +378,8 @@ __all__ = [
     "Trust",
     "Turn",
     "TurnHit",
+    "UnchangedForm",
+    "UnchangedReason",
     "UnusedRule",
     "UpdateMode",
     "UpdateStep",

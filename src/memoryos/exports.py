@@ -213,6 +213,8 @@ MODULES: Final = {
     "Trust": "kinds",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
+    "UnchangedForm": "operation.placement.unchanged_forms",
+    "UnchangedReason": "operation.placement.unchanged_forms",
     "UnusedRule": "retention",
     "UpdateMode": "kinds",
     "UpdateStep": "operation.pipelines.pipeline_steps",

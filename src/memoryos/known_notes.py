@@ -22,6 +22,7 @@ from memoryos.operation.paging.departure import DEPARTURES
 from memoryos.operation.placement.form_log import FORM_LOG
 from memoryos.operation.placement.placement_log import HISTORY, LOGGED
 from memoryos.operation.placement.state_log import STATE_LOG
+from memoryos.operation.placement.unchanged_forms import UNCHANGED
 from memoryos.operation.training.wanted_adapter import WANTED
 
 KNOWN_NOTES: tuple[Note[Any], ...] = (
@@ -41,6 +42,7 @@ KNOWN_NOTES: tuple[Note[Any], ...] = (
         LOGGED,
         FORM_LOG,
         STATE_LOG,
+        UNCHANGED,
         WANTED,
     ),
 )  # a calibration that cannot be read is made again

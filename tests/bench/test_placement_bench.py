@@ -10,6 +10,7 @@ import pytest
 import memoryos
 from memoryos.bench.placement_replay import Keeping, measure_placement, replayed
 from memoryos.bench.placement_trace import PlacementTrace, QuestionNeeds, TracedQuestion, dialogue_trace, interleaved
+from memoryos.interface.cli.bench_scheduler import _print
 from memoryos.operation.placement.cost_model import SMOLLM2
 
 pytestmark = pytest.mark.once
@@ -83,6 +84,15 @@ def test_a_report_has_every_way_at_every_size_and_is_json():
     assert told["all_bytes"] == size(*TOKENS)
     slow = replace(SMOLLM2, prefill_ms_per_token=10.0)
     assert measure_placement(trace("pa"), slow).unbounded["never"].mean_ms == pytest.approx(1600)
+
+
+def test_a_table_in_a_pipe_has_whole_numbers(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    slow = replace(SMOLLM2, prefill_ms_per_token=230.0)
+    _print(measure_placement(trace("pa", "pb", "pa"), slow, [10**9]))
+    shown = capsys.readouterr().out
+    assert "36800" in shown, "milliseconds of a question without KV"
+    assert "…" not in shown
 
 
 def test_a_question_needs_the_persona_and_the_segments_that_a_search_finds(tmp_path):

@@ -15,6 +15,7 @@ from memoryos import (
     ModeReason,
     MoveReason,
     PlacementReason,
+    UnchangedReason,
     load_settings,
 )
 from memoryos.caller import Action
@@ -23,6 +24,7 @@ from memoryos.models.hashing import Hashing
 from memoryos.operation.placement.form_log import FORM_LOG, MOST_DECISIONS, MOST_SOURCES, MOST_TOLD
 from memoryos.operation.placement.placement_log import MOST_LOGGED
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
+from memoryos.operation.placement.unchanged_forms import UNCHANGED
 
 QUESTION = "When does the zanzibar ferry leave?"
 
@@ -283,4 +285,82 @@ def test_a_damaged_log_of_forms_is_told_before_anything_is_written(open_memory):
         memory.schedule.decide(QUESTION)
     with memory._engine.vault.write(memory.scope.owner) as writer:
         writer.write_note(FORM_LOG.key, "[]")
+    assert [one.number for one in memory.schedule.log()] == [1]
+
+
+TO_KV = (MemoryForm.TEXT, MemoryForm.KV)
+
+
+@pytest.mark.each
+def test_why_texts_stay_texts_is_told_counted_and_kept_over_a_restart(open_memory, clock):
+    memory = open_memory()
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    assert memory.schedule.explain(QUESTION).unchanged == ()
+    memory.schedule.decide("Hello!", tokens=0)  # which uses nothing
+    assert memory.schedule.explain(QUESTION).unchanged == ()
+    first = clock()
+    (unpaid,) = memory.schedule.decide(QUESTION).unchanged
+    assert (unpaid.name, unpaid.before, unpaid.after) == ("scheduler", *TO_KV)
+    assert (unpaid.reason, unpaid.sources, unpaid.plan, unpaid.times) == (UnchangedReason.NOT_PAID, (page,), 2, 1)
+    assert unpaid.grounds.saved_ms < unpaid.grounds.cost_ms
+    for plan in (3, 4, 5):
+        clock.advance(seconds=60)
+        (unbuilt,) = memory.schedule.decide(QUESTION).unchanged
+        assert (unbuilt.reason, unbuilt.plan, unbuilt.times) == (UnchangedReason.NO_MODEL, plan, plan - 2)
+    assert unbuilt.grounds.saved_ms >= unbuilt.grounds.cost_ms
+    assert first < unbuilt.since < unbuilt.at == clock()
+    memory.close()
+    memory = open_memory()
+    assert memory.schedule.explain(QUESTION).unchanged == (unbuilt,), "which decides nothing"
+    assert "zanzibar" not in str(unbuilt.to_dict())
+    memory.delete(page)
+    assert memory.schedule.explain(QUESTION).unchanged == ()
+    memory.forget()
+    with memory._engine.vault.read(memory.scope.owner) as reader:
+        assert UNCHANGED.of(reader) is None
+
+
+def test_frozen_texts_and_those_that_the_context_has_no_room_for_stay_texts(open_memory):
+    memory = open_memory(context_tokens=64)
+    page = memory.add("The zanzibar ferry leaves at nine, from the second pier behind the old harbour. " * 5)
+    memory.schedule.decide(QUESTION, tokens=1_000)
+    (left,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
+    assert (left.reason, left.sources) == (UnchangedReason.NO_ROOM, (page,))
+    memory.governance.freeze(page, reason="under review")
+    (left,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
+    assert (left.reason, left.sources, left.times) == (UnchangedReason.FROZEN, (page,), 1)
+
+
+def test_who_may_not_read_all_is_not_told_why_it_was_left(place, clock, tmp_path):
+    rules = tmp_path / "rules.cedar"
+    rules.write_text(
+        "permit (principal, action, resource is Cube) when { resource.owner == principal };"
+        'permit (principal in Role::"nurse", action, resource is Cube) when { resource.sensitivity.isEmpty() };'
+    )
+    with MemoryOS.open(place, embedder=Hashing(), clock=clock, policies=rules) as store:
+        tom = store.memory("tom", caller=Caller("tom"))
+        nurse = store.memory("tom", caller=Caller("kim", frozenset({"nurse"})))
+        told = tom.facts.add("The user likes tea.")
+        hidden = tom.facts.add("The user has asthma.", sensitivity=["health"])
+        (left,) = tom.schedule.decide(QUESTION).unchanged
+        assert set(left.sources) == {told, hidden}
+        assert nurse.schedule.explain(QUESTION).unchanged == ()
+        tom.delete(hidden)
+        assert nurse.schedule.explain(QUESTION).unchanged == (), "its numbers are of both"
+        assert [one.sources for one in tom.schedule.explain(QUESTION).unchanged] == [(told,)]
+
+
+def test_with_the_setting_off_nothing_is_decided_and_a_damaged_note_is_told_before_anything_is_written(open_memory):
+    memory = open_memory(placement="off")
+    memory.add("The zanzibar ferry leaves at nine.")
+    assert memory.schedule.decide(QUESTION).unchanged == ()
+    memory.close()
+    memory = open_memory()
+    memory.schedule.decide(QUESTION)
+    with memory._engine.vault.write(memory.scope.owner) as writer:
+        writer.write_note(UNCHANGED.key, "{")
+    with pytest.raises(StoreCorrupt, match="placement_unchanged"):
+        memory.schedule.decide(QUESTION)
+    with memory._engine.vault.write(memory.scope.owner) as writer:
+        writer.write_note(UNCHANGED.key, "[]")
     assert [one.number for one in memory.schedule.log()] == [1]

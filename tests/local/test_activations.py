@@ -12,7 +12,7 @@ import pytest
 
 import memoryos
 from local.tiny_model import make_folder, make_gguf
-from memoryos import Caller, MemoryOS, load_settings, stores
+from memoryos import Caller, MemoryForm, MemoryOS, UnchangedReason, load_settings, stores
 from memoryos.caller import SYSTEM, acting
 from memoryos.cube import Activation
 from memoryos.errors import CubeProtected, InvalidInput, ModelError, NotFound, PermissionDenied, StorageError, StoreFull
@@ -189,7 +189,17 @@ def profile_changed(memory, clock):
     memory.profile.set("home", "Bergen")
 
 
-@pytest.mark.parametrize("change", [changed_text, deleted, erased, retagged, ended, profile_changed])
+def relabelled(memory, clock):
+    memory.governance.relabel(fact_id(memory, "tea"), sensitivity=["health"])
+
+
+def closed(memory, clock):
+    memory.governance.relabel(fact_id(memory, "tea"), access="read_only")
+
+
+@pytest.mark.parametrize(
+    "change", [changed_text, deleted, erased, retagged, ended, profile_changed, relabelled, closed]
+)
 def test_a_change_of_a_source_ends_the_state_and_its_bytes(memory, path, change, clock):
     built(memory)
     answered(memory)
@@ -352,6 +362,8 @@ def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(limited):
             assert nurse.schedule.decide("What does the user like?").chosen
         ann.wait()
         assert ann.activations.get(KV_NAME) == before
+        told = {one.after: one.reason for one in ann.schedule.explain("What does the user like?").unchanged}
+        assert told[MemoryForm.KV] is UnchangedReason.NOT_PERMITTED
 
 
 def test_a_new_memory_leaves_a_state_usable(memory):

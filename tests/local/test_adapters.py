@@ -371,7 +371,7 @@ def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
 @pytest.mark.parametrize(
     ("either", "how"),
     [
-        *(("transformers", how) for how in ("delete", "erase", "update", "expire")),
+        *(("transformers", how) for how in ("delete", "erase", "update", "relabel", "expire")),
         *(("llamacpp", how) for how in ("erase", "update")),
     ],
     indirect=["either"],
@@ -389,6 +389,8 @@ def test_an_adapter_goes_at_once_when_a_source_is_deleted_erased_changed_or_expi
         clock.advance(hours=2)  # before any job ran
     elif how == "update":
         memory.update(fact, "User lives in Bergen.")
+    elif how == "relabel":
+        memory.governance.relabel(fact, sensitivity=["health"])
     elif how == "erase":
         memory.governance.erase(fact)
     else:

@@ -83,6 +83,8 @@ def test_killed_anywhere_what_is_logged_was_ordered(memory, monkeypatch):
     def check():
         there, told = ordered(memory)
         assert there == told
+        left = [one.name for one in memory.schedule.explain(QUESTION).unchanged if one.before is TEXT]
+        assert left != told, "what was ordered is not told as left, and nothing is told of neither"
 
     killed_in_each(memory, monkeypatch, lambda: memory.schedule.decide(QUESTION), check)
     assert ordered(memory) == (["scheduler"], ["scheduler"])

@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 import memoryos
 from local.lessons import FACT, NAME, teach
-from memoryos import MemoryForm, MoveReason, PlacementReason, load_settings
+from memoryos import MemoryForm, MoveReason, PlacementReason, UnchangedReason, load_settings
 from memoryos.interface.cli.app import app
 from memoryos.models.hashing import Hashing
 from memoryos.operation.placement.cost_model import SMOLLM2
 from memoryos.operation.training.adapter_trainer import AdapterTrainer
 
 QUESTION = "When does the zanzibar ferry leave?"
-TEXT, KV = MemoryForm.TEXT, MemoryForm.KV
+TEXT, KV, ADAPTER = MemoryForm.TEXT, MemoryForm.KV, MemoryForm.ADAPTER
 
 
 @pytest.fixture
@@ -69,10 +69,37 @@ def test_text_gets_kv_when_it_has_paid_for_it_and_loses_it_when_it_changes_or_is
     assert changed.decision(kv.id) is None or changed.decision(kv.id).reason is PlacementReason.STALE
 
 
-def test_the_commands_tell_what_was_decided_and_why(memory, tmp_path, monkeypatch):
+def left(plan):
+    return {(one.before, one.after): one.reason for one in plan.unchanged}
+
+
+def test_what_is_not_built_removed_or_trained_is_told_until_it_is(memory, clock):
+    page = memory.add("The zanzibar ferry leaves at nine.")
+    assert left(decided(memory)) == {(TEXT, KV): UnchangedReason.NOT_PAID}
+    assert left(decided(memory)) == {}, "it was built"
+    kept = {(KV, TEXT): UnchangedReason.NOT_COLD, (KV, ADAPTER): UnchangedReason.NOT_STABLE}
+    assert left(decided(memory)) == {**kept, (TEXT, KV): UnchangedReason.NOTHING_NEW}
+    assert {one.sources for one in decided(memory).unchanged} == {(page,)}
+    assert {(one.times, one.plan) for one in memory.schedule.explain(QUESTION).unchanged} == {(2, 4)}
+    clock.advance(days=15)
+    assert (KV, TEXT) not in left(memory.schedule.decide("Hello!", tokens=0)), "it was removed"
+    assert (KV, ADAPTER) not in left(memory.schedule.explain(QUESTION))
+
+
+def test_frozen_kv_is_told_to_stay_as_it_is(memory, clock):
     memory.add("The zanzibar ferry leaves at nine.")
     decided(memory)
     decided(memory)
+    memory.governance.freeze(memory.activations.get("scheduler").id, reason="under review")
+    clock.advance(days=15)
+    told = left(memory.schedule.decide("Hello!", tokens=0))
+    assert told[KV, TEXT] is told[KV, ADAPTER] is UnchangedReason.FROZEN
+
+
+def test_the_commands_tell_what_was_decided_and_why(memory, tmp_path, monkeypatch):
+    memory.add("The zanzibar ferry leaves at nine.")
+    for _ in range(3):
+        decided(memory)
     monkeypatch.setenv("MEMORYOS_LLM_MODEL", str(memory._engine.settings.llm_model))
     monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
     place = ("--db", str(tmp_path / "memory.db"), "--user", "ann")
@@ -87,6 +114,7 @@ def test_the_commands_tell_what_was_decided_and_why(memory, tmp_path, monkeypatc
     shown = says("schedule", "explain", QUESTION)
     assert told in shown
     assert "exact (one_state)" in " ".join(shown.split())
+    assert "scheduler: kv, not adapter (not_stable), 1 memories, decided once: uses " in shown
     (known,) = json.loads(says("schedule", "explain", QUESTION, "--json"))["forms"]
     assert (known["plan"], known["reason"], known["grounds"]["uses"]) == (2, "paid", 2)
 
@@ -173,10 +201,25 @@ def test_kv_that_is_stable_for_long_becomes_an_adapter_if_the_setting_says_so(me
         clock.advance(days=11)
         memory.schedule.decide(QUESTION, tokens=1_000)
     assert [move.reason for move in memory.schedule.moves()] == [MoveReason.STABLE]
-    memory.schedule.decide(QUESTION, tokens=1_000)  # and not twice
+    assert (KV, ADAPTER) not in left(memory.schedule.explain(QUESTION))
+    plan = memory.schedule.decide(QUESTION, tokens=1_000)  # and not twice
+    assert left(plan)[KV, ADAPTER] is UnchangedReason.TRAINED
     memory.wait()
     assert [one.name for one in memory.adapters.list()] == ["scheduler"]
     assert {(one.name, *one.kinds, *one.ids) for one in wanted} == {("scheduler", "page", page)}
     (trained,) = [one for one in memory.schedule.explain(QUESTION).forms if one.after is MemoryForm.ADAPTER]
     assert (trained.before, trained.reason, trained.sources) == (KV, MoveReason.STABLE, (page,))
     assert (trained.grounds.uses >= 20, trained.grounds.unchanged_days) == (True, 33)
+
+
+def test_stable_kv_is_not_trained_while_the_setting_is_off(memory, clock):
+    memory.add("The zanzibar ferry leaves at nine. " * 4)
+    for _ in range(22):
+        memory.schedule.decide(QUESTION, tokens=1_000)
+        memory.jobs.run()
+    for _ in range(3):
+        clock.advance(days=11)
+        plan = memory.schedule.decide(QUESTION, tokens=1_000)
+    assert left(plan)[KV, ADAPTER] is UnchangedReason.SWITCHED_OFF
+    assert left(plan)[KV, TEXT] is UnchangedReason.NOT_COLD
+    assert list(memory.adapters.list()) == []

@@ -47,8 +47,8 @@ class Activations(Noun):
         that name is replaced when the new one is there. With `bits=8`, a state of transformers takes a quarter of the
         bytes, and answers are not exactly those of the text. A chat model that does not run in this process
         (`MEMORYOS_LLM_MODEL=local:`) gets the text, which is the same to the byte each time, so that the cache of its
-        server finds it. Raises NotFound for an id, and InvalidInput, also for `bits` with llama.cpp, and for a persona
-        that all agents of the user share: it lies elsewhere.
+        server finds it. Raises NotFound for an id, and InvalidInput, also for `bits` with llama.cpp, for a persona that
+        all agents of the user share, as it lies elsewhere, and for a store that has no file and no `object_store`.
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = tuple(arguments.one_of("kinds", kind, Kind) for kind in arguments.ids("kinds", kinds))
@@ -120,6 +120,7 @@ def built_again(engine: Engine, scope: Scope, recipe: Recipe) -> str:
 
 
 def _ordered(engine: Engine, scope: Scope, recipe: Recipe) -> str:
+    engine.activator.check_place()
     engine.caught_up(scope)
     job_id = engine.activator.order(scope.owner, recipe)
     engine.housekeeping.queued(scope)

@@ -23,6 +23,7 @@ from memoryos.listing import Listing
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.local.lora_recipe import TrainingRecipe
 from memoryos.nouns.noun import Noun
+from memoryos.operation.attachments.parcels import check_place
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.permission import check_new, check_stored
 from memoryos.operation.correction.kept_versions import check_there
@@ -72,8 +73,8 @@ class LoraAdapters(Noun):
         it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
         perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
         changed, expires or is deleted, the version goes at once, and another one is trained. Torch trains, whatever
-        computes answers. Raises InvalidInput, NotFound for an id, ModelNotConfigured without a local model, and
-        MissingExtra without torch.
+        computes answers. Raises InvalidInput, also for a store that has no file and no `object_store`, NotFound for an
+        id, ModelNotConfigured without a local model, and MissingExtra without torch.
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = WantedAdapter(
@@ -256,6 +257,7 @@ def have_trained(engine: Engine, scope: Scope, wanted: WantedAdapter, also: Call
     with engine.vault.view(place) as reader:
         check_there(reader, wanted.ids, engine.clock())
     engine.local.check_training()
+    check_place(engine.vault, "adapters")
     _want(engine, place, wanted, also)
 
 
@@ -263,6 +265,7 @@ def trained_again(engine: Engine, scope: Scope, wanted: WantedAdapter) -> None:
     """Have an adapter trained again, on those of its memories that there are, as `train` does."""
     engine.admit(Action.WRITE, scope)
     engine.local.check_training()
+    check_place(engine.vault, "adapters")
     again = replace(wanted, is_due=True, is_withdrawn=False, pinned=None, demand=str(uuid7()))
     _want(engine, _place_for(engine.adapters.places(scope), again), again)
 

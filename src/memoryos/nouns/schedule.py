@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial, reduce
 from math import inf
-
-from uuid_utils.compat import uuid7
 
 from memoryos import arguments
 from memoryos.built_memory import AdapterStage
@@ -17,46 +14,37 @@ from memoryos.caller import Action, Caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, NotFound, PermissionDenied
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.kinds import Kind, State
 from memoryos.listing import Listing
 from memoryos.models.tokenizer import count_tokens
-from memoryos.nouns.lora_adapters import LoraAdapters, have_trained
 from memoryos.nouns.memory_verbs import MemoryVerbs
 from memoryos.nouns.noun import Noun
+from memoryos.nouns.own_cache import KV_NAME, OwnCache, as_text
 from memoryos.operation.activation.activated import ActivationView
-from memoryos.operation.activation.recipe import Recipe
-from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
 from memoryos.operation.placement.cost_model import SMOLLM2
-from memoryos.operation.placement.form_log import MOST_TOLD, FormDecision, log_form, logged_forms
-from memoryos.operation.placement.form_moves import (
-    FormMove,
-    FormOfMemory,
-    MoveGrounds,
-    MoveReason,
-    due_moves,
-    grounds_of,
-)
+from memoryos.operation.placement.form_log import MOST_TOLD, FormDecision, logged_forms
+from memoryos.operation.placement.form_moves import FormMove, FormOfMemory, WeighedForms
 from memoryos.operation.placement.memory_block import BlockFault, MemoryBlock, MemoryForm
-from memoryos.operation.placement.placement_log import LoggedPlacement, history_of, log_plan, logged, write_history
+from memoryos.operation.placement.placement_log import LoggedPlacement, history_of, log_plan, logged
 from memoryos.operation.placement.placement_plan import PlacementPlan, PlacementReason
 from memoryos.operation.placement.placement_policy import HeldBlock, PlacementPolicy, policy_named
 from memoryos.operation.placement.placement_task import PlacementBudget, PlacementTask
 from memoryos.operation.placement.planner import planned
 from memoryos.operation.placement.state_log import STATE_LOG, StateDecision, StateLog
-from memoryos.operation.placement.use_history import BlockUse, UseHistory
+from memoryos.operation.placement.unchanged_forms import unchanged
+from memoryos.operation.placement.use_history import UseHistory
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.training.adapter_cubes import adapter_in, used_version
 from memoryos.operation.training.loaded_adapters import loaded_in
-from memoryos.operation.training.training_sources import TRAINABLE, stale_source
-from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
+from memoryos.operation.training.training_sources import stale_source
+from memoryos.operation.training.wanted_adapter import wanted_adapters
 from memoryos.scope import Scope
 
 OFF = "off"
-KV_NAME = "scheduler"  # of the KV cache that `decide` keeps
 MOST_PRIORITY = 9
 MOST_MS = 3_600_000.0
 PRELOADED = 8  # memories that a plan names, at most
@@ -88,11 +76,11 @@ class MemScheduler(Noun):
         and adapters. `priorities` are of tags, 0 to 9: a memory with a higher one comes first (default: the setting
         `placement_priorities`). With the setting `placement_states`, `states` has why KV states are in memory or are
         not. `forms` has why KV caches and adapters were made or removed, as `decide` and `forms.cool` ordered it: the
-        latest 16.
+        latest 16. `unchanged` has why `decide` last left what it did not build, train or remove.
         `mode` is exact, unless `compose_states` or the policy has several KV caches put together. Raises InvalidInput.
         """
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
-        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]))
+        return self._told(plan)
 
     def decide(
         self,
@@ -112,16 +100,16 @@ class MemScheduler(Noun):
         """
         self._engine.admit(Action.WRITE, self._scope)
         plan = self._planned(self._task(query, tokens, ms, size_bytes, priorities))
-        self._forms()  # before anything is written: it raises StoreCorrupt if the log is damaged
+        self._told(plan)  # before anything is written: it raises StoreCorrupt if the log is damaged
         if plan.policy != OFF:
             now = self._engine.clock()
             with self._engine.vault.write(self._scope.owner) as writer:
                 history = history_of(writer).after(_owed(plan), micros(now))
                 log_plan(writer, plan, history, now)
-            if self._engine.settings.is_local:
-                with suppress(PermissionDenied):  # what it would change was made of more than this caller may use
-                    self._follow(history.asked)
-        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]))
+            weighed, caches = self._weighed()
+            own = next((one for one in caches if one.name == KV_NAME), None)
+            OwnCache.of(self._engine, self._scope, self._caller, history.asked, weighed, own).follow()
+        return self._told(plan)
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
         """List the latest decisions, newest first, at most 100: ids, forms, reasons and numbers.
@@ -145,6 +133,11 @@ class MemScheduler(Noun):
 
     def moves(self) -> Listing[FormMove]:
         """List the changes of form that are due by the uses so far: text to KV, KV to an adapter, and back to text."""
+        weighed, _ = self._weighed()
+        return Listing(weighed.due())
+
+    def _weighed(self) -> tuple[WeighedForms, list[ActivationView]]:
+        """The memories with their forms and uses, and the KV caches."""
         views = self._engine.activator.views(self._scope.owner)
         with self._engine.settled(self._scope) as reader:
             history = history_of(reader)
@@ -152,10 +145,9 @@ class MemScheduler(Noun):
             states = reader.get([view.id for view in views if view.id is not None])
             texts = reader.get(list(history.blocks)).values()
         has_kv = {source for view in views if view.is_usable for source in view.sources}
-        forms = [_as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
+        forms = [as_text(cube) for cube in texts if cube.kind is not Kind.ACTIVATION and cube.id not in has_kv]
         forms += [one for view in views if (one := _as_kv(view, sources, states)) is not None]
-        forms += self._unloaded()
-        return Listing(due_moves(forms, history.blocks, SMOLLM2, self._engine.clock()))
+        return WeighedForms((*forms, *self._unloaded()), history, SMOLLM2, self._engine.clock()), views
 
     def _unloaded(self) -> Iterator[FormOfMemory]:
         """The adapters that no answer uses by itself; one that is loaded never gets cold."""
@@ -166,58 +158,11 @@ class MemScheduler(Noun):
                     if (known := adapter_in(cube)).name not in loaded and known.stage is AdapterStage.READY:
                         yield _as_adapter(cube)
 
-    def _follow(self, plan: int) -> None:
-        """Build the KV of what has paid for it, or remove it when it is cold."""
-        owner, due = self._scope.owner, self.moves()
-        ours = next((view for view in self._engine.activator.views(owner) if view.name == KV_NAME), None)
-        move = next((one for one in due if ours is not None and one.id == ours.id), None)
-        if ours is not None and move is not None and move.after is MemoryForm.TEXT:
-            decision = FormDecision.of(move, KV_NAME, ours.sources, self._engine.clock(), plan)
-            with suppress(NotFound), self._engine.vault.write(owner) as writer:  # another process may have been faster
-                self._engine.activator.remove(writer, owner, KV_NAME)
-                log_form(writer, decision)
-        elif ours is not None and move is not None:
-            self._learn(move, ours.sources, plan)
-        elif self._built({one.id for one in due if one.after is MemoryForm.KV}, ours, plan):
-            self._engine.housekeeping.queued(self._scope)
-
-    def _learn(self, move: FormMove, sources: Sequence[str], plan: int) -> None:
-        """Have an adapter trained of these memories, if the settings say so and it does not stand already."""
-        lora = LoraAdapters(self._engine, self._scope, self._caller)
-        if not self._engine.settings.placement_adapters or not self._engine.local.is_trainable:
-            return
+    def _told(self, plan: PlacementPlan) -> PlacementPlan:
+        """The plan with what was decided of the forms of memories."""
         with self._engine.vault.view(self._scope.owner) as reader:
-            kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
-        if kinds and KV_NAME not in [one.name for one in lora.list()]:
-            decision = FormDecision.of(move, KV_NAME, sources, self._engine.clock(), plan)
-            wanted = WantedAdapter(
-                KV_NAME, sorted(one.value for one in kinds), list(sources), is_due=True, demand=str(uuid7())
-            )
-            have_trained(self._engine, self._scope, wanted, partial(log_form, decision=decision))
-
-    def _built(self, new: set[str], ours: ActivationView | None, plan: int) -> bool:
-        """Order a new KV cache, if what is new in it has paid for all of it; then its debt is settled.
-
-        A KV cache is the beginning of a prompt, so one more memory means to build it all again. What was used last
-        stays in it, as far as the context has room.
-        """
-        before = set(ours.sources if ours is not None else ())
-        owner, now = self._scope.owner, self._engine.clock()
-        with self._engine.vault.write(owner) as writer:
-            history = history_of(writer)
-            texts = {cube.id: _as_text(cube) for cube in writer.get(new | before).values()}
-            sizes = {one: text.tokens for one, text in texts.items()}
-            wanted = sorted(history.used_last(sizes, self._engine.settings.context_tokens))
-            added = set(wanted) - before
-            owed = sum(history.blocks[one].owed_ms for one in added if one in history.blocks)
-            if not added or owed < SMOLLM2.prefill_ms(sum(sizes[one] for one in wanted)):
-                return False
-            move = _paid_move([texts[one] for one in wanted], history, owed, now)
-            log_form(writer, FormDecision.of(move, KV_NAME, wanted, now, plan))
-            write_history(writer, reduce(UseHistory.paid, added, history))
-            recipe = Recipe(name=KV_NAME, role=DEFAULT_ROLE, kinds=(), ids=tuple(wanted))
-            self._engine.activator.ordered(writer, owner, recipe)
-        return True
+            left = tuple(unchanged(reader))
+        return replace(plan, forms=tuple(self._forms()[:MOST_TOLD]), unchanged=left)
 
     def _forms(self) -> list[FormDecision]:
         """What was decided of the forms of memories that the caller may read, newest first."""
@@ -369,30 +314,10 @@ def _as_kv(view: ActivationView, sources: Mapping[str, MemCube], states: Mapping
     )
 
 
-def _paid_move(texts: Sequence[FormOfMemory], history: UseHistory, owed_ms: float, now: datetime) -> FormMove:
-    """The change of these texts to one KV cache, which what is new in it has paid for."""
-    parts = [grounds_of(one, history.blocks.get(one.id, BlockUse()), SMOLLM2, now) for one in texts]
-    grounds = replace(MoveGrounds.of_all(parts), saved_ms=owed_ms)
-    return FormMove(KV_NAME, MemoryForm.TEXT, MemoryForm.KV, MoveReason.PAID, grounds)
-
-
 def _as_adapter(cube: MemCube) -> FormOfMemory:
     built = cube.descriptive.recorded_at
     return FormOfMemory(
         id=cube.id, form=MemoryForm.ADAPTER, tokens=0, changed_at=built, built_at=built, is_frozen=cube.is_frozen
-    )
-
-
-def _as_text(cube: MemCube) -> FormOfMemory:
-    known = cube.descriptive
-    return FormOfMemory(
-        id=cube.id,
-        form=MemoryForm.TEXT,
-        tokens=count_tokens(cube.text),
-        changed_at=known.updated_at,
-        built_at=known.recorded_at,
-        heat=cube.behaviour.visits,
-        is_frozen=cube.is_frozen,
     )
 
 

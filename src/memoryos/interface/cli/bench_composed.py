@@ -46,7 +46,7 @@ def composed(
     if json:
         render.print_json({"machine": machine.describe(), "report": report.to_dict()})
     else:
-        render.console().print(_table(report))
+        render.wide_console().print(_table(report))
 
 
 def _table(report: ComposedReport) -> Table:

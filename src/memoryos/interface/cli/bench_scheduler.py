@@ -85,7 +85,7 @@ def _print(report: PlacementReport) -> None:
         table.add_section()
         for way, result in results.items():
             table.add_row(f"{size / 1e6:.0f}", way, *_cells(result))
-    render.console().print(table)
+    render.wide_console().print(table)
     rates = report.costs
     render.say(
         f"By the rates of {rates.model}: {rates.prefill_ms_per_token} ms of prefill per token, {rates.load_ms_per_mb}"

@@ -13,8 +13,10 @@ from memoryos.interface.cli.options import Agent, Db, Json, Session, Tenant, Use
 if TYPE_CHECKING:
     from memoryos.operation.placement.answer_mode import ModeDecision
     from memoryos.operation.placement.form_log import FormDecision
+    from memoryos.operation.placement.form_moves import MoveGrounds
     from memoryos.operation.placement.placement_plan import PlacementPlan
     from memoryos.operation.placement.state_log import StateDecision
+    from memoryos.operation.placement.unchanged_forms import UnchangedForm
 
 Query = Annotated[str, typer.Argument(help="The question.")]
 Tokens = Annotated[
@@ -123,6 +125,8 @@ def _show(plan: PlacementPlan, *, json: bool) -> None:
         render.say(f"{state.at:%Y-%m-%d %H:%M} KV state {state.id}: {place} ({state.reason.value}){_kept(state)}")
     for form in plan.forms:
         render.say(f"{form.at:%Y-%m-%d %H:%M} {_change(form)}")
+    for left in plan.unchanged:
+        render.say(f"{left.at:%Y-%m-%d %H:%M} {_unchanged(left)}")
 
 
 def _mode(one: ModeDecision) -> str:
@@ -138,8 +142,18 @@ def _kept(state: StateDecision) -> str:
 
 
 def _change(form: FormDecision) -> str:
-    known, count = form.grounds, form.memories or len(form.sources)
+    count = form.memories or len(form.sources)
     told = f"{form.name}: {form.before.value} -> {form.after.value} ({form.reason.value}), {count} memories"
+    return f"{told}: {_numbers(form.grounds)}"
+
+
+def _unchanged(left: UnchangedForm) -> str:
+    told = f"{left.name}: {left.before.value}, not {left.after.value} ({left.reason.value}), {left.memories} memories"
+    often = f"decided {left.times} times since {left.since:%Y-%m-%d %H:%M}" if left.times > 1 else "decided once"
+    return f"{told}, {often}: {_numbers(left.grounds)}"
+
+
+def _numbers(known: MoveGrounds) -> str:
     days = f"unused for {known.unused_days:.1f} days, unchanged for {known.unchanged_days:.1f}"
     costs = f"KV would have saved {known.saved_ms:,.0f} ms and costs {known.cost_ms:,.0f} ms"
-    return f"{told}: uses {known.uses}, heat {known.heat}, {costs}, {days}"
+    return f"uses {known.uses}, heat {known.heat}, {costs}, {days}"

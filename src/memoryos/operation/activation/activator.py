@@ -46,7 +46,7 @@ from memoryos.operation.activation.recipe import Recipe, recipes, write_recipes
 from memoryos.operation.activation.state_keeper import StateKeeper
 from memoryos.operation.activation.state_meanings import StateMeanings
 from memoryos.operation.answer.responder import Marker
-from memoryos.operation.attachments.parcels import Parcel, with_parcels
+from memoryos.operation.attachments.parcels import Parcel, check_place, with_parcels
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.placement.answer_mode import Composing, ModeDecision, ModeReason
 from memoryos.operation.placement.placement_policy import HeldBlock
@@ -197,6 +197,11 @@ class Activator:
         """Raise InvalidInput if the chat model runs here, and can have no smaller states."""
         if (chat := self._chat()) is not None:
             chat.check_rounding()
+
+    def check_place(self) -> None:
+        """Raise InvalidInput if the chat model runs here, and the store has no place for its states."""
+        if self._chat() is not None:
+            check_place(self.vault, "KV states")
 
     def recipe(self, owner: Scope, name: str) -> Recipe | None:
         """What a prefix of that name is made of."""

@@ -206,3 +206,10 @@ class Sweeper:
             if (later := writer.blobs.next_removal()) is not None:
                 writer.enqueue(JobKind.SWEEP, not_before=later)
         return ()
+
+
+def check_place(vault: Vault, what: str) -> None:
+    """Raise InvalidInput if a store has no place for bytes of that kind, before any are made."""
+    if not vault.blobs.are_kept:
+        fix = "Set MEMORYOS_OBJECT_STORE to where they shall lie, such as file:///srv/objects"
+        raise InvalidInput("object_store", f"is not set, so this store has no place for {what}", fix)

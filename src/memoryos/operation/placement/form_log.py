@@ -6,8 +6,9 @@ It is a note where the KV or the adapter lies, and goes with it: names, ids and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import AwareDatetime, TypeAdapter
 
@@ -67,7 +68,26 @@ def _is_same(known: FormDecision, decision: FormDecision) -> bool:
 
 def logged_forms(reader: Reader) -> Iterator[FormDecision]:
     """The decisions, newest first, of which memories are left; to who sees less than all, if every one is there."""
-    known = FORM_LOG.of(reader) or ()
+    return told(reader, FORM_LOG.of(reader) or ())
+
+
+class _OfMemories(Protocol):
+    """A decision on memories, as it is logged."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+    @property
+    def memories(self) -> int: ...
+
+
+_Logged = TypeVar("_Logged", bound=_OfMemories)
+
+
+def told(reader: Reader, known: Sequence[_Logged]) -> Iterator[_Logged]:
+    """Those of which memories are left, with these; to who sees less than all, if every one is there."""
     ids = {source for one in known for source in one.sources}
     there, seen = reader.whole.kinds(ids), reader.kinds(ids)
     for one in known:

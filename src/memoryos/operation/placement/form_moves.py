@@ -19,7 +19,7 @@ from memoryos.choice import Choice
 from memoryos.clock import from_micros
 from memoryos.operation.placement.cost_model import CostModel
 from memoryos.operation.placement.memory_block import MemoryForm
-from memoryos.operation.placement.use_history import BlockUse
+from memoryos.operation.placement.use_history import BlockUse, UseHistory
 from memoryos.plain import Plain
 
 _DAY = timedelta(days=1)
@@ -92,6 +92,26 @@ class FormMove(Plain):
     after: MemoryForm  #: the form that it should get
     reason: MoveReason  #: why the form should change
     grounds: MoveGrounds  #: the numbers behind it
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedForms:
+    """Memories with the forms that they have, and what speaks for another one."""
+
+    forms: tuple[FormOfMemory, ...]
+    history: UseHistory
+    costs: CostModel
+    now: datetime
+
+    def due(self) -> Iterator[FormMove]:
+        """The changes that are due, in the order of the memories."""
+        return due_moves(self.forms, self.history.blocks, self.costs, self.now)
+
+    def grounds(self, forms: Iterable[FormOfMemory]) -> MoveGrounds:
+        """The numbers of some of them together. Raises ValueError if there are none."""
+        blocks = self.history.blocks
+        parts = [grounds_of(one, blocks.get(one.id, BlockUse()), self.costs, self.now) for one in forms]
+        return MoveGrounds.of_all(parts)
 
 
 def due_moves(

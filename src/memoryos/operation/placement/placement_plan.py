@@ -9,6 +9,7 @@ from memoryos.operation.placement.answer_mode import EXACTLY, ModeDecision
 from memoryos.operation.placement.form_log import FormDecision
 from memoryos.operation.placement.memory_block import MemoryBlock, MemoryForm
 from memoryos.operation.placement.state_log import StateDecision
+from memoryos.operation.placement.unchanged_forms import UnchangedForm
 from memoryos.plain import Plain
 
 
@@ -58,6 +59,7 @@ class PlacementPlan(Plain):
     states: tuple[StateDecision, ...] = ()  #: why KV states are in memory or not, newest first (`placement_states`)
     forms: tuple[FormDecision, ...] = ()  #: the latest decisions to make or remove KV and adapters, newest first
     mode: ModeDecision = EXACTLY  #: exact, or composed: several KV caches are put together; and why
+    unchanged: tuple[UnchangedForm, ...] = ()  #: why `decide` left the form of memories as it is, the latest of each
 
     @property
     def tokens(self) -> int:
