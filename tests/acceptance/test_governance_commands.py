@@ -120,6 +120,27 @@ def test_a_receipt_is_written_and_verified(run, told, tmp_path):
     assert not (tmp_path / "new.json").exists()
 
 
+def test_a_tenant_is_forgotten_after_consent_with_a_receipt(run, told, tmp_path):
+    for user, tenant in (("ann", "acme"), ("ben", "acme"), ("ann", "globex")):
+        told("add", "I keep bees.", "--user", user, "--tenant", tenant)
+    for flags in ((), ("--json",)):
+        asked = run("tenants", "forget", "acme", *flags)
+        assert (asked.returncode, "--yes: is missing" in asked.stdout + asked.stderr) == (2, True)
+    hold = told("governance", "hold", "--reason", "the case of Smith", "--user", "ben", "--tenant", "acme")
+    assert run("tenants", "forget", "acme", "--yes", "--receipt", "receipt.json").returncode == 5
+    assert not (tmp_path / "receipt.json").exists()
+    told("governance", "release", hold["id"], "--user", "ben", "--tenant", "acme")
+    assert len(told("users", "list", "--tenant", "acme")["users"]) == 2
+    done = told("tenants", "forget", "acme", "--yes", "--receipt", "receipt.json")
+    assert (done["memories"]["page"], done["is_complete"], done["receipt"]["subject"]["user"]) == (2, True, None)
+    assert told("verify-receipt", "receipt.json") == {"valid": True, "receipt": done["receipt"]}
+    assert "forgotten were tenant acme." in run("verify-receipt", "receipt.json").stdout
+    assert told("users", "list", "--tenant", "acme")["users"] == []
+    assert run("tenants", "forget", "acme", "--yes").returncode == 3
+    last = run("tenants", "forget", "globex", "--yes").stdout
+    assert last.startswith("Forgot everything of all users of tenant globex: 1 page")
+
+
 def test_a_version_is_expected_compared_and_brought_back(run, told):
     page = told("add", "I live in Oslo.")["id"]
     assert told("update", page, "I live in Rome.", "--expected-version", "1")["version"] == 2

@@ -142,6 +142,7 @@ COMMANDS: dict[str, str] = {
     "users count": "",
     "users show": "ann",
     "users forget": "ann --yes",
+    "tenants forget": "default --yes",
     "roles grant": "eve doctor",
     "roles list": "",
     "roles revoke": "GRANT",
@@ -236,7 +237,7 @@ def run(folder: Path, known: dict[str, str], tmp_path: Path) -> Run:
         (tmp_path / "new").unlink(missing_ok=True)
         new = str(tmp_path / ("text" if name == "governance reveal" else "new"))
         words = [new if one == "FILE" else known.get(one, one) for one in COMMANDS[name].split()]
-        of_store = ("keys", "users", "roles", "retention", "audit", "import", "encryption")
+        of_store = ("keys", "users", "tenants", "roles", "retention", "audit", "import", "encryption")
         takes_user = name.split()[0] not in (*NO_USER, *of_store)
         user = ["--user", "ann"] if takes_user and "--user" not in more else []
         flags = ["--json"] if json_too else []
@@ -284,6 +285,7 @@ READS = ["search", "show", "stats", "pages list", "pages count", "get", "history
 REFUSED = [
     "add",
     "forget",
+    "tenants forget",
     "upkeep rebuild",
     "keys list",
     "audit list",

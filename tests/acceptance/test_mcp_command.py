@@ -6,6 +6,7 @@ import json
 import signal
 import sqlite3
 import subprocess
+import sys
 from contextlib import ExitStack, closing
 
 import pytest
@@ -35,9 +36,9 @@ def start(tmp_path):
     """Start the server; it is asked in raw lines."""
     with ExitStack() as ended:
 
-        def begin(*arguments, **more):
+        def begin(*arguments, python=None, **more):
             process = subprocess.Popen(
-                [forked.executable(), "-m", "memoryos", "mcp", *arguments],
+                [*(python or (forked.executable(), "-m", "memoryos", "mcp")), *arguments],
                 env=forked.settings(**HERE | more),
                 cwd=tmp_path,
                 stdin=subprocess.PIPE,
@@ -147,6 +148,48 @@ def test_a_client_that_disappears_ends_it(start):
     server.stdin.flush()
     assert server.wait(SOON) == 0
     assert "Traceback" not in server.stderr.read()
+
+
+ASKED = [
+    ("ping", {}),
+    *((f"{noun}/list", {}) for noun in ("tools", "resources", "prompts")),
+    ("resources/read", {"uri": "memoryos://profile"}),
+    ("resources/read", {"uri": "memoryos://nothing"}),
+    ("prompts/get", {"name": "recall", "arguments": {"question": "Where are the bees?"}}),
+    ("tools/call", {"name": "search", "arguments": {"query": "bees"}}),
+    ("tools/call", {"name": "search", "arguments": {"query": 1}}),
+    ("tools/call", {"name": ["search"]}),
+    ("nonsense", {}),
+]
+# It counts the models of the SDK that were built, and tells on standard error.
+COUNTING = """
+import gc, sys; from memoryos.interface.cli.app import main; sys.argv = ['memoryos', 'mcp']
+try: main()
+except SystemExit: pass
+import mcp_types; from pydantic import BaseModel
+kinds = [one for one in vars(mcp_types).values() if isinstance(one, type) and issubclass(one, BaseModel)]
+built = sum(one.__pydantic_complete__ for one in kinds)
+lasting = gc.get_freeze_count() if gc.isenabled() else 0
+print(len(kinds), built, lasting, 'rich' in sys.modules, BaseModel.model_config, file=sys.stderr)
+"""
+
+
+def test_few_models_of_the_sdk_are_built_and_all_answers_are_the_same(start):
+    def answers(server):
+        told = [ask(server, BEGIN)]
+        for number, (method, params) in enumerate(ASKED, 2):
+            one = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            told.append(ask(server, *([BEGUN] if number == 2 else []), one))
+        return told
+
+    own = start(python=(sys.executable, "-W", "error", "-c", COUNTING))  # which has not imported the SDK before
+    assert answers(own) == answers(start())
+    _, log = own.communicate(timeout=SOON)
+    known, built, lasting, has_tables, config = log.splitlines()[-1].split(maxsplit=4)
+    assert int(built) < int(known) / 2
+    assert int(lasting) > 0
+    assert has_tables == "False", "this command prints none"
+    assert config == "{}", "what is defined later is built at once"
 
 
 def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path):

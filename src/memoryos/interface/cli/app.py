@@ -77,6 +77,7 @@ class _Commands(LazyGroup):
         "keys": ("groups", "keys"),
         "agents": ("groups", "agents"),
         "users": ("groups", "users"),
+        "tenants": ("groups", "tenants"),
         "roles": ("groups", "roles"),
         "retention": ("groups", "retention"),
         "privacy": ("groups", "privacy"),

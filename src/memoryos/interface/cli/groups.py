@@ -237,6 +237,10 @@ class _Users(LazyGroup):
     }
 
 
+class _Tenants(LazyGroup):
+    places: ClassVar[Places] = {"forget": ("tenants_command", "forget")}
+
+
 class _Roles(LazyGroup):
     places: ClassVar[Places] = {
         "grant": ("roles_command", "grant"),
@@ -348,6 +352,7 @@ policy = group(_Policy, "Policies: check files of them, and say what they decide
 keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 agents = group(_Agents, "Agents: list them with counts of users and memories, and last activity.")
 users = group(_Users, "Users: list them with counts and last activity, count them, show one, forget one.")
+tenants = group(_Tenants, "Tenants: forget one, with all its users.")
 retention = group(_Retention, "How long the memories of a whole tenant are kept: add, list and remove rules.")
 roles = group(_Roles, "Roles of callers by identity: grant, list and revoke them.")
 privacy = group(_Privacy, "Personal data and secrets: find them in a text; `governance reveal` turns pseudonyms back.")

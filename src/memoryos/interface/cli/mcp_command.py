@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memoryos.errors import InvalidInput, MissingExtra, StillRunning
-from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.interface.cli.stated_context import stated_branch
 
@@ -57,7 +57,13 @@ def mcp(
     if json:
         raise InvalidInput("--json", "has no meaning over standard input and output", "Add --http, or leave it out")
     from memoryos.infrastructure.vault.patience import apart
-    from memoryos.interface.mcp.stdio_door import serve_stdio
+    from memoryos.interface.mcp.lasting_objects import lasting_objects
+    from memoryos.interface.mcp.late_models import late_models
+
+    with lasting_objects():
+        with late_models():  # the SDK has hundreds for both sides of all versions, and one client needs few
+            import_module("mcp.server")
+        from memoryos.interface.mcp.stdio_door import serve_stdio
 
     apart(partial(serve_stdio, partial(_opened, whose, db)))  # its calls are no part of the one that serves them
 
@@ -81,6 +87,7 @@ def _owner(whose: dict[str, str | None]) -> Scope:
 
 
 def _serve_http(host: str, port: int, whose: dict[str, str | None], db: str | None, *, json: bool) -> None:
+    from memoryos.interface.cli import render
     from memoryos.interface.mcp.http_door import PATH, mcp_app
     from memoryos.interface.rest.rest_limits import RestLimits
     from memoryos.interface.rest.rest_server import RestServer
@@ -103,5 +110,7 @@ def _tell(url: str, store: MemoryOS, *, json: bool) -> None:
     if json:
         typer.echo(dumps({"url": url, "keys": has_keys}))  # one line, before the server runs
         return
+    from memoryos.interface.cli import render
+
     whom = "with an API key" if has_keys else "without a key, from this machine alone"
     render.console().print(f"Answering MCP at {url} ({whom}). Ctrl-C stops.", markup=False, soft_wrap=True)

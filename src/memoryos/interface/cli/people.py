@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -83,11 +83,21 @@ def forget(
     json: Json = False,
 ) -> None:
     """Remove everything about a user, or one session, for good: memories with all versions, jobs and attachments."""
-    what = _what(user, agent, session)
+
+    def remove(store: MemoryOS) -> Forgotten:
+        return _forgotten(store, user, agent, session, tenant)
+
+    remove_all(_what(user, agent, session), remove, yes=yes, receipt=receipt, db=db, json=json)
+
+
+def remove_all(
+    what: str, remove: Callable[[MemoryOS], Forgotten], *, yes: bool, receipt: Path | None, db: str | None, json: bool
+) -> None:
+    """Remove all of this from the store after the consent of the person, write the receipt, and tell what is gone."""
     if not yes:
         _confirm(what, json=json)
     with new_file("--receipt", receipt) as file, open_store(db, must_exist=True) as store:
-        done = _forgotten(store, user, agent, session, tenant)
+        done = remove(store)
         _write(done, file)
     _tell(done, f"Forgot {what}", json=json)
 
