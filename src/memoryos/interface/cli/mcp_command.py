@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +61,7 @@ def mcp(
 
     with lasting_objects():
         with late_models():  # the SDK has hundreds for both sides of all versions, and one client needs few
-            import_module("mcp.server")
+            import mcp.server  # noqa: F401  imported for its models
         from memoryos.interface.mcp.stdio_door import serve_stdio
 
     apart(partial(serve_stdio, partial(_opened, whose, db)))  # its calls are no part of the one that serves them
