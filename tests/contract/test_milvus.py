@@ -16,6 +16,7 @@ from contract import milvus
 from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
 from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput, StoreUnreachable
+from memoryos.infrastructure.candidates import milvus as milvus_candidates
 from memoryos.infrastructure.candidates import milvus_server
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
@@ -243,3 +244,10 @@ for absent in ("pymilvus", "milvus_lite"):
     command = [sys.executable, "-W", "error", "-c", code]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert result.stdout.count("pip install 'memoryos-engine[milvus]'") == 2, result.stderr
+
+
+def test_an_index_of_an_older_layout_is_built_anew(server, monkeypatch):
+    open_index(server).build(ALICE, [turn("a", "bee")], 1)
+    assert open_index(server).reached(ALICE) == 1
+    monkeypatch.setattr(milvus_candidates, "LAYOUT", milvus_candidates.LAYOUT + 1)
+    assert open_index(server).reached(ALICE) is None

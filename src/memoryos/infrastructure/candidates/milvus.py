@@ -22,7 +22,7 @@ from memoryos.cached_property import cached_property
 from memoryos.errors import IndexFailed
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
-from memoryos.infrastructure.candidates.turns_collection import TurnsCollection
+from memoryos.infrastructure.candidates.turns_collection import LAYOUT, TurnsCollection
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.language.bm25 import idf
@@ -128,7 +128,7 @@ class MilvusCandidates:
 
     @cached_property
     def _made_by(self) -> str:
-        return f"{self._embedder}/{self._dim}/{self._copy_id() or ''}"
+        return f"{self._embedder}/{self._dim}/{LAYOUT}/{self._copy_id() or ''}"
 
     def _known(self, owner: Scope) -> _IndexState | None:
         """The state of the owner's index, if there is one."""

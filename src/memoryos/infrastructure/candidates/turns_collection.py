@@ -25,6 +25,7 @@ from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem
 from memoryos.text_cache import text_cache
 
+LAYOUT = 2  # of the collections; raise it when they or the stems change, and every index is built anew
 AT_A_TIME = 1_000  # turns on their way; Milvus takes 64 MB at once
 
 _MOST = 16_384  # turns that Milvus finds for a question

@@ -27,7 +27,6 @@ from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.model_reader import ModelReader, Reading, SummaryTarget
 from memoryos.operation.consolidation.portion import Portion, told_summary
-from memoryos.operation.consolidation.rereading import is_to_be_read
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
 from memoryos.operation.hierarchy.changes import Changes, Urgency
@@ -140,14 +139,15 @@ class Promoter:
             return Portion(job, None, pages[:room], len(pages) <= room, expired=self._expired(pages[:room]))
         cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
-            pages = [cube] if cube and is_to_be_read(cube, job) else []
+            pages = [cube] if cube else []
             return Portion(job, cube, pages, ends_job=True, expired=self._expired(pages))
         unread = reader.unread(cube.id)
         pages = _readable(reader, unread, room + 1)
         taken = [page.id for page in pages[:room]]
         early = read_early(reader, taken)
         later = [page for page in unread if page not in set(taken)]
-        expired, summary = self._expired(pages[:room]), told_summary(reader, cube)
+        summary = told_summary(reader, cube) if self.reader else ""  # only a model is shown it
+        expired = self._expired(pages[:room])
         return Portion(job, cube, pages[:room], len(pages) <= room, early, later, expired, summary)
 
     def _expired(self, pages: Sequence[MemCube]) -> frozenset[str]:

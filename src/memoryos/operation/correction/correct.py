@@ -25,13 +25,12 @@ from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Oper
 from memoryos.kinds import Kind
 from memoryos.operation.calls.permission import check_stored
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
-from memoryos.operation.consolidation.rereading import reread_unless_changed
 from memoryos.operation.correction.followers import Followers, Shortened, shorten_chains
 from memoryos.operation.correction.kept_versions import unexpired
 from memoryos.operation.correction.merging import give_back, taken_in
 from memoryos.operation.correction.protectors import refuse_protected
 from memoryos.operation.correction.rederive import Again, derived_from
-from memoryos.operation.correction.remaining_pages import RemainingPages, readable, renumber
+from memoryos.operation.correction.remaining_pages import RemainingPages, readable
 from memoryos.operation.correction.removal import Removal, pages_of, pages_with
 from memoryos.operation.correction.renewal import Renewal
 from memoryos.operation.correction.revised import NextVersion, next_version, refuse_absorbed, refuse_gone
@@ -142,8 +141,6 @@ class Corrector:
         if not change.rests_on_stored:  # else what rests on the page follows in one step
             with self._vault.read(home) as reader:
                 _, *later = some_at_a_time(derived_from(reader, [page.id])) or [[]]
-            if later:
-                reread_unless_changed(self._vault, home, page, self.promoter.clock())
             for some in later:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
 
@@ -293,7 +290,7 @@ class Corrector:
             return
         for some in some_at_a_time(pages):
             with self._vault.write(self._owner) as writer:
-                renumber(writer, some)  # who is reading them now learns nothing from them any more
+                _renumber(writer, some)  # who is reading them now learns nothing from them any more
         with self._vault.read(self.persona) as reader:
             derived = derived_from(reader, pages)
         leaving = frozenset(pages).union(going)
@@ -494,3 +491,10 @@ def _describe(changes: Changes, entry: Entry, now: datetime) -> None:
         changes.change(Entry(cube), Operation.REFRESH)
     homes = [link.target for link in changes.reader.targets([page], LinkKind.MEMBER_OF)]
     describe_corrected(changes, homes, now, {page: direction_of(entry)})
+
+
+def _renumber(writer: Writer, pages: Sequence[str]) -> None:
+    """Give pages another version, with the same words."""
+    cubes = writer.get(pages).values()
+    changed = [replace(cube, version=replace(cube.version, number=cube.version.number + 1)) for cube in cubes]
+    writer.update([Entry(cube) for cube in changed], Operation.REFRESH)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Writer
-from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.operation.hierarchy.changes import Changes
 
 
@@ -43,10 +41,3 @@ def readable(changes: Changes, ids: Sequence[str]) -> list[MemCube]:
     for damaged in set(ids).difference(found):
         changes.remove(damaged)
     return list(found.values())
-
-
-def renumber(writer: Writer, pages: Sequence[str]) -> None:
-    """Give pages another version, with the same words."""
-    cubes = writer.get(pages).values()
-    changed = [replace(cube, version=replace(cube.version, number=cube.version.number + 1)) for cube in cubes]
-    writer.update([Entry(cube) for cube in changed], Operation.REFRESH)
