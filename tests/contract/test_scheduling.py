@@ -21,7 +21,7 @@ from memoryos import (
 from memoryos.caller import Action
 from memoryos.errors import InvalidInput, PermissionDenied, StoreCorrupt
 from memoryos.models.hashing import Hashing
-from memoryos.operation.placement import form_log
+from memoryos.operation.placement import form_log, unchanged_forms
 from memoryos.operation.placement.form_log import FORM_LOG, MOST_DECISIONS, MOST_TOLD
 from memoryos.operation.placement.placement_log import MOST_LOGGED
 from memoryos.operation.placement.placement_policy import POLICIES, FormulaPolicy, register_policy
@@ -293,27 +293,32 @@ def test_a_damaged_log_of_forms_is_told_before_anything_is_written(open_memory):
 TO_KV = (MemoryForm.TEXT, MemoryForm.KV)
 
 
+LOCAL: dict[str, str] = {"llm_model": "local:model"}  # which no decision asks for anything
+LONG = "The zanzibar ferry leaves at nine, from the second pier behind the old harbour. " * 5
+
+
 @pytest.mark.each
 def test_why_texts_stay_texts_is_told_counted_and_kept_over_a_restart(open_memory, clock):
-    memory = open_memory()
-    page = memory.add("The zanzibar ferry leaves at nine.")
+    memory = open_memory(context_tokens=64, **LOCAL)
+    page = memory.add(LONG)
     assert memory.schedule.explain(QUESTION).unchanged == ()
     memory.schedule.decide("Hello!", tokens=0)  # which uses nothing
     assert memory.schedule.explain(QUESTION).unchanged == ()
     first = clock()
-    (unpaid,) = memory.schedule.decide(QUESTION).unchanged
+    (unpaid,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
     assert (unpaid.name, unpaid.before, unpaid.after) == ("scheduler", *TO_KV)
     assert (unpaid.reason, unpaid.sources, unpaid.plan, unpaid.times) == (UnchangedReason.NOT_PAID, (page,), 2, 1)
     assert unpaid.grounds.saved_ms < unpaid.grounds.cost_ms
     for plan in (3, 4, 5):
         clock.advance(seconds=60)
-        (unbuilt,) = memory.schedule.decide(QUESTION).unchanged
-        assert (unbuilt.reason, unbuilt.plan, unbuilt.times) == (UnchangedReason.NO_MODEL, plan, plan - 2)
+        (unbuilt,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
+        assert (unbuilt.reason, unbuilt.plan, unbuilt.times) == (UnchangedReason.NO_ROOM, plan, plan - 2)
     assert unbuilt.grounds.saved_ms >= unbuilt.grounds.cost_ms
     assert first < unbuilt.since < unbuilt.at == clock()
     memory.close()
     memory = open_memory()
     assert memory.schedule.explain(QUESTION).unchanged == (unbuilt,), "which decides nothing"
+    assert memory.schedule.decide(QUESTION).unchanged == (unbuilt,), "without a model in this process"
     assert "zanzibar" not in str(unbuilt.to_dict())
     memory.delete(page)
     assert memory.schedule.explain(QUESTION).unchanged == ()
@@ -322,15 +327,22 @@ def test_why_texts_stay_texts_is_told_counted_and_kept_over_a_restart(open_memor
         assert UNCHANGED.of(reader) is None
 
 
-def test_frozen_texts_and_those_that_the_context_has_no_room_for_stay_texts(open_memory):
-    memory = open_memory(context_tokens=64)
-    page = memory.add("The zanzibar ferry leaves at nine, from the second pier behind the old harbour. " * 5)
+def test_frozen_texts_stay_texts(open_memory):
+    memory = open_memory(context_tokens=64, **LOCAL)
+    page = memory.add(LONG)
     memory.schedule.decide(QUESTION, tokens=1_000)
-    (left,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
-    assert (left.reason, left.sources) == (UnchangedReason.NO_ROOM, (page,))
     memory.governance.freeze(page, reason="under review")
     (left,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
     assert (left.reason, left.sources, left.times) == (UnchangedReason.FROZEN, (page,), 1)
+
+
+def test_of_many_texts_that_stay_texts_the_first_are_named_and_all_counted(open_memory, monkeypatch):
+    monkeypatch.setattr(unchanged_forms, "MOST_SOURCES", 6)  # in the place of 64
+    memory = open_memory(**LOCAL)
+    for number in range(8):
+        memory.add(f"The zanzibar ferry number {number} leaves at nine.")
+    (left,) = memory.schedule.decide(QUESTION, tokens=1_000).unchanged
+    assert (len(left.sources), left.memories) == (6, 8)
 
 
 def test_who_may_not_read_all_is_not_told_why_it_was_left(place, clock, tmp_path):
@@ -339,7 +351,9 @@ def test_who_may_not_read_all_is_not_told_why_it_was_left(place, clock, tmp_path
         "permit (principal, action, resource is Cube) when { resource.owner == principal };"
         'permit (principal in Role::"nurse", action, resource is Cube) when { resource.sensitivity.isEmpty() };'
     )
-    with MemoryOS.open(place, embedder=Hashing(), clock=clock, policies=rules) as store:
+    with MemoryOS.open(
+        place, embedder=Hashing(), clock=clock, policies=rules, settings=load_settings(**LOCAL)
+    ) as store:
         tom = store.memory("tom", caller=Caller("tom"))
         nurse = store.memory("tom", caller=Caller("kim", frozenset({"nurse"})))
         told = tom.facts.add("The user likes tea.")

@@ -82,3 +82,20 @@ def test_an_adapter_follows_its_source(memory, learned):
     assert (told.used, memory.adapters.get(NAME).versions) == ((), ())
     with pytest.raises(NotFound):
         memory.adapters.load(NAME)
+
+
+def test_nothing_is_trained_without_a_place_for_bytes_and_the_plan_says_why(open_memory, tmp_path, clock):
+    parts = {"placement_adapters": True, "context_tokens": 64, "prompt_tokens": 256}
+    (tmp_path / "objects").mkdir()
+    with open_memory(object_store=(tmp_path / "objects").as_uri(), **parts) as memory:
+        memory.add("The zanzibar ferry leaves at nine. " * 4)
+        for _ in range(22):
+            memory.schedule.decide(QUESTION, tokens=1_000)
+            memory.jobs.run()
+        assert [one.name for one in memory.activations.list()] == ["scheduler"]
+    with open_memory(**parts) as memory:
+        for _ in range(3):
+            clock.advance(days=11)
+            plan = memory.schedule.decide(QUESTION, tokens=1_000)
+        told = {(one.before, one.after): one.reason for one in plan.unchanged}
+        assert told[MemoryForm.KV, MemoryForm.ADAPTER] is UnchangedReason.NO_STORE

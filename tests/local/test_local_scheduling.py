@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import memoryos
 from local.lessons import FACT, NAME, teach
+from local.tiny_model import make_folder
 from memoryos import MemoryForm, MoveReason, PlacementReason, UnchangedReason, load_settings
 from memoryos.interface.cli.app import app
 from memoryos.models.hashing import Hashing
@@ -223,3 +224,21 @@ def test_stable_kv_is_not_trained_while_the_setting_is_off(memory, clock):
     assert left(plan)[KV, ADAPTER] is UnchangedReason.SWITCHED_OFF
     assert left(plan)[KV, TEXT] is UnchangedReason.NOT_COLD
     assert list(memory.adapters.list()) == []
+
+
+def test_kv_of_another_model_is_told_as_unusable(tmp_path, tiny_long, tmp_path_factory, clock):
+    def told(model):
+        settings = load_settings(
+            llm_model=f"local:{model}", llm_max_tokens=4, local_threads=1, prompt_tokens=256, context_tokens=640
+        )
+        place = tmp_path / "memory.db"
+        with memoryos.open(place, user="ann", settings=settings, embedder=Hashing(), clock=clock) as memory:
+            if not memory.pages.list():
+                memory.add("The zanzibar ferry leaves at nine.")
+            for _ in range(3):
+                decided(memory)
+            memory.activations.answer("scheduler", QUESTION)  # which compares the model
+            return left(decided(memory))[TEXT, KV]
+
+    assert told(tiny_long) is UnchangedReason.NOTHING_NEW
+    assert told(make_folder(tmp_path_factory.mktemp("other") / "tiny", window=1024)) is UnchangedReason.UNUSABLE

@@ -55,13 +55,10 @@ class OwnCache:
         return cls(engine, scope, caller, plan, weighed, tuple(weighed.due()), view)
 
     def follow(self) -> None:
-        """Build the KV of what has paid for it, remove it when it is cold, and have it trained when it is stable.
-
-        That is left to a process in which the chat model runs.
-        """
+        """Build the KV of what has paid for it, remove it when it is cold, and have it trained when it is stable."""
         move = next((one for one in self.due if self.view is not None and one.id == self.view.id), None)
         try:
-            if move is None or self.view is None or not self.engine.settings.is_local:
+            if move is None or self.view is None:
                 self._build()
             elif move.after is MemoryForm.TEXT:
                 self._remove(move, self.view.sources)
@@ -103,6 +100,8 @@ class OwnCache:
     def _against_training(self, *, is_taught: bool) -> UnchangedReason | None:
         if not self.engine.settings.placement_adapters:
             return UnchangedReason.SWITCHED_OFF
+        if (against := self._against_storing()) is not None:
+            return against
         if not self.engine.local.is_trainable:
             return UnchangedReason.NO_MODEL
         if not is_taught:
@@ -115,7 +114,7 @@ class OwnCache:
         owner = self.scope.owner
         with self.engine.vault.write(owner) as writer:
             cache = self._next(writer)
-            against = self._against_building()
+            against = self._against_storing()
             is_due = cache.is_paid and against is None
             self._log(writer, [*self._both_kept(), *(() if is_due else self._unbuilt(cache, against))])
             if not is_due:
@@ -151,36 +150,35 @@ class OwnCache:
         """The texts each of which has paid for KV of its own."""
         return [one.id for one in self.due if one.after is MemoryForm.KV]
 
-    def _against_building(self) -> UnchangedReason | None:
-        if not self.engine.settings.is_local:
-            return UnchangedReason.NO_MODEL
+    def _against_storing(self) -> UnchangedReason | None:
         return None if self.engine.vault.blobs.are_kept else UnchangedReason.NO_STORE
 
     # What is left as it is
 
     def _unbuilt(self, cache: _NextCache, against: UnchangedReason | None) -> Iterator[UnchangedForm]:
         """Why no KV cache is built, unless nothing was used that could be in it."""
-        texts = [one for one in self.weighed.forms if one.form is MemoryForm.TEXT]
+        texts = [one for one in self.weighed.forms if one.form is MemoryForm.TEXT and one.id not in self._sources]
         paid = set(self._paid)
         if cache.is_paid and against is not None:
             yield self._left(cache.texts, against, cache.grounds)
         elif cache.added:
             yield self._left(cache.texts, UnchangedReason.NOT_PAID, cache.grounds)
-        elif paid:
-            yield self._left([one for one in texts if one.id in paid], UnchangedReason.NO_ROOM)
+        elif long := [one for one in texts if one.id in paid]:
+            yield self._left(long, UnchangedReason.NO_ROOM)
         elif texts:
             free = [one for one in texts if not one.is_frozen]
             yield self._left(free or texts, UnchangedReason.NOT_PAID if free else UnchangedReason.FROZEN)
         elif cache.texts:
-            yield self._left(cache.texts, UnchangedReason.NOTHING_NEW)
+            is_usable = self.view is not None and self.view.is_usable
+            yield self._left(cache.texts, UnchangedReason.NOTHING_NEW if is_usable else UnchangedReason.UNUSABLE)
 
     def _both_kept(self) -> Iterator[UnchangedForm]:
         """Why the KV cache is neither removed nor trained, if there is one and neither is due."""
         if (kv := self._kv) is None:
             return
         reasons = UnchangedReason.NOT_COLD, UnchangedReason.NOT_STABLE
-        if kv.is_frozen or not self.engine.settings.is_local:
-            reasons = (UnchangedReason.FROZEN if kv.is_frozen else UnchangedReason.NO_MODEL,) * 2
+        if kv.is_frozen:
+            reasons = UnchangedReason.FROZEN, UnchangedReason.FROZEN
         yield self._kept(kv, MemoryForm.TEXT, reasons[0])
         yield self._kept(kv, MemoryForm.ADAPTER, reasons[1])
 
@@ -216,9 +214,10 @@ class OwnCache:
         return UnchangedForm(KV_NAME, before, after, reason, grounds, tuple(ids), self.plan, at, at)
 
     def _log(self, writer: Writer, decisions: Iterable[UnchangedForm]) -> None:
-        """Write decisions; those on a KV cache that was removed meanwhile are left out."""
-        is_there = KV_NAME in recipes(writer)
-        log_unchanged(writer, [one for one in decisions if is_there or one.before is MemoryForm.TEXT])
+        """Write decisions; those on a KV cache or memories that were removed meanwhile are left out."""
+        made = [one for one in decisions if one.before is MemoryForm.TEXT or KV_NAME in recipes(writer)]
+        there = writer.whole.kinds({source for one in made for source in one.sources})
+        log_unchanged(writer, [one for one in made if there.keys() >= set(one.sources)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,9 +106,8 @@ class MemScheduler(Noun):
             with self._engine.vault.write(self._scope.owner) as writer:
                 history = history_of(writer).after(_owed(plan), micros(now))
                 log_plan(writer, plan, history, now)
-            weighed, caches = self._weighed()
-            own = next((one for one in caches if one.name == KV_NAME), None)
-            OwnCache.of(self._engine, self._scope, self._caller, history.asked, weighed, own).follow()
+            if self._engine.settings.is_local:
+                self._follow(history.asked)
         return self._told(plan)
 
     def log(self, *, limit: int = 20) -> Listing[LoggedPlacement]:
@@ -157,6 +156,12 @@ class MemScheduler(Noun):
                 for cube in reader.cubes(Kind.PARAMETER):
                     if (known := adapter_in(cube)).name not in loaded and known.stage is AdapterStage.READY:
                         yield _as_adapter(cube)
+
+    def _follow(self, plan: int) -> None:
+        """Bring the KV cache to where the uses so far lead, in a process in which the chat model runs."""
+        weighed, caches = self._weighed()
+        own = next((one for one in caches if one.name == KV_NAME), None)
+        OwnCache.of(self._engine, self._scope, self._caller, plan, weighed, own).follow()
 
     def _told(self, plan: PlacementPlan) -> PlacementPlan:
         """The plan with what was decided of the forms of memories."""

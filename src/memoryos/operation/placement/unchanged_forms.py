@@ -29,7 +29,8 @@ class UnchangedReason(Choice):
     NOT_COLD = "not_cold"  # it was used lately
     NOT_STABLE = "not_stable"  # it changed lately, or was used too seldom
     SWITCHED_OFF = "switched_off"  # the setting `placement_adapters` is off
-    NO_MODEL = "no_model"  # the chat model does not run in this process, or nothing here can train it
+    UNUSABLE = "unusable"  # there is KV that is of another model, or has lost its bytes: `activations.build` makes it
+    NO_MODEL = "no_model"  # nothing in this process can train the chat model
     NOT_TRAINABLE = "not_trainable"  # nothing is trained of memories of these kinds
     TRAINED = "trained"  # there is an adapter of that name, or one is being trained
     FROZEN = "frozen"  # it is frozen, or all its memories are
