@@ -242,7 +242,7 @@ for key, arguments in json.loads(sys.argv[-1]):
 print(json.dumps(told))
 """
 OF_FILES = {"FILE", "BACKUP", "DB", "LOCOMO", "GVD", "FOLDER", "NEW_KEY", "POLICIES", "RECEIPT", "EXPORT"}
-OF_STORE = {"agents", "keys", "users", "roles", "retention", "audit"}
+OF_STORE = {"agents", "keys", "users", "tenants", "roles", "retention", "audit"}
 OTHERS = {
     name: words
     for name, words in EVERY_COMMAND.items()
