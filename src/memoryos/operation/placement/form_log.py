@@ -87,7 +87,7 @@ _Logged = TypeVar("_Logged", bound=_OfMemories)
 
 
 def told(reader: Reader, known: Sequence[_Logged]) -> Iterator[_Logged]:
-    """Those of which memories are left, with these; to who sees less than all, if every one is there."""
+    """The decisions whose memories are left, in part; for a caller who sees less, those whose memories it sees all."""
     ids = {source for one in known for source in one.sources}
     there, seen = reader.whole.kinds(ids), reader.kinds(ids)
     for one in known:

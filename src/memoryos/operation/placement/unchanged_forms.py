@@ -76,7 +76,7 @@ def forget_unchanged(writer: Writer, name: str, before: MemoryForm, after: Memor
 
 
 def unchanged(reader: Reader) -> Iterator[UnchangedForm]:
-    """The decisions of which memories are left; to who sees less than all, if every one is there."""
+    """The decisions whose memories are left; for a caller who sees less than all, those whose memories it sees."""
     return told(reader, UNCHANGED.of(reader) or ())
 
 
