@@ -37,6 +37,28 @@ def test_a_text_that_only_tells_to_forget_a_thing_or_a_name_is_an_order(text, to
     assert read(text) == ("forget", "topic", topic)
 
 
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Forget everything about Ørsted", "Ørsted"),
+        ("Delete all facts about Łódź.", "Łódź"),
+        ("Erase every mention of Élodie, please.", "Élodie"),
+        ("Freeze everything about Šárka", "Šárka"),
+        ("Forget Ánxela.", "Ánxela"),
+        ("Please forget Đỗ Ánh now", "Đỗ Ánh"),
+        ("Delete everything about Петя", "Петя"),
+    ],
+)
+def test_a_name_may_begin_with_a_capital_letter_beyond_ascii(text, topic):
+    call = call_of(text)
+    assert (call.operation.needs_confirmation, call.query) == (True, topic)
+
+
+@pytest.mark.parametrize("text", ["Delete everything about émigrés", "Forget éclairs.", "Let's forget Ørsted."])
+def test_a_small_letter_beyond_ascii_begins_no_name(text):
+    assert call_of(text).operation == "none"
+
+
 @pytest.mark.parametrize("text", ["Forget me.", "please forget me", "Could you forget me completely?"])
 def test_forget_me_means_all_that_is_known(text):
     assert read(text) == ("forget", "all", "")
