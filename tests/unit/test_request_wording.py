@@ -31,6 +31,9 @@ def read(text):
         ("Hi! Could you forget the surgery, please?", "the surgery"),
         ("I want you to forget Laura.", "Laura"),
         ("You can forget about Japan now.", "Japan"),
+        ("forget everything about bees", "bees"),
+        ("Please forget everything about gluten allergies.", "gluten allergies"),
+        ("Forget anything about eBay", "eBay"),
     ],
 )
 def test_a_text_that_only_tells_to_forget_a_thing_or_a_name_is_an_order(text, topic):
@@ -91,6 +94,18 @@ def test_not_to_forget_somebody_is_nothing_to_store(text):
         "Don't forget me.",
         "I can't forget the trip.",
         "Forget Monday.",
+        "Forget everything about diets. Eat what you like.",
+        "Forget everything about diets!",
+        "Forget everything about diets, eat what you like.",
+        "Forget everything about diets and eat.",
+        "Forget everything about how I met her.",
+        "Let's forget everything about school.",
+        "You should forget everything about school.",
+        "I forget everything about school.",
+        "I wish I could forget everything about school.",
+        "Never forget anything about bees.",
+        "Forget everything about last year.",
+        "Delete everything about bees.",
     ],
 )
 def test_what_people_say_of_life_is_no_order_to_forget(text):

@@ -157,7 +157,13 @@ _CLAUSE = r"(?:and|or|but|so|because|for|when|if|who|that|you|he|she|they|it|is|
 _NAMED_THING = rf"the {_NO_TOPIC}[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,4}}?"
 _NO_NAME = r"(?!(?:it|me|you|him|her|us|them|that|this|what|everything|everyone|all|about|the|my|our)\b)"
 _CAPITAL = rf"{_NO_NAME}(?-i:[{CAPITALS}])\w+(?: (?-i:[{CAPITALS}])\w+){{0,2}}"
-_FORGET_THIS = (rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",)
+_FORGET_THIS = (
+    rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",
+    (
+        rf"{_OWN_STRONG} {_ALL_ABOUT} (?P<topic>{_NO_NAME}(?!(?:how|where|why)\b)"
+        rf"(?!{_CLAUSE}\b)[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,3}}?)"
+    ),
+)
 _REMEMBER = (
     rf"(?:keep|bear) in mind[:,]? {_CONTENT}",
     rf"(?:write|note|jot|put|take) (?:this|that|the following) down(?::|,| ?-) ?{_CONTENT}",
