@@ -59,7 +59,7 @@ def _asked(url: str, options: list[str]) -> int:
     wanted = options or ["--phases", "examples,coverage,fuzzing", "--max-examples", "20"]
     command = [str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(TOOLS / "fuzz_api.toml"), "run"]
     command += [f"{url}/openapi.json", "--checks", "all", "--no-shrink"]
-    command += ["--request-timeout", SECONDS, "--max-response-time", SECONDS]
+    command += ["--request-timeout", SECONDS, "--max-response-time", SECONDS, "--wait-for-schema", SECONDS]
     return subprocess.run([*command, "--continue-on-failure", *wanted], check=False).returncode
 
 

@@ -73,6 +73,16 @@ def test_a_frozen_memory_is_not_changed_until_it_is_thawed(mcp, memory, page):
     assert [one.cause for one in memory.governance.transitions(page)][-2:] == ["under review", "thaw"]
 
 
+def test_what_is_frozen_or_thawed_already_stays_as_it_is_and_the_answer_does_not_say_otherwise(mcp, memory, page):
+    assert mcp.text("thaw", memory_id=page).splitlines()[0] == f"{page} is generated: it is not frozen."
+    assert memory.governance.transitions(page) == []
+    for reason in ("first", "second"):
+        assert mcp.text("freeze", memory_id=page, reason=reason).splitlines()[0] == f"Frozen: {page}."
+    assert [one.cause for one in memory.governance.transitions(page)] == ["first"]
+    assert memory.governance.thaw(page) == memory.governance.thaw(page)
+    assert [one.cause for one in memory.governance.transitions(page)] == ["first", "thaw"]
+
+
 def test_prefixes_are_ordered_listed_and_removed_as_in_the_other_doors(mcp, memory, page):
     fact = memory.facts.add("养蜜蜂 keeps bees")
     made = mcp.told("activations", verb="build", name="我 me", kinds=["fact"], ids=[page])

@@ -217,6 +217,17 @@ def test_a_body_that_is_no_request_is_refused(api):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize(
+    "body", ['{"query": "é"}'.encode("latin-1"), b"[" * 90_000, b'{"pages": ' + b"9" * 9_000 + b"}"]
+)
+def test_a_body_that_cannot_be_read_is_refused_with_what_to_send(store, body):
+    with serving(store) as api:
+        answer = api.http.post("/v1/search?user=ann", content=body, headers={"Content-Type": "application/json"})
+    assert told(answer) == (400, "Unreadable")
+    assert (answer.json()["detail"], "UTF-8" in answer.json()["fix"]) == ("The body cannot be read as JSON", True)
+
+
+@pytest.mark.once
 def test_a_body_of_more_values_than_the_limit_is_not_parsed(store):
     with serving(store, values=60) as api:
         for made in ({f"k{number}": 1 for number in range(60)}, {"query": [1] * 60}, {"query": [[]] * 60}):

@@ -298,6 +298,22 @@ def acted_on(memory: Memory) -> list[list[str]]:
 
 
 @pytest.mark.once
+def test_names_of_snapshots_branches_and_rules_are_listed_for_who_reads_a_part_as_is_documented(opened):
+    store = opened(PARTS)
+    mine, nurse = store.of(ANN, OWNER), store.of(ANN, NURSE)
+    mine.add("The bees sting.")
+    mine.add("The bees made it an allergy.", sensitivity=["diagnosis"])
+    mine.governance.retain("rule", ttl=10**8)
+    mine.archiving.add("idle", unused=10**8)
+    mine.governance.hold(reason="a case")
+    mine.branches.create("try")
+    mine.snapshots.create("monday")
+    assert acted_on(nurse) == [["rule", "idle"], ["try", "monday"], []]
+    assert [page.text for page in nurse.branch("try").pages.list()] == ["user: The bees sting."]
+    assert [page.text for page in nurse.pages.list(as_of="monday")] == ["user: The bees sting."]
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("caller", [OWNER, Caller("chief", frozenset({"administrator"}))], ids=lambda one: one.identity)
 @pytest.mark.parametrize("name", ACTS_ON_ALL)
 def test_what_acts_on_all_takes_the_right_to_all(opened, name, caller):

@@ -12,8 +12,10 @@ from memoryos import Memory, MemoryOS, Role, Scope, Tier, Turn, load_settings
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import State
+from memoryos.operation.maintenance import housekeeping
 from memoryos.operation.recall import visits as visits_module
 from memoryos.operation.recall.visits import AT_A_TIME, FLUSH_AT, VisitLog
+from served import until
 
 from .world import ANN, START, World
 
@@ -166,6 +168,21 @@ def test_visits_of_the_next_seconds_wait_for_each_other_and_slow_down_no_search(
     memory = world.open(short_term_capacity=2 * AT_A_TIME)
     assert written() == 2 * len(ids), "each with the count of three searches"
     assert memory.get(ids[0]).behaviour.visits == 4
+
+
+def test_visits_are_written_after_a_while_without_another_call(world: World, monkeypatch):
+    """They waited for a write or for 63 others: a rule with a half-life removed a page that was used all the time."""
+    monkeypatch.setattr(housekeeping, "VISITS_SECONDS", 0.01)
+    memory = world.open()
+    memory.governance.retain("fading", half_life=60)
+    page = memory.add("🎲")
+    memory.wait()
+    monkeypatch.setattr(visits_module, "REST_SECONDS", 0.2)  # those of the first search are written, then they rest
+    for times in (1, 2):
+        assert [hit.id for hit in memory.search("🎲").hits] == [page]
+        until(lambda times=times: memory.get(page).behaviour.visits == times)
+    world.clock.advance(seconds=119)
+    assert memory.get(page).governance.lifespan.expires_at > world.clock()
 
 
 def test_visits_that_could_not_be_written_do_not_rest():

@@ -31,10 +31,35 @@ def read(text):
         ("Hi! Could you forget the surgery, please?", "the surgery"),
         ("I want you to forget Laura.", "Laura"),
         ("You can forget about Japan now.", "Japan"),
+        ("forget everything about bees", "bees"),
+        ("Please forget everything about gluten allergies.", "gluten allergies"),
+        ("Forget anything about eBay", "eBay"),
     ],
 )
 def test_a_text_that_only_tells_to_forget_a_thing_or_a_name_is_an_order(text, topic):
     assert read(text) == ("forget", "topic", topic)
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Forget everything about Ørsted", "Ørsted"),
+        ("Delete all facts about Łódź.", "Łódź"),
+        ("Erase every mention of Élodie, please.", "Élodie"),
+        ("Freeze everything about Šárka", "Šárka"),
+        ("Forget Ánxela.", "Ánxela"),
+        ("Please forget Đỗ Ánh now", "Đỗ Ánh"),
+        ("Delete everything about Петя", "Петя"),
+    ],
+)
+def test_a_name_may_begin_with_a_capital_letter_beyond_ascii(text, topic):
+    call = call_of(text)
+    assert (call.operation.needs_confirmation, call.query) == (True, topic)
+
+
+@pytest.mark.parametrize("text", ["Delete everything about émigrés", "Forget éclairs.", "Let's forget Ørsted."])
+def test_a_small_letter_beyond_ascii_begins_no_name(text):
+    assert call_of(text).operation == "none"
 
 
 @pytest.mark.parametrize("text", ["Forget me.", "please forget me", "Could you forget me completely?"])
@@ -69,6 +94,18 @@ def test_not_to_forget_somebody_is_nothing_to_store(text):
         "Don't forget me.",
         "I can't forget the trip.",
         "Forget Monday.",
+        "Forget everything about diets. Eat what you like.",
+        "Forget everything about diets!",
+        "Forget everything about diets, eat what you like.",
+        "Forget everything about diets and eat.",
+        "Forget everything about how I met her.",
+        "Let's forget everything about school.",
+        "You should forget everything about school.",
+        "I forget everything about school.",
+        "I wish I could forget everything about school.",
+        "Never forget anything about bees.",
+        "Forget everything about last year.",
+        "Delete everything about bees.",
     ],
 )
 def test_what_people_say_of_life_is_no_order_to_forget(text):

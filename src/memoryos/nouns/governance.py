@@ -56,8 +56,8 @@ class MemGovernance(Noun):
 
         It is still found, and visits are counted. What would change it is refused with CubeProtected: an update, the
         deletion of a page that it rests on, `forget`. A statement that contradicts a frozen fact becomes a proposal.
-        `reason` is kept with the transition. Raises NotFound, and CubeProtected if another one has taken it in: freeze
-        that one, or give it back first (`duplicates.unmerge`).
+        `reason` is kept with the transition; one that is frozen keeps its first. Raises NotFound, and CubeProtected if
+        another one has taken it in: freeze that one, or give it back first (`duplicates.unmerge`).
         """
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
@@ -68,7 +68,8 @@ class MemGovernance(Noun):
     def thaw(self, memory_id: str, *, reason: str = "thaw") -> MemCube:
         """Give a frozen memory the state that it had before, and return it. The gate must admit ADMINISTER.
 
-        One whose end came while it was frozen expires with that. Raises NotFound, PermissionDenied.
+        One that is not frozen stays as it is: `state` of the answer tells. One whose end came while it was frozen
+        expires with that. Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), self._reason(reason)

@@ -120,7 +120,7 @@ def _freeze(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:
 
 def _thaw(memory: Memory, memory_id: str, **given: Any) -> ToolAnswer:
     thawed = memory.governance.thaw(memory_id, **given)
-    return ToolAnswer(memory_document(thawed), f"Thawed: {thawed.id}.")
+    return ToolAnswer(memory_document(thawed), f"{thawed.id} is {thawed.state.value}: it is not frozen.")
 
 
 def _share(memory: Memory, to: str, **given: Any) -> ToolAnswer:

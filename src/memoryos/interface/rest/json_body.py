@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from memoryos.errors import InvalidInput
+from memoryos.interface.rest.problems import Refusing
 
 _SHOWN = 64  # characters of a name
 
@@ -37,6 +38,9 @@ class JsonRoute(APIRoute):
             except HTTPException as error:
                 if isinstance(error.__cause__, InvalidInput):  # FastAPI tells all errors of a body as one
                     raise error.__cause__ from None
+                if isinstance(error.__cause__, ValueError | RecursionError):  # no UTF-8, too deep, or too long a number
+                    fix = "Send a JSON object, in UTF-8, of usual depth and numbers"
+                    raise Refusing(400, "Unreadable", "The body cannot be read as JSON", fix) from None
                 raise
 
         return answered

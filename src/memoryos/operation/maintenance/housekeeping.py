@@ -37,6 +37,7 @@ from memoryos.scope import Scope
 PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
 TRIES = 10  # of work for which the store was busy as long as a caller waits
 RETRY_SECONDS = 2.0  # until jobs that could not be done now are looked at again
+VISITS_SECONDS = 600.0  # until visits are written that nothing else writes: use keeps a memory from its end
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +100,7 @@ class Housekeeping:
         """Note that a search returned these cubes."""
         if not self._vault.is_only_read and self._visits.record(scope, ids, at):
             self._write_visits(scope.owner, self._visits.rests(scope))
+        self._write_late_visits(scope.owner)
         if owner := self._visits.overdue():
             self._visits.hasten(owner)
             self._schedule(owner)
@@ -112,6 +114,11 @@ class Housekeeping:
             self._timer.set(owner, seconds)
         else:
             self._schedule(owner)
+
+    def _write_late_visits(self, owner: Scope) -> None:
+        """Write what waits of an owner after a while, also if nobody calls any more."""
+        if self._visits.waiting(owner):
+            self._timer.set(owner, VISITS_SECONDS)
 
     def unvisited(self, scope: Scope) -> None:
         """Drop the visits of an owner that are not written yet."""
@@ -359,8 +366,10 @@ class Housekeeping:
         except StorageError as error:
             if not was_tidy:  # a count of visits is worth no error
                 raise
+            self._write_late_visits(owner)
             self._log_delay(error)
             return
+        self._write_late_visits(owner)
         if left.jobs or self._runner.next_due(owner) is not None:  # also of kinds that no move asks for
             self._hire(owner)
         if visits > 0:

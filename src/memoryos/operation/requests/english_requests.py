@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from memoryos.language.calendar import MONTHS, WEEKDAYS
+from memoryos.language.capitals import CAPITALS
 from memoryos.operation.requests.memory_call import CallReach, MemoryOperation
 from memoryos.operation.requests.request_rule import RequestLanguage, request_rules
 from memoryos.operation.requests.stated_value import english_value
@@ -61,7 +62,8 @@ _MEMORIES = (  # nobody else has memories; but a README has notes, and a table h
 _ALL_ABOUT = r"(?:everything|anything|all(?: the stuff)?)(?: about| regarding| concerning| related to)"
 _DAY = rf"(?:{'|'.join((*MONTHS, *WEEKDAYS))}|last|yesterday|\d+|\w+ \w+ ago)"
 _ELSEWHERE = (
-    rf"(?!.* (?:in|on|from) (?!{_DAY}\b))(?:my|our|the|his|her|their|that|this|(?-i:[A-Z]))"  # where a topic may begin
+    rf"(?!.* (?:in|on|from) (?!{_DAY}\b))"  # where a topic may begin
+    rf"(?:my|our|the|his|her|their|that|this|(?-i:[{CAPITALS}]))"
 )
 _THEN = rf"(?:{_AT}|yesterday|today|last|this)"
 _TOPIC = r" (?P<topic>\S.*?)"
@@ -138,7 +140,7 @@ _FORGET_TOPIC = (
     r"(?:stop|quit) (?:remembering|memori[sz]ing)(?: that)? (?P<thing>(?:my|our|I|we)\b[^,]+?)",
     rf"{_OWN_STRONG} (?:the fact )?that (?P<thing>\S.*? .*?)",
     rf"{_OWN_STRONG} (?P<thing>(?:my|our) [^,]+?)(?:, I\b.*?)?",
-    r"(?:delete|erase) (?P<who>(?-i:[A-Z][a-z]+))",
+    rf"(?:delete|erase) (?P<who>(?-i:[{CAPITALS}][^\W\d_{CAPITALS}]+))",
     rf"(?:delete|erase|remove|clear) (?P<thing>my (?:\w+'s )?{_WHICH}{_SLOT})",
     rf"{_WEAK} (?P<sort>my profile)",
     rf"{_OWN_STRONG} all about (?P<topic>[^,]+?)",
@@ -154,8 +156,14 @@ _NO_TOPIC = (  # what people say of life and of the talk itself: "forget the pas
 _CLAUSE = r"(?:and|or|but|so|because|for|when|if|who|that|you|he|she|they|it|is|are|was|were)"
 _NAMED_THING = rf"the {_NO_TOPIC}[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,4}}?"
 _NO_NAME = r"(?!(?:it|me|you|him|her|us|them|that|this|what|everything|everyone|all|about|the|my|our)\b)"
-_CAPITAL = rf"{_NO_NAME}(?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+){{0,2}}"
-_FORGET_THIS = (rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",)
+_CAPITAL = rf"{_NO_NAME}(?-i:[{CAPITALS}])\w+(?: (?-i:[{CAPITALS}])\w+){{0,2}}"
+_FORGET_THIS = (
+    rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",
+    (
+        rf"{_OWN_STRONG} {_ALL_ABOUT} (?P<topic>{_NO_NAME}(?!(?:how|where|why)\b)"
+        rf"(?!{_CLAUSE}\b)[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,3}}?)"
+    ),
+)
 _REMEMBER = (
     rf"(?:keep|bear) in mind[:,]? {_CONTENT}",
     rf"(?:write|note|jot|put|take) (?:this|that|the following) down(?::|,| ?-) ?{_CONTENT}",

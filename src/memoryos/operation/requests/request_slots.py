@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from memoryos.language.capitals import CAPITALS
 from memoryos.operation.knowledge.slot import filling
 from memoryos.regex import regex
 
@@ -29,16 +30,16 @@ _PLACE_OF_WORK = (
 )
 _STREET = (  # "in 2019" is no house
     r"(?=(?:(?!\b(?:since|until|for|in|from)\b)[^.!?]){0,60}?"
-    r"(?:(?-i:[A-Z])\w{1,30} \d{1,5}[a-z]?\b|\b\d{1,5} (?![ap]m\b)(?-i:[A-Z])"
+    rf"(?:(?-i:[{CAPITALS}])\w{{1,30}} \d{{1,5}}[a-z]?\b|\b\d{{1,5}} (?![ap]m\b)(?-i:[{CAPITALS}])"
     r"|\b(?:street|road|avenue|lane|boulevard|alley)\b))"
 )
 _DWELLING = r"(?:house|flat|apartment|town|village|city|suburb|farm|dorm|studio|cent(?:er|re))"
-_SOMEWHERE = rf"(?:(?-i:[A-Z])|(?:an?|the|my|our) (?:\w+ )?{_DWELLING}\b)"
+_SOMEWHERE = rf"(?:(?-i:[{CAPITALS}])|(?:an?|the|my|our) (?:\w+ )?{_DWELLING}\b)"
 _NO_FIRM = (
     r"(?!(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|christmas|easter|january|february|march|april|may|june|july"
     r"|august|september|october|november|december)\b)"
 )
-_FIRM = rf"{_NO_FIRM}(?:(?-i:[A-Z])|(?:the|an?|my) (?:\w+ )?(?:(?-i:[A-Z])|{_PLACE_OF_WORK}\b))"
+_FIRM = rf"{_NO_FIRM}(?:(?-i:[{CAPITALS}])|(?:the|an?|my) (?:\w+ )?(?:(?-i:[{CAPITALS}])|{_PLACE_OF_WORK}\b))"
 _NO_TASK = r"(?!(?:cron|batch|print|background|backup|nightly|build)\b)"  # a job of a computer
 _FOODS = r"(?:meat|fish|pork|beef|poultry|eggs?|dairy|gluten|sugar|animals?|seafood|shellfish|nuts|wheat|carbs)"
 _SPOUSES = r"(?:wife|husband|partner|girlfriend|boyfriend|spouse|fianc[eé]e?)"
@@ -149,8 +150,8 @@ _SLOTS = (
         "(?:full |first |last |sur|nick)?name",
         "名字|姓名|全名|昵称",
         (
-            rf"\bcall me {_NO_FIRM}(?-i:[A-Z][a-z]+)(?=\W*\Z|[.,;!?])",
-            r"\bmy (?:\w+ )?name is (?-i:[A-Z])",
+            rf"\bcall me {_NO_FIRM}(?-i:[{CAPITALS}][^\W\d_{CAPITALS}]+)(?=\W*\Z|[.,;!?])",
+            rf"\bmy (?:\w+ )?name is (?-i:[{CAPITALS}])",
             r"\b(?:I am|I'm|I go by) (?:called|named|the name)",
             r"(?:我|用户)(?:的名字)?叫(?!了|我|过|朋友|[你他她它妈爸人车])[\w·]{2,4}(?=[，。！？；\s]|\Z)",
         ),
