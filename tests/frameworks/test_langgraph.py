@@ -288,7 +288,10 @@ def test_what_is_wrong_is_said(store):
 
 def test_messages_of_langchain_are_taken(memory):
     call = {"name": "book", "args": {"to": "Rome"}, "id": "c1"}
-    told = [{"type": "text", "text": "I will."}, {"type": "tool_use", "id": "c1", "name": "book", "input": call["args"]}]
+    told = [
+        {"type": "text", "text": "I will."},
+        {"type": "tool_use", "id": "c1", "name": "book", "input": call["args"]},
+    ]
     picture = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
     (page,) = memory.add(
         [

@@ -69,7 +69,8 @@ _COMMENT = regex(
     r"|(?: ?[,;]| -+| ?[–—]) (?:just )?(?:(?:so|as) you know|for the record|for (?:your )?(?:future )?reference"
     r"|to be (?:clear|honest)|in fact|for what it's worth|in case"
     r"|in case you(?:'re| are| were| ever| haven't| didn't)? (?:wonder|wondered|wondering|asked|forgot|heard|know"
-    r"|need (?:it|to know))|if you(?:'re| are| were| ever| must)? (?:wondering|wondered|curious|know|need (?:it|to know))"
+    r"|need (?:it|to know))"
+    r"|if you(?:'re| are| were| ever| must)? (?:wondering|wondered|curious|know|need (?:it|to know))"
     r"|if (?:that|it|this) (?:helps|matters))[.!]*$",
     re.IGNORECASE,
 )

@@ -1,7 +1,8 @@
 """Messages: messages of chat APIs become turns: dicts or SDK objects, with parts, images and tool calls.
 
-The supported forms are OpenAI's chat completions and responses, Anthropic's messages and those of LangChain. Tool calls and their results
-become tool turns on the page of their exchange, and everything stays in the order in which it was said.
+The supported forms are OpenAI's chat completions and responses, Anthropic's messages and those of LangChain. Tool
+calls and their results become tool turns on the page of their exchange, and everything stays in the order in which it
+was said.
 """
 
 from __future__ import annotations
