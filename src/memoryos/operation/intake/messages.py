@@ -223,7 +223,7 @@ def _call(call: Any, place: str) -> Turn:
     """A tool call as a turn."""
     known = _fields(call, place)
     named = _fields(known.get("function") or known, f"{place}.function")
-    asked = next((named[name] for name in ("arguments", "input", "args") if name in named), {})
+    asked: Any = next((named[name] for name in ("arguments", "input", "args") if name in named), {})
     text = asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False, default=str)
     return Turn(role=Role.TOOL, text=f"called {named.get('name') or 'a tool'}({text})")
 
