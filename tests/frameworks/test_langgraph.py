@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
@@ -283,3 +284,28 @@ def test_what_is_wrong_is_said(store):
         store.batch(["get"])
     with pytest.raises(InvalidInput, match=r"Pass memoryos.open"):
         LangGraphStore("a.db")
+
+
+def test_messages_of_langchain_are_taken(memory):
+    call = {"name": "book", "args": {"to": "Rome"}, "id": "c1"}
+    told = [
+        {"type": "text", "text": "I will."},
+        {"type": "tool_use", "id": "c1", "name": "book", "input": call["args"]},
+    ]
+    picture = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    (page,) = memory.add(
+        [
+            SystemMessage("Be brief."),
+            HumanMessage(["Book me a flight.", picture]),
+            AIMessage(content=told, tool_calls=[call]),  # as of Anthropic: the call stands twice
+            ToolMessage("Booked.", tool_call_id="c1"),
+            AIMessage("", tool_calls=[call, call]),
+            AIMessageChunk("You fly on Friday."),
+        ]
+    )
+    again = 'tool: called book({"to": "Rome"})'
+    assert memory.get(page).text.splitlines() == [
+        *("user: Book me a flight. [image]", "assistant: I will.", again, "tool: Booked.", again, again),
+        "assistant: You fly on Friday.",
+    ]
+    assert [file.media_type for file in memory.pages.attachments(page)] == ["image/png"]

@@ -211,6 +211,11 @@ def test_the_output_of_a_call_may_have_parts():
     assert (turn.role.value, turn.words) == ("tool", "15 degrees [image]")
 
 
+def test_messages_of_llamaindex_are_refused_with_what_to_pass():
+    with pytest.raises(InvalidInput, match=r"messages\[0\].content: .* blocks.*frameworks.llamaindex"):
+        turns_of([{"role": "user", "blocks": [{"block_type": "text", "text": "hello"}]}])
+
+
 def test_an_item_that_is_unknown_and_has_no_role_is_refused_with_those_that_are_known():
     with pytest.raises(InvalidInput, match=r"messages\[0\].role: is missing.*function_call_output"):
         turns_of([{"type": "web_search_call", "id": "w1"}])
@@ -290,6 +295,7 @@ def test_calls_of_anthropic_are_parts():
         ({"type": "image_url", "image_url": {"url": bytearray(b"hi")}}, BYTES),
         ({"type": "image", "source": {"media_type": "image/png", "data": b"hi"}}, "data:image/png;base64,aGk="),
         ({"type": "image", "data": memoryview(b"hi")}, BYTES),
+        ({"type": "image", "base64": "aGk=", "mime_type": "image/png"}, "data:image/png;base64,aGk="),
         (SimpleNamespace(type="image_url", image_url={"url": "https://x.org/a.png"}), "https://x.org/a.png"),
     ],
 )

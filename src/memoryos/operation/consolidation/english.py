@@ -310,7 +310,7 @@ _EMPLOYED = regex(
 
 def statements(sentence: str) -> list[Statement]:
     """Find the parts of the sentence that each state something durable about its speaker by themselves."""
-    plain = clauses.without_question(clauses.plain(sentence))
+    plain = clauses.told(sentence)
     says_i, is_short = _FIRST_PERSON.search(plain), len(plain) <= SENTENCE_LIMIT
     if not (says_i or may_be_elliptic(plain)) or not is_short or not _is_asserted(plain):
         return []

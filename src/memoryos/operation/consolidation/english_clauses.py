@@ -62,6 +62,18 @@ _ACT = regex(
     r" (?:it|the|me|us|that|all|any|some|something|a|an|my)\b).*$",
     re.IGNORECASE,
 )
+# What is said of saying it, at the end: "..., just so you know", "..., in case you need it". Where no mark sets it off,
+# only what ends no other clause: "I want to be clear" needs its end.
+_COMMENT = regex(
+    r"(?: ?[,;]| -+| ?[–—])? (?:(?:just )?(?:fyi|btw|fwiw)|just so you know|by the way|just saying)[.!]*$"
+    r"|(?: ?[,;]| -+| ?[–—]) (?:just )?(?:(?:so|as) you know|for the record|for (?:your )?(?:future )?reference"
+    r"|to be (?:clear|honest)|in fact|for what it's worth|in case"
+    r"|in case you(?:'re| are| were| ever| haven't| didn't)? (?:wonder|wondered|wondering|asked|forgot|heard|know"
+    r"|need (?:it|to know))"
+    r"|if you(?:'re| are| were| ever| must)? (?:wondering|wondered|curious|know|need (?:it|to know))"
+    r"|if (?:that|it|this) (?:helps|matters))[.!]*$",
+    re.IGNORECASE,
+)
 _DOUBLE_QUOTES = regex(r'["“”]')
 
 
@@ -76,6 +88,11 @@ def without_question(plain: str) -> str:
     """The statement before a question: "I eat no meat" of "I eat no meat, so where should we go?"."""
     asks = plain.endswith(("?", "?!")) and len(plain) <= SENTENCE_LIMIT
     return _QUESTION.sub("", plain) if asks else plain
+
+
+def told(sentence: str) -> str:
+    """What a sentence tells, from its start, as plain text: without a question or a comment behind it."""
+    return _COMMENT.sub("", without_question(plain(sentence)))
 
 
 def starts(plain: str) -> list[int]:

@@ -9,7 +9,6 @@ from datetime import datetime
 from memoryos.language.calendar import MONTHS
 from memoryos.language.plain_letters import plain_text
 from memoryos.operation.consolidation import english_clauses as clauses
-from memoryos.operation.consolidation.english_clauses import without_question
 from memoryos.operation.consolidation.english_homes import homes, left_homes
 from memoryos.operation.consolidation.english_jobs import jobs, lost_jobs
 from memoryos.operation.consolidation.english_names import names
@@ -73,7 +72,7 @@ _SPEAKS = regex(
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
     """List every profile field that the sentence states, or says to be over."""
-    plain = plain_text(without_question(clauses.plain(sentence)))
+    plain = plain_text(clauses.told(sentence))
     if len(plain) > SENTENCE_LIMIT or not _SPEAKS.search(plain) or plain.endswith("?") or _SUPPOSED.search(plain):
         return []
     stated = [

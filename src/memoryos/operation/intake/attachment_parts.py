@@ -10,7 +10,7 @@ from memoryos.errors import InvalidInput
 from memoryos.operation.attachments.data_url import data_url, is_data_url
 
 HOLDERS = ("image_url", "source", "file", "input_audio", "image")  # the fields of a part that hold what is attached
-_ADDRESSES, _CONTENTS = ("url", "file_id"), ("data", "file_data")
+_ADDRESSES, _CONTENTS = ("url", "file_id"), ("data", "file_data", "base64")
 _BYTES = bytes | bytearray | memoryview
 _FIX = "Pass a URL, base64 text or bytes"
 
@@ -21,7 +21,7 @@ def attachment_of(kind: str, part: Mapping[str, Any], place: str) -> Attachment:
     if holder := next((name for name in HOLDERS if part.get(name)), None):
         place = f"{place}.{holder}"
         held = _held(part[holder], place)
-    media = held.get("media_type") or held.get("format")
+    media = held.get("media_type") or held.get("mime_type") or held.get("format")
     uri = _uri(held, media, place)
     if uri is None:
         _refuse_bytes(held, place)

@@ -1,7 +1,8 @@
 """Messages: messages of chat APIs become turns: dicts or SDK objects, with parts, images and tool calls.
 
-The supported forms are OpenAI's chat completions and responses, and Anthropic's messages. Tool calls and their results
-become tool turns on the page of their exchange, and everything stays in the order in which it was said.
+The supported forms are OpenAI's chat completions and responses, Anthropic's messages and those of LangChain. Tool
+calls and their results become tool turns on the page of their exchange, and everything stays in the order in which it
+was said.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from memoryos.operation.intake.ingest import SPLIT, check_attachment
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text, shown
 
+_LANGCHAIN = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "system": "system", "tool": "tool"}
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
 # Of an object that is no dict: those of its attributes that a message, a part or a call may have.
 _NAMES = (
     *("role", "content", "name", "tool_calls", "function_call", "at", "source_id"),
-    *("type", "text", "function", "arguments", "input", "output"),
+    *("type", "text", "function", "arguments", "input", "args", "output"),
     *HOLDERS,
 )
 
 # Types of parts, and of items of the Responses API, which need no message around them.
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call")
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call")
 _RESULTS = ("tool_result", "mcp_tool_result", "function_call_output", "custom_tool_call_output")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")  # of the model: nobody said them
 
@@ -115,7 +117,8 @@ def _said(message: Any, place: str) -> _Said:
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
     for number, part in enumerate(_content(known, f"{place}.content")):
         _take(said, part, f"{place}.content[{number}]")
-    said.parts += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    calls = [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    said.parts += [call for call in calls if call not in said.parts]  # LangChain names those of the parts again
     if (call := known.get("function_call")) is not None:  # the form before tool_calls
         said.parts.append(_call(call, f"{place}.function_call"))
     return said
@@ -124,6 +127,8 @@ def _said(message: Any, place: str) -> _Said:
 def _in_message(known: Mapping[str, Any]) -> Mapping[str, Any]:
     """The message; an item of the Responses API that stands alone becomes the part of one."""
     kind = known.get("type")
+    if known.get("role") is None and isinstance(kind, str) and kind in _LANGCHAIN:
+        return {**known, "role": _LANGCHAIN[kind]}
     if known.get("role") is not None or kind not in (*_CALLS, *_RESULTS, *_THOUGHTS):
         return known
     role = Role.TOOL if kind in _RESULTS else Role.ASSISTANT
@@ -173,6 +178,9 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
 def _content(known: Mapping[str, Any], place: str) -> Iterable[Any]:
     """The parts; a text is one part."""
     content = known.get("content")
+    if content is None and known.get("blocks"):
+        fix = "Pass a dict with its role and its content, or use memoryos.frameworks.llamaindex"
+        raise InvalidInput(place, "is missing, but there are blocks, as in messages of LlamaIndex", fix)
     if isinstance(content, str | Mapping):
         return [content]
     return _listed(content, place, "Pass a text or a list of parts, or leave it out")
@@ -215,7 +223,7 @@ def _call(call: Any, place: str) -> Turn:
     """A tool call as a turn."""
     known = _fields(call, place)
     named = _fields(known.get("function") or known, f"{place}.function")
-    asked = named.get("arguments", named.get("input", {}))
+    asked: Any = next((named[name] for name in ("arguments", "input", "args") if name in named), {})
     text = asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False, default=str)
     return Turn(role=Role.TOOL, text=f"called {named.get('name') or 'a tool'}({text})")
 
