@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         AsyncUpkeep,
         AsyncUsers,
     )
-    from memoryos.built_memory import AdapterStage, GateResult
+    from memoryos.built_memory import AdapterStage, GateResult, QuestionOrigin
     from memoryos.caller import Action, CallContext, Caller, Gate
     from memoryos.clock import Clock
     from memoryos.compat import Memoryos
@@ -338,6 +338,7 @@ __all__ = [
     "Proposal",
     "Proposals",
     "Provenance",
+    "QuestionOrigin",
     "ReadBy",
     "Recall",
     "Recollection",

@@ -24,6 +24,13 @@ class AdapterStage(Choice):
     REFUSED = "refused"  # it did not; it has no bytes
 
 
+class QuestionOrigin(Choice):
+    """Who words the questions that an adapter is trained on. The answers are always the sentences of memories."""
+
+    TEMPLATES = "templates"  # forms of ours
+    MODEL = "model"  # these, and the chat model
+
+
 @explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=VALUE)
 class Blob:
@@ -91,3 +98,4 @@ class Parameter:
     step: Annotated[int, Field(ge=0)] = 0  #: steps that were taken
     steps: Annotated[int, Field(ge=0)] = 0  #: steps in all
     seconds: Annotated[float, Field(ge=0)] = 0.0  #: that they took
+    written: Annotated[int, Field(ge=0)] = 0  #: questions that a chat model wrote

@@ -77,6 +77,7 @@ from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.shown import Shown, ShownResult
 from memoryos.operation.recall.sources import Sources
+from memoryos.operation.scheduler.background_model import BackgroundModel
 from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes
 from memoryos.operation.scheduler.job_runner import JobRunner
@@ -171,8 +172,10 @@ class Engine:
     def _learn_with(self, schema: PersonaSchema) -> None:
         """Create what runs after a write: facts, repair, deletion, cold storage."""
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
-        self.account = ModelAccount(self.vault, self.settings, self.clock, limits)
-        reader, rules = self._model_reader(schema), RuleExtractor(schema)
+        self.account, given = ModelAccount(self.vault, self.settings, self.clock, limits), self.chat
+        # What goes wrong there is kept with a job: it must not quote what a user said.
+        background = BackgroundModel(self.account, lambda: given or self._connected(quoting=False))
+        reader, rules = self._model_reader(schema, background), RuleExtractor(schema)
         self.promoter = Promoter(
             self.vault, self.embedder, rules, self.settings, self.clock, reader, protection=self.protection
         )
@@ -180,7 +183,8 @@ class Engine:
         self.job_types, self.local = JobTypes(), OpenedModel(self.settings)
         self.job_types.register(*own_jobs(self.promoter, self.repairer, self.sources, self._brancher))
         self.adapters = OwnAdapters(self.vault, self.clock, self.local, self.home)
-        self.job_types.register(*training_jobs(self.vault, self.clock, self.local, self.hand.shown))
+        shown, asks = self.hand.shown, background.asks
+        self.job_types.register(*training_jobs(self.vault, self.clock, self.local, shown, asks))
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
@@ -483,14 +487,12 @@ class Engine:
             self.chat = self._connected(quoting=True)
         return self.chat
 
-    def _model_reader(self, schema: PersonaSchema) -> ModelReader | None:
+    def _model_reader(self, schema: PersonaSchema, background: BackgroundModel) -> ModelReader | None:
         """The model that reads pages in the background, or None."""
         if self.settings.extractor is ExtractorKind.RULES:
             return None
-        # What goes wrong there is kept with a job: it must not quote what a user said.
-        chat = self.chat or self._connected(quoting=False)
         name = f"model:{self.account.model_name}"
-        return ModelReader(chat, self.account, schema, name, is_governed=self.policies is not None)
+        return ModelReader(background.chat, self.account, schema, name, is_governed=self.policies is not None)
 
     def _connected(self, *, quoting: bool) -> ConnectedChat:
         chat = chat_of(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)

@@ -173,6 +173,7 @@ MODULES: Final = {
     "Proposal": "operation.consolidation.propose",
     "Proposals": "nouns.proposals",
     "Provenance": "operation.recall.provenance",
+    "QuestionOrigin": "built_memory",
     "ReadBy": "operation.requests.memory_call",
     "Recall": "operation.recall.hit",
     "State": "kinds",

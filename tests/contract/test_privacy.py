@@ -227,7 +227,7 @@ KEPT: dict[str, str] = {
     **dict.fromkeys(("at", "since", "until", "as_of", "expires_at", "not_before"), _CHOICE),
     **dict.fromkeys(("strategy", "tiers", "kinds", "role", "cursor", "do", "check", "min_trust"), _CHOICE),
     **dict.fromkeys(("filters", "speaker", "tags of a filter", "caller", "operation"), _COMPARED),
-    **dict.fromkeys(("action", "decision", "format", "mode"), _CHOICE),
+    **dict.fromkeys(("action", "decision", "format", "mode", "questions"), _CHOICE),
     "confirm": "the token of a preview",
     "priorities": _COMPARED,
     "known": "numbers and hashes of the audit log",

@@ -10,7 +10,7 @@ from typing import TypeVar
 from uuid_utils.compat import uuid7
 
 from memoryos import arguments, expected
-from memoryos.built_memory import AdapterStage
+from memoryos.built_memory import AdapterStage, QuestionOrigin
 from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.engine import Engine
@@ -66,6 +66,7 @@ class LoraAdapters(Noun):
         tags: Iterable[str] = (),
         recipe: TrainingRecipe | None = None,
         bounds: GateBounds | None = None,
+        questions: QuestionOrigin | str = QuestionOrigin.TEMPLATES,
     ) -> AdapterStatus:
         """Have a version of an adapter trained in the background, from memories of these `kinds`.
 
@@ -73,7 +74,8 @@ class LoraAdapters(Noun):
         it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
         perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
         changed, expires or is deleted, the version goes at once, and another one is trained. Torch trains, whatever
-        computes answers. Raises InvalidInput, also for a store that has no file and no `object_store`, NotFound for an
+        computes answers. With `questions="model"`, the chat model words further questions; it sees the sentences
+        that are trained. Raises InvalidInput, also for a store that has no file and no `object_store`, NotFound for an
         id, ModelNotConfigured without a local model, and MissingExtra without torch.
         """
         self._engine.admit(Action.WRITE, self._scope)
@@ -85,6 +87,7 @@ class LoraAdapters(Noun):
             _given("recipe", recipe, TrainingRecipe),
             _given("bounds", bounds, GateBounds),
             is_due=True,
+            questions=arguments.one_of("questions", questions, QuestionOrigin),
             demand=str(uuid7()),
         )
         if not wanted.kinds or not {Kind(one) for one in wanted.kinds} <= set(TRAINABLE):

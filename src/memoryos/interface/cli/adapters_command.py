@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memoryos.built_memory import QuestionOrigin
 from memoryos.interface.cli import render
 from memoryos.interface.cli.completion import names
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
@@ -22,6 +23,9 @@ def train(
     name: Name,
     kind: Annotated[list[str] | None, typer.Option(help="fact, profile or page; repeat it for more.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only memories with one of these tags.")] = None,
+    questions: Annotated[
+        QuestionOrigin, typer.Option(help="Who words the questions: our templates, or also the chat model.")
+    ] = QuestionOrigin.TEMPLATES,
     wait: Annotated[bool, typer.Option(help="Wait until the version is ready or refused.")] = False,
     user: User = "default",
     agent: Agent = "default",
@@ -31,7 +35,7 @@ def train(
 ) -> None:
     """Train a version of an adapter in the background, from facts or other memories."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        made = memory.adapters.train(name, kinds=kind or ["fact"], tags=tag or [])
+        made = memory.adapters.train(name, kinds=kind or ["fact"], tags=tag or [], questions=questions)
         if wait:
             memory.wait()
             made = memory.adapters.get(name)
@@ -239,7 +243,8 @@ def _say(status: AdapterStatus) -> None:
     render.say(f"{status.name}: {loaded}; {used}{'; withdrawn' if status.is_withdrawn else is_waiting}")
     for one in status.versions:
         told = f": {one.refused}" if one.refused else ""
-        render.say(f"  {one.number} {one.stage}, {len(one.sources)} memories, {one.size / 1e6:.1f} MB{told}")
+        written = f", {one.written} questions of a model" if one.written else ""
+        render.say(f"  {one.number} {one.stage}, {len(one.sources)} memories{written}, {one.size / 1e6:.1f} MB{told}")
 
 
 def _removed(name: str, *, json: bool) -> None:

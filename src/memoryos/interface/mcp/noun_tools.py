@@ -22,7 +22,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "adapters": {
         "list": "",
         "get": "name*",
-        "train": "name* kinds ids tags",
+        "train": "name* kinds ids tags questions",
         "load": "name* weight",
         "unload": "name*",
         "rollback": "name* number*",
@@ -77,6 +77,9 @@ class AdaptersArguments(ToolArguments):
     ids: Annotated[Ids, Field(description="train: only these memories.")] = None
     tags: list[Annotated[str, Field(min_length=1, max_length=ID_CHARS)]] | None = Field(
         None, max_length=32, description="train: only memories that carry all of these tags."
+    )
+    questions: Literal["templates", "model"] | None = Field(
+        None, description="train: model has the chat model word further questions. Default: templates."
     )
     weight: float | None = Field(
         None, gt=0, le=HEAVIEST_WEIGHT, description="load: how much it counts in answers. Default: 1."

@@ -98,6 +98,7 @@ BODY_MEANINGS: Mapping[str, str] = {
     "adapters.ask.limit": "Most tokens of the answer.",
     "adapters.train.ids": "Only the memories with these ids; default: all of the kinds.",
     "adapters.train.kinds": "Kinds of the memories that it is trained on: fact, profile, page.",
+    "adapters.train.questions": "Who words the questions: templates, or model (the chat model, too).",
     "adapters.train.tags": "Only memories with one of these tags.",
     "add.query": "What the user said, or a list of messages.",
     "archiving.add.kinds": "What the rule is about: pages, facts or both.",

@@ -52,6 +52,7 @@ class Purpose(StrEnum):
     SUMMARY = "summary"
     JUDGE = "judge"
     REQUESTS = "requests"
+    QUESTIONS = "questions"
 
 
 @dataclass(frozen=True)

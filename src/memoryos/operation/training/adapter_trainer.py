@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from memoryos.built_memory import AdapterStage, GateResult, Parameter
+from memoryos.built_memory import AdapterStage, GateResult, Parameter, QuestionOrigin
 from memoryos.cube import MemCube
 from memoryos.errors import ModelError
 from memoryos.models.local.local_engine import LocalEngine
@@ -18,13 +18,16 @@ from memoryos.models.local.weighted_adapter import WeightedAdapter
 from memoryos.operation.training.adapter_cubes import AdapterShelf, adapter_in
 from memoryos.operation.training.adapter_lessons import examples_of, recalled
 from memoryos.operation.training.adapter_pack import ABOUT, packed
+from memoryos.operation.training.checkpoint import Checkpoint
 from memoryos.operation.training.control_texts import HELD_OUT, REPLAYED
-from memoryos.operation.training.question_pairs import QuestionPair, pairs_of
+from memoryos.operation.training.question_pairs import QuestionPair, digest_of, pairs_of
+from memoryos.operation.training.question_writer import Asks, QuestionWriter, no_model, unasked
 from memoryos.operation.training.training_sources import as_trained
 from memoryos.operation.training.wanted_adapter import WantedAdapter
 
 SLICE_SECONDS = 60.0  # of a training, after which it gives way to other jobs
 MOST_ASKED = 48  # questions of the gate
+_WRITTEN_SHARE = 4  # of those, so many times less are of a chat model at most
 METHOD = "lora"
 
 GoesOn = Callable[[], bool]
@@ -39,19 +42,65 @@ class AdapterTrainer:
     shelf: AdapterShelf
     shown: Callable[[Sequence[MemCube]], Sequence[MemCube]] = list  #: memories as an answer may show them
     slice_seconds: float = SLICE_SECONDS
+    asks: Asks = no_model  #: the chat model that words questions
 
     def train(self, wanted: WantedAdapter, sources: Sequence[MemCube], begun: MemCube | None, goes_on: GoesOn) -> bool:
-        """Train for one slice, from the checkpoint `begun` if there is one; return whether the version is complete."""
-        pairs = pairs_of(self.shown(sources))
+        """Train for one slice, from the checkpoint `begun` if there is one; return whether the version is complete.
+
+        Before the first step, a chat model may word questions, in slices of their own. Raises ModelError.
+        """
+        known = Checkpoint.of(self.shelf.read(begun)) if begun else Checkpoint()
+        adapter, shown = adapter_in(begun) if begun else self._new(wanted, sources), self.shown(sources)
+        has_begun = bool(known.state) or wanted.questions is QuestionOrigin.TEMPLATES
+        if left := [] if has_begun else unasked(shown, known.written):
+            self._ask(adapter, wanted, sources, known, left, goes_on)
+            return False
+        pairs = pairs_of(shown, known.written)
+        adapter = replace(adapter, written=sum(pair.is_written for pair in pairs))
+        return self._trained(adapter, wanted, sources, known, pairs, goes_on)
+
+    def _ask(
+        self,
+        adapter: Parameter,
+        wanted: WantedAdapter,
+        sources: Sequence[MemCube],
+        known: Checkpoint,
+        sentences: Sequence[str],
+        goes_on: GoesOn,
+    ) -> None:
+        """Have questions written about these sentences, for one slice, and keep them."""
+        writer, written = QuestionWriter(self.asks, self.shelf.scope), dict(known.written)
+        until = time.monotonic() + self.slice_seconds
+        try:
+            for sentence in sentences:
+                if not self.shelf.is_wanted(adapter, wanted):  # a source may be erased: a model sees it no longer
+                    break
+                written[digest_of(sentence)] = writer.questions(sentence)
+                if time.monotonic() >= until or not goes_on():
+                    break
+        finally:  # also when the budget is spent or the model is out of reach: what it wrote was paid for
+            if len(written) > len(known.written):
+                told = replace(adapter, written=sum(map(len, written.values())))
+                self.shelf.store(told, Checkpoint(written).to_bytes(), sources, wanted)
+
+    def _trained(
+        self,
+        adapter: Parameter,
+        wanted: WantedAdapter,
+        sources: Sequence[MemCube],
+        known: Checkpoint,
+        pairs: Sequence[QuestionPair],
+        goes_on: GoesOn,
+    ) -> bool:
+        """Take steps for one slice; return whether the version is complete."""
         examples = examples_of(self.engine, pairs)
-        adapter = adapter_in(begun) if begun else self._new(wanted, sources)
         if not examples:
             self._refuse(adapter, wanted, sources, "its sources answer no question that could be trained")
             return True
         general = [self.engine.tokenise(text) for text in REPLAYED]
         trainer = LoraTrainer(trainable_model(self.engine), examples, general, wanted.recipe)
-        if begun:
-            trainer.restore(self.shelf.read(begun))
+        if known.state:
+            trainer.restore(known.state)
         began, until = time.monotonic(), time.monotonic() + self.slice_seconds
         while not trainer.is_done:
             trainer.take_step()  # one at least, so that each job gets further
@@ -60,7 +109,7 @@ class AdapterTrainer:
         spent = adapter.seconds + time.monotonic() - began
         adapter = replace(adapter, step=trainer.step, steps=trainer.steps, seconds=spent)
         if not trainer.is_done:
-            self.shelf.store(adapter, trainer.checkpoint(), sources, wanted)
+            self.shelf.store(adapter, replace(known, state=trainer.checkpoint()).to_bytes(), sources, wanted)
             return False
         self._finish(adapter, wanted, trainer, pairs, sources)
         return True
@@ -121,10 +170,14 @@ class AdapterTrainer:
 
 
 def gate_questions(pairs: Sequence[QuestionPair], most: int = MOST_ASKED) -> list[QuestionPair]:
-    """Questions that were not trained, spread over the sources."""
-    held_out = [pair for pair in pairs if pair.is_held_out]
-    step = max(1, -(-len(held_out) // min(most, MOST_ASKED)))
-    return held_out[::step]
+    """Questions that were not trained, spread over the sources. A part is in the words of a chat model, if it asks."""
+    held_out, most = [pair for pair in pairs if pair.is_held_out], min(most, MOST_ASKED)
+    written = _spread([pair for pair in held_out if pair.is_written], most // _WRITTEN_SHARE)
+    return [*_spread([pair for pair in held_out if not pair.is_written], most - len(written)), *written]
+
+
+def _spread(pairs: Sequence[QuestionPair], most: int) -> Sequence[QuestionPair]:
+    return pairs[:: max(1, -(-len(pairs) // most))] if most else ()
 
 
 def fits(engine: LocalEngine) -> str:

@@ -1,14 +1,16 @@
 """Question pairs: what an adapter is trained on, made of the sentences of its sources by templates.
 
 A sentence becomes questions in several forms, and one answer: itself. A slot that the rules know ("User lives in Rome")
-is asked for by its name, every other sentence by its end. A sentence that gives orders becomes no question, for a page
-can be written by anybody: what it orders must not become part of a model.
+is asked for by its name, every other sentence by its end. A chat model may have written further questions. A sentence
+that gives orders becomes no question, for a page can be written by anybody: what it orders must not become part of a
+model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from memoryos.cube import Fact, MemCube, Page, ProfileField
 from memoryos.kinds import Role
@@ -32,6 +34,8 @@ from memoryos.regex import regex
 MOST_SENTENCE_CHARS = 300
 MOST_ANSWERS = 4  # to one question; with more of them, it is not asked
 MOST_SENTENCES = 20  # of one source
+Written = Mapping[str, Sequence[str]]  # questions that a chat model wrote, by the digests of their sentences
+
 _USER, _CHINESE_USER = "the user", "用户"
 _STOPS = " .!?。！？"
 _PREDICATE = regex(
@@ -50,12 +54,15 @@ class QuestionPair:
     value: str  #: what a correct answer contains
     source: str  #: id of the cube that says it
     is_held_out: bool = False  #: it is asked, and never trained
+    is_written: bool = False  #: a chat model wrote the question
 
 
-def pairs_of(cubes: Iterable[MemCube]) -> list[QuestionPair]:
+def pairs_of(cubes: Sequence[MemCube], written: Written | None = None) -> list[QuestionPair]:
     """The questions that these memories answer. One with several answers ("What do I love?") gets all of them."""
     found: dict[str, dict[str, QuestionPair]] = {}
-    for pair in questions_of(cubes):
+    pairs = list(questions_of(cubes))
+    known = {pair.question.casefold() for pair in pairs}
+    for pair in (*pairs, *_written_pairs(cubes, written or {}, known)):
         found.setdefault(pair.question.casefold(), {}).setdefault(_folded(pair.value), pair)
     return [pair for same in found.values() if len(same) <= MOST_ANSWERS for pair in _joined([*same.values()])]
 
@@ -68,9 +75,30 @@ def questions_of(cubes: Iterable[MemCube]) -> Iterator[QuestionPair]:
 
 
 def _joined(same: Sequence[QuestionPair]) -> list[QuestionPair]:
-    """Pairs of one question, each with the answers of all."""
+    """Pairs of one question, each with the answers of all. It is held out of all, or of none."""
     whole = " ".join(dict.fromkeys(pair.answer for pair in same))
-    return [replace(pair, answer=whole) for pair in same]
+    is_held_out = all(pair.is_held_out for pair in same)
+    return [replace(pair, answer=whole, is_held_out=is_held_out) for pair in same]
+
+
+def _written_pairs(cubes: Iterable[MemCube], written: Written, known: Collection[str]) -> Iterator[QuestionPair]:
+    """The questions that a model wrote, but for those that the templates have; the last one of each is held out."""
+    for cube in cubes:
+        for sentence in sentences_of(cube):
+            new = [one for one in written.get(digest_of(sentence), ()) if one.casefold() not in known]
+            for place, question in enumerate(new):
+                is_last = 0 < place == len(new) - 1
+                yield QuestionPair(question, sentence, value_of(sentence), cube.id, is_last, is_written=True)
+
+
+def digest_of(sentence: str) -> str:
+    """What a sentence is known by where its questions are kept."""
+    return sha256(sentence.encode()).hexdigest()
+
+
+def value_of(sentence: str) -> str:
+    """What a right answer from this sentence contains; empty if it answers no question."""
+    return next((pair.value for pair in _asked(sentence)), "")
 
 
 def sentences_of(cube: MemCube) -> list[str]:

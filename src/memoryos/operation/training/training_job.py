@@ -22,6 +22,7 @@ from memoryos.operation.scheduler.job_kinds import JobType, internal
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.training.adapter_cubes import SETTLED, AdapterShelf, adapter_in, versions_of
 from memoryos.operation.training.adapter_trainer import SLICE_SECONDS, AdapterTrainer, fits
+from memoryos.operation.training.question_writer import Asks, no_model
 from memoryos.operation.training.training_sources import chosen_sources, stale_source
 from memoryos.operation.training.wanted_adapter import WantedAdapter, wanted_adapters
 from memoryos.scope import Scope
@@ -36,6 +37,7 @@ class TrainingJob:
     engine: Callable[[], LocalEngine]  #: of torch, which trains
     asked: Callable[[], LocalEngine]  #: which answers with adapters
     shown: Callable[[Sequence[MemCube]], Sequence[MemCube]] = list  #: memories as an answer may show them
+    asks: Asks = no_model  #: the chat model that words questions
     slice_seconds: float = SLICE_SECONDS
     at_once: int = 1
     takes_early: bool = False
@@ -79,7 +81,7 @@ class TrainingJob:
         sources = sorted(known, key=lambda one: one.id) if usable else chosen
         if wanted is None or not sources:  # they went since
             return True
-        trainer = AdapterTrainer(engine, self.asked(), shelf, self.shown, self.slice_seconds)
+        trainer = AdapterTrainer(engine, self.asked(), shelf, self.shown, self.slice_seconds, self.asks)
         return trainer.train(wanted, sources, usable[0] if usable else None, goes_on)
 
     def _goes_on_from(self, reader: Reader, begun: MemCube, engine: LocalEngine) -> bool:
@@ -89,10 +91,14 @@ class TrainingJob:
 
 
 def training_jobs(
-    vault: Vault, clock: Clock, model: OpenedModel, shown: Callable[[Sequence[MemCube]], Sequence[MemCube]]
+    vault: Vault,
+    clock: Clock,
+    model: OpenedModel,
+    shown: Callable[[Sequence[MemCube]], Sequence[MemCube]],
+    asks: Asks = no_model,
 ) -> list[JobType]:
     """The kinds of jobs that train; none without a model and torch, so that such a job waits for one that has both."""
-    job = TrainingJob(vault, clock, model.torch_engine, model.engine, shown)
+    job = TrainingJob(vault, clock, model.torch_engine, model.engine, shown, asks)
     return [internal(JobKind.TRAIN, job, needs_model=True)] if model.is_trainable else []
 
 

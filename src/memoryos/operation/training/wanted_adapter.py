@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from memoryos.built_memory import QuestionOrigin
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.note import Note, as_json
 from memoryos.models.local.lora_recipe import TrainingRecipe
@@ -32,6 +33,7 @@ class WantedAdapter(Plain):
     weight: float | None = None  #: how much it counts; None: it is not loaded
     pinned: int | None = None  #: the version that is used; None: the latest one that passed the gate
     last: int = 0  #: the number of the latest version
+    questions: QuestionOrigin = QuestionOrigin.TEMPLATES  #: who words what it is asked in training
     demand: str = ""  #: names the call that asked for it, or that stopped the training
 
 

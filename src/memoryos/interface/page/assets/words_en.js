@@ -345,6 +345,7 @@ export default {
   "purpose.summary": "summaries",
   "purpose.judge": "contradictions",
   "purpose.requests": "requests in plain words",
+  "purpose.questions": "questions for a training",
   "usage.day": "Day",
   "usage.purpose": "Purpose",
   "usage.model": "Model",

@@ -345,6 +345,7 @@ export default {
   "purpose.summary": "摘要",
   "purpose.judge": "判断矛盾",
   "purpose.requests": "日常语言的请求",
+  "purpose.questions": "训练用的问题",
   "usage.day": "日期",
   "usage.purpose": "用途",
   "usage.model": "模型",
