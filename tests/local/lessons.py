@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from memoryos import Memory
@@ -18,7 +19,8 @@ from memoryos.operation.training.wanted_adapter import WantedAdapter, want, want
 FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
 RECIPE = TrainingRecipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
 BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
-ANY = GateBounds(least_recall=0.0, most_loss=1e9)
+QUICK = replace(BOUNDS, most_questions=2)  # the same gate, which asks less
+ANY = GateBounds(least_recall=0.0, most_loss=1e9, most_questions=1)
 NAME = "home"
 
 Opened = Callable[..., Memory]
@@ -39,7 +41,7 @@ def teach_bytes(memory: Memory, data: bytes, fact_ids: list[str], name: str) -> 
     engine = memory._engine
     with engine.vault.write(memory.scope) as writer:
         if name not in wanted_adapters(writer):
-            want(writer, WantedAdapter(name, ["fact"], recipe=RECIPE, bounds=BOUNDS))
+            want(writer, WantedAdapter(name, ["fact"], recipe=RECIPE, bounds=QUICK))
         sources, wanted = list(writer.get(fact_ids).values()), wanted_adapters(writer)[name]
     adapter = Parameter(
         model="tiny",

@@ -35,7 +35,7 @@ QUESTION = "Where does the user live?"
 def settings(request, tiny_long):
     place = tiny_long if request.param == "transformers" else tiny_long.with_suffix(".gguf")
     return load_settings(
-        llm_model=f"local:{place}", llm_max_tokens=64, local_threads=1, prompt_tokens=256, context_tokens=64
+        llm_model=f"local:{place}", llm_max_tokens=16, local_threads=1, prompt_tokens=256, context_tokens=64
     )
 
 
@@ -112,7 +112,9 @@ def cubes(memory) -> list:
         return reader.cubes(Kind.ACTIVATION)
 
 
-def test_an_answer_from_a_state_is_that_of_the_text(memory, path):
+def test_an_answer_from_a_state_is_that_of_the_text(memory, open_memory, settings, path):
+    memory.close()
+    memory = open_memory(settings=settings.model_copy(update={"llm_max_tokens": 64}))
     found = built(memory)
     assert (found.tokens > 100, len(found.sources), found.model) == (True, 3, "tiny")
     before = objects(path)[0].read_bytes()

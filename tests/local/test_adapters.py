@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import memoryos
-from local.lessons import ANY, BOUNDS, FACT, NAME, RECIPE, UNSEEN, add, teach
+from local.lessons import ANY, BOUNDS, FACT, NAME, QUICK, RECIPE, UNSEEN, add, teach
 from memoryos import FormState, Memory, Settings, stores
 from memoryos.built_memory import AdapterStage
 from memoryos.caller import SYSTEM, acting
@@ -99,7 +99,7 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
     add(memory)
     engine, scope = memory._engine, memory.scope
     with engine.vault.write(scope) as writer:
-        want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=BOUNDS, is_due=True))
+        want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=QUICK, is_due=True))
         want_training(writer, NAME)
     job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine, slice_seconds=3600.0)
 
@@ -355,7 +355,7 @@ def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
     memory = opened()
     add(memory)
     slow = replace(RECIPE, epochs=1, learning_rate=1e-6)
-    memory.adapters.train(NAME, recipe=slow, bounds=BOUNDS)
+    memory.adapters.train(NAME, recipe=slow, bounds=QUICK)
     memory.wait()
     status = memory.adapters.get(NAME)
     (version,) = status.versions
