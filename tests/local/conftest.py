@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from memoryos.built_memory import AdapterStage
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.models.local.local_engine import LocalEngine
 from memoryos.models.local.model_files import ModelFiles
-from memoryos.models.local.opened_engines import opened as opened_engine
 
 NEEDED = ("torch", "transformers", "safetensors", "gguf")
 DEVICE = os.environ.get("MEMORYOS_TESTS_DEVICE", "cpu")  # cuda on a machine with a GPU: tools/gpu_tests.sh
@@ -41,7 +40,7 @@ def _need(*names: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory) -> Iterator[Path]:
+def tiny(tmp_path_factory) -> Path:
     """The folder of the tiny model; its GGUF file lies beside it."""
     _need(*NEEDED)
     import torch
@@ -51,27 +50,15 @@ def tiny(tmp_path_factory) -> Iterator[Path]:
     make_gguf(folder, folder.with_suffix(".gguf"))
     gc.collect()
     gc.freeze()  # torch stays: to look through it takes half a second each time
-    with _loaded(folder):
-        yield folder
+    return folder
 
 
 @pytest.fixture(scope="session")
-def tiny_long(tiny, tmp_path_factory) -> Iterator[Path]:
+def tiny_long(tiny, tmp_path_factory) -> Path:
     """The same with a window that takes the prompts of `respond`."""
     folder = make_folder(tmp_path_factory.mktemp("long") / "tiny", window=2048)
     make_gguf(folder, folder.with_suffix(".gguf"))
-    with _loaded(folder):
-        yield folder
-
-
-@contextmanager
-def _loaded(folder: Path) -> Iterator[None]:
-    """Keep what computes the model for all tests that give it one thread: each memory would load it again."""
-    places = [folder, folder.with_suffix(".gguf")] if find_spec("xllamacpp") else [folder]
-    engines = [opened_engine(ModelFiles(place), Settings(local_threads=1)) for place in places]
-    yield
-    for engine in engines:
-        engine.close()
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +101,7 @@ def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
     with ExitStack() as stores:
 
         def opens(model: Path = tiny, **others) -> Memory:
-            settings = Settings(llm_model=f"local:{model}", llm_max_tokens=16, local_threads=1, embedder="hashing")
+            settings = Settings(llm_model=f"local:{model}", local_threads=1, embedder="hashing")
             return stores.enter_context(
                 memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock, **others)
             )

@@ -131,7 +131,6 @@ def test_an_answer_from_a_state_is_that_of_the_text(memory, open_memory, setting
     assert memory.pages.count() == 0  # nothing is stored
 
 
-@by_one_runtime
 def test_the_cube_has_the_strictest_of_its_sources(memory):
     built(memory)
     (cube,) = cubes(memory)
@@ -389,7 +388,6 @@ def test_a_new_memory_leaves_a_state_usable(memory):
     assert len(cubes(memory)) == 1  # the earlier one is gone
 
 
-@by_one_runtime
 def test_a_search_that_finds_a_source_leaves_the_state_usable(memory):
     built(memory)
     assert "tea" in memory.search("Who likes tea?").user_facts[0].text
@@ -512,7 +510,6 @@ def test_an_answer_from_a_rounded_state_says_so(memory):
     assert not answered(memory).is_rounded
 
 
-@by_one_runtime
 def test_a_state_that_answers_use_is_not_cold(memory, clock):
     built(memory)
     built(memory, "unused")
@@ -615,7 +612,6 @@ def test_a_poisoned_memory_stays_in_the_fence(memory):
     assert answered(memory).is_from_state
 
 
-@by_one_runtime
 def test_what_is_asked_for_wrongly_is_named(memory):
     with pytest.raises(NotFound, match="nothing"):
         memory.activations.answer("nothing", QUESTION)
@@ -629,7 +625,6 @@ def test_what_is_asked_for_wrongly_is_named(memory):
     assert memory.activations.list() == []
 
 
-@by_one_runtime
 def test_an_owner_has_so_many_activations(memory, monkeypatch):
     monkeypatch.setattr("memoryos.operation.activation.recipe.MOST_RECIPES", 2)
     for name in ("a", "b", "a"):
@@ -674,7 +669,6 @@ def test_backup_and_verify_know_the_bytes(memory, path, tmp_path):
         assert (told.is_from_state, told.answer.text) == (True, whole)
 
 
-@by_one_runtime
 def test_a_model_is_shown_what_a_caller_is_shown(path, clock, settings):
     masked = settings.model_copy(update={"privacy_on_read": "mask"})
     with memoryos.open(path, user="ann", embedder=Hashing(), settings=masked, clock=clock) as memory:

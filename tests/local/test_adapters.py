@@ -355,7 +355,7 @@ def test_what_learned_too_little_is_refused_and_says_why(opened, tmp_path):
     memory = opened()
     add(memory)
     slow = replace(RECIPE, epochs=1, learning_rate=1e-6)
-    memory.adapters.train(NAME, recipe=slow, bounds=QUICK)
+    memory.adapters.train(NAME, recipe=slow, bounds=BOUNDS)
     memory.wait()
     status = memory.adapters.get(NAME)
     (version,) = status.versions

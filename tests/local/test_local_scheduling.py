@@ -193,10 +193,9 @@ def test_kv_that_is_stable_for_long_becomes_an_adapter_if_the_setting_says_so(me
 
     monkeypatch.setattr(AdapterTrainer, "train", refuse)
     page = memory.add("The zanzibar ferry leaves at nine. " * 4)
-    for number in range(22):
+    for _ in range(22):
         memory.schedule.decide(QUESTION, tokens=1_000)
-        if number < 2:  # then it has paid
-            memory.jobs.run()
+        memory.jobs.run()
     assert [one.name for one in memory.activations.list()] == ["scheduler"]
     for _ in range(3):
         assert list(memory.adapters.list()) == []
@@ -216,10 +215,9 @@ def test_kv_that_is_stable_for_long_becomes_an_adapter_if_the_setting_says_so(me
 
 def test_stable_kv_is_not_trained_while_the_setting_is_off(memory, clock):
     memory.add("The zanzibar ferry leaves at nine. " * 4)
-    for number in range(22):
+    for _ in range(22):
         memory.schedule.decide(QUESTION, tokens=1_000)
-        if number < 2:  # then it has paid
-            memory.jobs.run()
+        memory.jobs.run()
     for _ in range(3):
         clock.advance(days=11)
         plan = memory.schedule.decide(QUESTION, tokens=1_000)

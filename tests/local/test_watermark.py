@@ -45,7 +45,7 @@ def written(engine, sampling: Sampling) -> str:
 
 
 def settings_of(model, **others) -> Settings:
-    told = {"llm_model": f"local:{model}", "llm_max_tokens": 100, "answer_watermark": True, "prompt_tokens": 400}
+    told = {"llm_model": f"local:{model}", "llm_max_tokens": 150, "answer_watermark": True, "prompt_tokens": 400}
     return Settings(embedder="hashing", **{**told, **others})
 
 
