@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -47,6 +48,8 @@ def tiny(tmp_path_factory) -> Path:
     torch.set_num_threads(1)
     folder = make_folder(tmp_path_factory.mktemp("models") / "tiny")
     make_gguf(folder, folder.with_suffix(".gguf"))
+    gc.collect()
+    gc.freeze()  # torch stays: to look through it takes half a second each time
     return folder
 
 
@@ -98,7 +101,7 @@ def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
     with ExitStack() as stores:
 
         def opens(model: Path = tiny, **others) -> Memory:
-            settings = Settings(llm_model=f"local:{model}", embedder="hashing")
+            settings = Settings(llm_model=f"local:{model}", local_threads=1, embedder="hashing")
             return stores.enter_context(
                 memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock, **others)
             )
@@ -110,7 +113,7 @@ def opened(tmp_path, tiny, clock) -> Iterator[Opened]:
 def learned(tiny, tmp_path_factory) -> Path:
     """The exported adapter of a real training, which the tests below use again."""
     place = tmp_path_factory.mktemp("learned")
-    settings = Settings(llm_model=f"local:{tiny}", embedder="hashing")
+    settings = Settings(llm_model=f"local:{tiny}", local_threads=1, embedder="hashing")
     with memoryos.open(place / "m.db", user="alice", settings=settings) as memory:
         memory.facts.add(FACT)
         memory.adapters.train(NAME, recipe=RECIPE, bounds=BOUNDS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import resource
 import subprocess
-import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+import forked
 import memoryos
 from memoryos import Settings, stores
 from memoryos.errors import PromptTooLong, StoreFull
@@ -79,7 +79,7 @@ def path(tmp_path, settings) -> Path:
 
 def started(path: Path, settings: Settings, moment: str) -> subprocess.Popen[str]:
     model = (settings.llm_model or "").removeprefix("local:")
-    words = [sys.executable, "-W", "ignore", "-c", BUILD, str(path), model, moment]
+    words = [forked.executable(), "-c", BUILD, str(path), model, moment]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -97,6 +97,12 @@ def goes_on(program: subprocess.Popen[str]) -> None:
     program.stdin.flush()
 
 
+def kill(program: subprocess.Popen[str]) -> None:
+    program.kill()
+    assert program.stdout
+    assert program.stdout.read() == ""  # it ends when no process can write there any more
+
+
 def cubes(memory) -> list:
     with memory._engine.vault.read(memory.scope) as reader:
         return reader.cubes(Kind.ACTIVATION)
@@ -112,7 +118,7 @@ def test_nothing_half_written_is_used_after_a_kill(path, settings, moment):
         hears(program, "ready")
         goes_on(program)
         hears(program, "here")
-        program.kill()
+        kill(program)
     left = [one.name for one in (path.parent / "memory.db.objects").iterdir()]
     assert [name.endswith(".partial") for name in left] == [moment == "writing"]
     with memoryos.open(path, user="ann", settings=settings) as memory:
@@ -132,7 +138,7 @@ def test_a_kill_in_a_turn_loses_the_states_and_none_of_the_text_before(path, set
         hears(program, "ready")
         goes_on(program)
         hears(program, "here")
-        program.kill()
+        kill(program)
     short = settings.model_copy(update={"prompt_tokens": 256, "context_tokens": 64})  # facts may be known by now
     with memoryos.open(path, user="ann", settings=short, clock=lambda: LATER) as memory:
         said = [turn.words for page in memory.pages.list() for turn in page.payload.turns if turn.role is Role.USER]

@@ -35,8 +35,12 @@ QUESTION = "Where does the user live?"
 def settings(request, tiny_long):
     place = tiny_long if request.param == "transformers" else tiny_long.with_suffix(".gguf")
     return load_settings(
-        llm_model=f"local:{place}", llm_max_tokens=64, local_threads=1, prompt_tokens=256, context_tokens=64
+        llm_model=f"local:{place}", llm_max_tokens=16, local_threads=1, prompt_tokens=256, context_tokens=64
     )
+
+
+# For what the store and the scheduler do before or after a runtime computes, whichever that is.
+by_one_runtime = pytest.mark.parametrize("settings", ["llamacpp"], indirect=True)
 
 
 @pytest.fixture
@@ -112,7 +116,9 @@ def cubes(memory) -> list:
         return reader.cubes(Kind.ACTIVATION)
 
 
-def test_an_answer_from_a_state_is_that_of_the_text(memory, path):
+def test_an_answer_from_a_state_is_that_of_the_text(memory, open_memory, settings, path):
+    memory.close()
+    memory = open_memory(settings=settings.model_copy(update={"llm_max_tokens": 64}))
     found = built(memory)
     assert (found.tokens > 100, len(found.sources), found.model) == (True, 3, "tiny")
     before = objects(path)[0].read_bytes()
@@ -196,7 +202,13 @@ def closed(memory, clock):
 
 
 @pytest.mark.parametrize(
-    "change", [changed_text, deleted, erased, retagged, ended, profile_changed, relabelled, closed]
+    ("settings", "change"),
+    [
+        *(("llamacpp", one) for one in (changed_text, deleted, erased, retagged, ended, profile_changed)),
+        *(("llamacpp", one) for one in (relabelled, closed)),
+        *(("transformers", one) for one in (changed_text, erased, relabelled)),
+    ],
+    indirect=["settings"],
 )
 def test_a_change_of_a_source_ends_the_state_and_its_bytes(memory, path, change, clock):
     built(memory)
@@ -213,6 +225,7 @@ def test_a_change_of_a_source_ends_the_state_and_its_bytes(memory, path, change,
     assert answered(memory).is_from_state
 
 
+@by_one_runtime
 def test_a_frozen_state_outlives_a_change_by_the_program_and_is_not_used(memory):
     before = built(memory)
     answered(memory)
@@ -318,6 +331,7 @@ def changes_by(nurse):
     )
 
 
+@by_one_runtime
 @pytest.mark.parametrize("is_built", [True, False])
 def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(limited, is_built):
     with limited("ann") as (ann, nurse):
@@ -338,6 +352,7 @@ def test_who_may_not_use_all_of_a_prefix_neither_replaces_nor_removes_it(limited
         nurse.activations.delete("tea")
 
 
+@by_one_runtime
 def test_what_a_prefix_would_tell_now_decides_too_who_may_replace_it(limited):
     with limited("bob") as (bob, nurse):
         bob.facts.add("The user likes tea.")
@@ -352,6 +367,7 @@ def test_what_a_prefix_would_tell_now_decides_too_who_may_replace_it(limited):
         assert bob.activations.get("me").id == before.id
 
 
+@by_one_runtime
 def test_who_may_not_use_the_kv_of_the_scheduler_does_not_replace_it(limited):
     with limited("ann") as (ann, nurse):
         built(ann, KV_NAME)
@@ -467,6 +483,7 @@ def test_why_a_state_was_not_built_is_told(path, clock):
         asked.set()
 
 
+@by_one_runtime
 def test_a_full_disk_stores_nothing(memory, path, monkeypatch):
     def full(*_):
         raise StoreFull
@@ -509,6 +526,7 @@ def test_a_state_that_answers_use_is_not_cold(memory, clock):
     assert [one.name for one in memory.forms.cool()] == ["me"]
 
 
+@by_one_runtime
 def test_a_source_that_changes_while_the_state_is_computed_is_noticed(memory, monkeypatch):
     stored = Activator._stored
 
@@ -523,6 +541,7 @@ def test_a_source_that_changes_while_the_state_is_computed_is_noticed(memory, mo
     assert cubes(memory) == []
 
 
+@by_one_runtime
 def test_a_save_that_was_interrupted_leaves_neither_a_cube_nor_bytes(memory, path, monkeypatch):
     def interrupted(*_):
         assert len(objects(path)) == 1
@@ -534,8 +553,14 @@ def test_a_save_that_was_interrupted_leaves_neither_a_cube_nor_bytes(memory, pat
     assert (objects(path), cubes(memory)) == ([], [])
 
 
-@pytest.mark.parametrize("what", ["a memory", "the owner"])
-@pytest.mark.parametrize("moment", ["prefill", "_stored"])
+@pytest.mark.parametrize(
+    ("settings", "what", "moment"),
+    [
+        *(("llamacpp", what, moment) for what in ("a memory", "the owner") for moment in ("prefill", "_stored")),
+        ("transformers", "a memory", "prefill"),
+    ],
+    indirect=["settings"],
+)
 def test_what_is_erased_while_a_state_is_computed_is_in_no_file(memory, open_memory, path, monkeypatch, what, moment):
     other = open_memory()
     secret = fact_id(memory, "tea")
@@ -557,6 +582,7 @@ def test_what_is_erased_while_a_state_is_computed_is_in_no_file(memory, open_mem
     assert receipts[0].left.get("blobs", 0) == written[0] == (0 if moment == "prefill" else 1)
 
 
+@by_one_runtime
 def test_an_erasure_tells_of_bytes_that_a_killed_process_left(memory, path, monkeypatch, clock):
     def killed(*_):
         monkeypatch.setattr(SqlVault, "sweep_blobs", lambda *_: None)
@@ -611,6 +637,7 @@ def test_an_owner_has_so_many_activations(memory, monkeypatch):
     assert [one.name for one in memory.activations.list()] == ["b"]
 
 
+@by_one_runtime
 def test_pages_and_segments_can_be_in_a_prefix(memory, path):
     page = memory.add("I was in Bergen on Monday.", "How nice!")
     found = built(memory, kinds=[], ids=[page])
@@ -652,6 +679,7 @@ def test_a_model_is_shown_what_a_caller_is_shown(path, clock, settings):
         assert "bob@" not in cubes(memory)[0].text
 
 
+@by_one_runtime
 def test_two_processes_that_build_the_same_leave_one_cube(memory, open_memory):
     other = open_memory()
     for one in (memory, other):
@@ -703,6 +731,7 @@ def test_another_process_drops_the_state_that_it_has_in_memory(memory, open_memo
     assert [len(one.keys) for one in states] == [0, 1]
 
 
+@by_one_runtime
 def test_a_served_model_gets_the_text(path, clock, memory, settings):
     built(memory)
     memory.close()

@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import memoryos
-from local.lessons import ANY, BOUNDS, FACT, NAME, RECIPE, UNSEEN, add, teach
+from local.lessons import ANY, BOUNDS, FACT, NAME, QUICK, RECIPE, UNSEEN, add, teach
 from memoryos import FormState, Memory, Settings, stores
 from memoryos.built_memory import AdapterStage
 from memoryos.caller import SYSTEM, acting
@@ -99,7 +99,7 @@ def test_a_training_in_slices_goes_on_from_its_checkpoint_and_ends_with_the_same
     add(memory)
     engine, scope = memory._engine, memory.scope
     with engine.vault.write(scope) as writer:
-        want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=BOUNDS, is_due=True))
+        want(writer, WantedAdapter(NAME, ["fact"], recipe=RECIPE, bounds=QUICK, is_due=True))
         want_training(writer, NAME)
     job = TrainingJob(engine.vault, engine.clock, engine.local.torch_engine, engine.local.engine, slice_seconds=3600.0)
 

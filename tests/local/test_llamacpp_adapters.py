@@ -45,6 +45,7 @@ def memory(tiny_long, tmp_path, clock) -> Iterator[Memory]:
         answer_adapters=True,
         llm_max_tokens=8,
         prompt_tokens=400,
+        local_threads=1,
         local_cache=tmp_path / "cache",
     )
     with memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock) as opened:
@@ -153,7 +154,9 @@ def test_respond_has_the_adapters_of_the_same_file_and_no_others(memory, learned
     memory.close()
     other = copytree(tiny_long.parent, tmp_path / "other") / tiny_long.with_suffix(".gguf").name
     other.write_bytes(other.read_bytes()[:-4] + b"\0\0\0\0")  # other weights
-    settings = Settings(llm_model=f"local:{other}", embedder="hashing", answer_adapters=True, llm_max_tokens=8)
+    settings = Settings(
+        llm_model=f"local:{other}", embedder="hashing", answer_adapters=True, llm_max_tokens=8, local_threads=1
+    )
     with memoryos.open(tmp_path / "m.db", user="alice", settings=settings, clock=clock) as changed:
         answered = changed.respond("Where am I living?")
         assert answered.adapters == ()
