@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import pytest
 
+from memoryos.bench import chinese_talk
 from memoryos.bench.chinese_talk import FILE
 from memoryos.bench.evidence import CATEGORIES
 from memoryos.bench.locomo_recall import load_corpus
@@ -68,7 +69,12 @@ def test_what_a_program_reads(bench, corpus, tmp_path):
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-def test_what_a_person_reads(bench):
+def test_what_a_person_reads(bench, monkeypatch, tmp_path):
+    (sample,) = json.loads(FILE.read_text("utf-8"))
+    few = {one["category"]: one for one in sample["qa"]}  # one question of each: the table has as many rows
+    path = tmp_path / "few.json"
+    path.write_text(json.dumps([sample | {"qa": list(few.values())}]), "utf-8")
+    monkeypatch.setattr(chinese_talk, "FILE", path)
     result = bench("chinese", "--strategy", "bm25", "--embedder", "hashing")
     assert result.returncode == 0, result.stderr
     for shown in ("4,096", "50 turns", "multi-hop", "open-domain", "hashing-384-v1"):

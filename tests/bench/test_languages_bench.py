@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from memoryos.bench import languages
 from memoryos.bench.languages import FILE, SETS
 
 TALKS = json.loads(FILE.read_text("utf-8"))
@@ -34,7 +35,10 @@ def test_what_a_program_reads(bench, tmp_path):
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-def test_what_a_person_reads(bench):
+def test_what_a_person_reads(bench, monkeypatch, tmp_path):
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps({name: TALKS[name] for name in ("Japanese", "Arabic")}), "utf-8")
+    monkeypatch.setattr(languages, "FILE", path)
     result = bench("languages", "--strategy", "bm25", "--embedder", "hashing")
     assert result.returncode == 0, result.stderr
     for shown in ("Japanese", "Arabic", "bm25", "hashing-384-v1"):

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 from sources import SOURCE, tree
@@ -46,16 +46,18 @@ def imports_between(root: Path) -> dict[Path, set[Path]]:
 def both_ways(root: Path) -> list[tuple[str, str]]:
     """The pairs of folders, neither inside the other, with all that is in them, that import each other."""
     found = imports_between(root)
-
-    def reach(one: Path, other: Path) -> bool:
-        inside = [folder for folder in found if folder.is_relative_to(one)]
-        return any(target.is_relative_to(other) for folder in inside for target in found[folder])
-
+    around = {folder: [folder, *folder.parents] for folder in {*found}.union(*found.values())}
+    reached = {
+        (one, other)
+        for folder, targets in found.items()
+        for target in targets
+        for one, other in product(around[folder], around[target])
+    }
     return [
         (str(one.relative_to(root)), str(other.relative_to(root)))
         for one, other in combinations(sorted(found), 2)
+        if (one, other) in reached and (other, one) in reached
         if not one.is_relative_to(other) and not other.is_relative_to(one)
-        if reach(one, other) and reach(other, one)
     ]
 
 
