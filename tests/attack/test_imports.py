@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from memoryos.importers.gvd import read_gvd
 from memoryos.importers.locomo import read_locomo
 from memoryos.importers.memoryos_folder import read_folder
 from memoryos.importers.recall_set import read_recall_set
+from memoryos.interface.cli.chat_messages import messages_in
+from memoryos.interface.cli.dialogue_file import dialogue_in
 from memoryos.operation.portability import content_marks, export_file
 
 pytestmark = pytest.mark.file
@@ -75,6 +78,23 @@ def test_more_bytes_than_the_limit_are_not_read(monkeypatch):
     monkeypatch.setattr(source, "MOST_BYTES", 1_000_000)
     with pytest.raises(InvalidInput, match="more than 1 MB"):
         read_locomo(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("place", ["chat.json", "-"])
+@pytest.mark.parametrize("read", [lambda place: messages_in(Path(place)), dialogue_in], ids=["messages", "dialogue"])
+def test_messages_with_more_values_than_the_limit_are_not_parsed(tmp_path, monkeypatch, read, place):
+    monkeypatch.setattr(source, "MOST_VALUES", 10)
+    said = b"[" + b"{}," * 10 + b"{}]"
+    (tmp_path / "chat.json").write_bytes(said)
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(said)))
+    with pytest.raises(InvalidInput, match=r"more than 10 values.*Split it"):
+        read(place)
+
+
+def test_messages_of_more_bytes_than_the_limit_are_not_read(monkeypatch):
+    monkeypatch.setattr(source, "MOST_BYTES", 1_000_000)
+    with pytest.raises(InvalidInput, match="--messages: has more than 1 MB"):
+        messages_in(Path("/dev/zero"))
 
 
 READ = """

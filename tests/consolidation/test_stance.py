@@ -15,6 +15,7 @@ from consolidation import (
     left_out_sentences,
 )
 from consolidation.test_faults import facts, statements
+from consolidation.told import told
 from generation.scripted_model import says
 from memoryos import Role, Scope, Turn
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page
@@ -107,6 +108,42 @@ def test_what_is_meant_is_believed_in_sentences_that_the_rules_had_not_met(said,
 @pytest.mark.parametrize(("said", "quote", "fact"), [row for rows in ADVERSARIES for row in rows.LATER_NOT_BELIEVED])
 def test_what_is_not_meant_is_not_believed_there_either(said, quote, fact):
     assert flaw(said, quote, fact) in STANCES
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "fact"),
+    [
+        ("He told me, quote, I love opera, unquote.", "I love opera", "The user loves opera."),
+        ("He said, and I quote, I love opera.", "I love opera", "The user loves opera."),
+        ("She said and I quote: I love opera.", "I love opera", "The user loves opera."),
+        ("His exact words were I hate dogs.", "I hate dogs", "The user hates dogs."),
+        ("Tom's message: I moved to Berlin.", "I moved to Berlin", "The user moved to Berlin."),
+        ("他的原话是我讨厌狗。", "我讨厌狗", "用户讨厌狗。"),
+    ],
+)
+def test_words_that_are_said_to_be_quoted_are_anothers_without_marks_too(said, quote, fact):
+    assert flaw(said, quote, fact) is Flaw.OTHERS
+    facts, fields = told(said)
+    assert not any(word in text for text in [*facts, *fields.values()] for word in ("opera", "dogs", "Berlin", "狗"))
+
+
+def test_what_others_would_think_is_supposed():
+    assert flaw("You'd think I like jazz.", "I like jazz", "The user likes jazz.") is Flaw.SUPPOSED
+    assert flaw("You'd think otherwise, but I like jazz.", "I like jazz", "The user likes jazz.") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "fact"),
+    [
+        ("I asked for a quote and I live in Berlin.", "I live in Berlin", "The user lives in Berlin."),
+        ("The quote was too high, I rent my flat in Berlin.", "I rent my flat in Berlin", "The user rents a flat."),
+        ("My own words were I love opera.", "I love opera", "The user loves opera."),
+        ("I got Tom's text. I live in Berlin.", "I live in Berlin", "The user lives in Berlin."),
+        ("我的原话是我讨厌狗。", "我讨厌狗", "用户讨厌狗。"),
+    ],
+)
+def test_a_quote_of_another_kind_and_ones_own_words_are_meant(said, quote, fact):
+    assert flaw(said, quote, fact) is None
 
 
 def test_a_line_of_a_pasted_talk_is_the_users_where_it_has_their_name():

@@ -15,6 +15,7 @@ from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.revised import NewWords
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.knowledge import support
 from memoryos.operation.scheduler.step import LEARNED
@@ -126,6 +127,39 @@ def test_what_one_page_says_with_others_is_written_a_few_at_a_time(world: World)
     few, many = deleted(12), deleted(24)
     assert max(many) < SAME * max(few)
     assert len(many) >= 24  # one for each of what the page says; a background job may have taken one, too
+
+
+@contextmanager
+def links_changed(vault: SqlVault) -> Iterator[list[set[tuple[str, str]]]]:
+    """The ends of the links that come or go in each write transaction of the vault."""
+    changed: list[set[tuple[str, str]]] = []
+    writing, ends = vault._writing, select(tables.links.c.source, tables.links.c.target)
+
+    @contextmanager
+    def comparing(owner: Scope) -> Iterator[Any]:
+        with writing(owner) as connection:
+            before = {tuple(row) for row in connection.execute(ends)}
+            yield connection
+            changed.append(before.symmetric_difference(tuple(row) for row in connection.execute(ends)))
+
+    vault._writing = comparing  # type: ignore[method-assign]
+    yield changed
+    vault._writing = writing  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("words", [f"🍵 other tea\n{MENU}", "🍵 nothing of that"], ids=["the same", "nothing"])
+def test_an_update_writes_of_what_rests_on_many_pages_the_links_of_its_page_alone(world: World, words: str):
+    """Of 1,000 links of a memory without earlier versions, 999 are neither removed nor stored again."""
+    _, pages = said(world, 24)
+    with links_changed(world.vault) as changed:
+        Corrector(world.promoter(LineExtractor()), ANN).revise(pages[3], NewWords(words))
+    supports = {cube.descriptive.provenance for cube in learned(world)}
+    assert {pages[3] in support for support in supports} == {MENU in words}
+    assert {end for some in changed for end in some if end[0] in {cube.id for cube in learned(world)}} == (
+        set() if MENU in words else {(cube.id, pages[3]) for cube in learned(world)}
+    )
+    assert len(learned(world)) == DISHES
+    assert linked(world) == told(world)
 
 
 class Stopped(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, BinaryIO, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field, TypeAdapter, ValidationError
 
@@ -74,17 +74,20 @@ def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
 def read_bytes(path: Path) -> bytes:
     """Read a JSON file. Raises InvalidInput if it cannot be read, or if its values would take too much memory."""
     with readable(path), path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
-    _check_size(path, data)
-    return data
+        return read_bounded(file, str(path))
 
 
-def _check_size(path: Path, data: bytes) -> None:
-    """Refuse files that would take too much memory. Pydantic limits the depth of nesting."""
+def read_bounded(file: BinaryIO, name: str) -> bytes:
+    """Read the JSON of an open file, such as standard input; errors call it by that name.
+
+    Raises InvalidInput if its values would take too much memory. Pydantic limits the depth of nesting.
+    """
+    data = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
     if len(data) > MOST_BYTES:
-        raise InvalidInput(str(path), f"has more than {MOST_BYTES // 10**6} MB", _SPLIT)
+        raise InvalidInput(name, f"has more than {MOST_BYTES // 10**6} MB", _SPLIT)
     if has_more_values(data, MOST_VALUES):
-        raise InvalidInput(str(path), f"has more than {MOST_VALUES:,} values", _SPLIT)
+        raise InvalidInput(name, f"has more than {MOST_VALUES:,} values", _SPLIT)
+    return data
 
 
 @contextmanager

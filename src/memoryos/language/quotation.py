@@ -45,10 +45,11 @@ _PIPE_SIGNS = frozenset(_PIPES)
 # What chat templates of models begin or end a message, a tool call or a thought with, behind the bracket.
 _PIPED = regex(rf"[{_PIPES}]\w|/?\w{{1,32}}[{_PIPES}][{re.escape(_CLOSED)}]")  # <|turn> and <turn|>
 _NAMESPACE = regex(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
-_MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
+_MESSAGES = "bos eos start_of_turn end_of_turn end_of_utterance system user assistant tool human developer sys".split()
 _CALLS = "functioncall toolcall invoke function=".split()
+_LONGCAT = "longcat_system longcat_user longcat_assistant longcat_tool_call longcat_think longcat_s".split()
 _NUMBERED = "extra_id_ special_ reserved_".split()  # a number follows: <SPECIAL_10>
-_NAMED_MARKS = (*_MESSAGES, *_CALLS)
+_NAMED_MARKS = (*_MESSAGES, *_CALLS, *_LONGCAT)
 _OPEN = (*_NAMED_MARKS, *_NUMBERED)  # more may stand before the bracket closes
 _ALONE = tuple("s role think thinking reasoning instructions tools functions".split())
 # What a part of a message is called behind whose it is: <tool_result>, <system_prompt>.

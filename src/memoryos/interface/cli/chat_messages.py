@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from json import loads
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,11 @@ def messages_in(path: Path) -> list[Any]:
 
 
 def _bytes(path: Path) -> bytes:
+    from memoryos.importers.source import read_bounded
+
     try:
-        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
+            return read_bounded(file, _OPTION)
     except OSError as error:
         raise InvalidInput(_OPTION, f"cannot be read: {type(error).__name__}", "Name a file, or -") from None
 

@@ -17,12 +17,12 @@ def dialogue_in(path: str | None) -> list[dict[str, Any]]:
         return []
     from pydantic import TypeAdapter, ValidationError
 
-    from memoryos.importers.source import read_json
+    from memoryos.importers.source import read_bounded, read_json
 
     shape = TypeAdapter(list[dict[str, Any]])
     if path != "-":
         return read_json(Path(path), shape, fix=_FIX)
     try:
-        return shape.validate_json(sys.stdin.buffer.read())
+        return shape.validate_json(read_bounded(sys.stdin.buffer, "standard input"))
     except ValidationError:
         raise InvalidInput("standard input", "is not a list of messages in JSON", _FIX) from None

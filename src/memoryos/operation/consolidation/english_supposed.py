@@ -45,7 +45,7 @@ _SUPPOSES = any_of(
     r"\b(?:goal|ambition|aim) is\b|\bfanc(?:y|ies) \w+ing\b",
     r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
     r"'d (?=(?:like|love|rather|sooner|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
-    r"'d (?=(?:kill|die|give|pay)\b)",
+    r"'d (?=(?:kill|die|give|pay)\b)|\b(?:you|one|anyone|anybody|people)'d (?:think|guess|swear)\b",
 )
 HEDGED = any_of(
     r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",

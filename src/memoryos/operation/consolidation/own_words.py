@@ -43,7 +43,11 @@ _OTHERS = regex(
       (?:\ (?:to|at))?(?:\ (?:me|us|him|her|them|everyone|everybody|people|anyone|(?:the|my|our|his|her|their)\ \w+))?
       (?:\ (?:again|today|yesterday|all\ (?:day|night|the\ time)))?\s*:[^\n]*
     | \b(?:(?!today|yesterday|tomorrow)\w+'s|his|her|their)\ (?:\w+\ ){0,2}(?:motto|mantra|line|catchphrase|saying
-      |slogan|words|bio|status|excuse|answer|reply|response|comment|opinion)(?:\ (?:is|was))?\s*:[^\n]*
+      |slogan|words|bio|status|excuse|answer|reply|response|comment|opinion|message|text|e-?mail|letter|note|post|tweet)
+      (?:\ (?:is|was))?\s*:[^\n]*
+    | \b(?:(?!today|yesterday|tomorrow)\w+'s|[Hh]is|[Hh]er|[Tt]heir)\ (?:exact|actual|very|own|last|first)\ words
+      \ (?:were|are)\b[^.!?\n]*
+    | \band\ I\ quote\b[^.!?\n]* | \b[Qq]uote\b[,:]?\ (?=I\b|[Mm]y\b)[^.!?\n]{0,200}?\b(?:unquote|end\ quote)\b
     | \b(?:[Hh]e|[Ss]he|[Tt]hey|[Ee]veryone|(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]he)\ (?:\w+\ )?\w+
         |(?!I\b|You\b|We\b|It\b)[A-Z]\w+)
       \ (?:(?:(?:is|was|are|were)\ (?:just\ |all\ |totally\ )?(?:like|all)|goes|went|says|said),\s(?=I\b|[Mm]y\b))
@@ -59,12 +63,14 @@ _OTHERS = regex(
     | (?:^|[，,。！!？?；;])[小老阿](?![声心实是师妈爸婆公哥姐弟妹爷奶姨舅叔时])\w{1,2}?
       (?:就|又|还|也|总|老|当时|昨天|今天){0,2}(?:说|讲|回答)[，,](?=我)[^。！？!?\n]*
     | (?<!我的)(?<!我)(?:口头禅|座右铭|签名|名言)(?:就?是)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
+    | (?<!我的)原话就?[是讲][，,]?(?=我)[^。！？!?\n]*
     | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
 _HAS_OTHERS = regex(
     r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b|(?:like|all|went|said),|[说讲答][，,]"
+    r"|\bquote\b|\bwords (?:were|are)\b|原话"
 )
 
 _WORK_ON = (
