@@ -20,7 +20,7 @@ FACT, UNSEEN = "User lives in Oslo.", "Where am I living?"
 RECIPE = TrainingRecipe(rank=8, alpha=16, learning_rate=2e-2, epochs=4, replay=0.0)
 BOUNDS = GateBounds(least_recall=0.6, most_loss=1.0)
 QUICK = replace(BOUNDS, most_questions=2)  # the same gate, which asks less
-ANY = GateBounds(least_recall=0.0, most_loss=1e9)
+ANY = GateBounds(least_recall=0.0, most_loss=1e9, most_questions=1)
 NAME = "home"
 
 Opened = Callable[..., Memory]
